@@ -49,7 +49,7 @@ class BatchBuilder:
         `files` are the files that the texts are in, by the names of the texts.
         """
         self._naming = naming
-        self._catalog = catalog.completed(naming)
+        self._catalog = catalog.qualified(naming)
         self._at = at
         self._attribute = attribute
         self._files = files or {}

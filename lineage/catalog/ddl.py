@@ -12,7 +12,7 @@ from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema
-from lineage.sql.parse.alterations import Alteration, altered_columns, new_table_name, reorder_columns
+from lineage.sql.parse.alterations import Alteration, column_alterations, new_table_name, reorder_columns
 from lineage.sql.parse.ddl import parse_ddl
 
 __all__ = ["read_ddl", "schema_columns", "type_text"]
@@ -72,7 +72,7 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
 
     columns = {column.name: column for column in table.columns}
     only: dict[str, ColumnSchema] = {}
-    for one in altered_columns(statement, fold):
+    for one in column_alterations(statement, fold):
         own = one.name
         if own is None:  # a field: of columns only the top level is kept
             continue

@@ -161,7 +161,7 @@ class Catalog:
         for path in map(Path, paths):
             try:
                 read = cls.from_json if path.suffix.lower() == ".json" else cls.from_ddl
-                catalog = catalog.updated(read(path, dialect))
+                catalog = catalog.with_tables(read(path, dialect))
             except (CatalogError, OSError, UnicodeDecodeError) as error:
                 raise CatalogError(f"{path}: {error}") from error
         return catalog
@@ -198,23 +198,23 @@ class Catalog:
             types = [None] * len(columns)
         else:
             raise CatalogError(f"table {table!r}: expected its columns, found {columns!r}")
-        names = stored_names([_unquoted(str(name)) for name in columns], self.dialect.fold_column)
+        names = stored_names([_unquote(str(name)) for name in columns], self.dialect.fold_column)
         return [ColumnSchema(name, data_type) for name, data_type in zip(names, types, strict=True)]
 
-    def completed(self, naming: Naming) -> Catalog:
+    def qualified(self, naming: Naming) -> Catalog:
         """Return the catalog with names as an ingest completes them: with the default database, date shards as one."""
         found = self.memo.get((Catalog, naming))
         if found is None:
-            tables = [(table, self._completed(table.name, naming)) for table in self]
+            tables = [(table, self._qualified_name(table.name, naming)) for table in self]
             found = self
             if any(table.name != name for table, name in tables):
                 found = Catalog((replace(table, name=name) for table, name in tables), self.dialect)
             self.memo[Catalog, naming] = found
-        completed: Catalog = found
-        return completed
+        qualified: Catalog = found
+        return qualified
 
     @staticmethod
-    def _completed(name: str, naming: Naming) -> str:
+    def _qualified_name(name: str, naming: Naming) -> str:
         written = name.spelling if isinstance(name, Spelled) else name
         pairs = zip(split_name(name), split_name(written), strict=True)
         parts = [part if part == text else Spelled(part, text) for (part, _), (text, _) in pairs]
@@ -223,7 +223,7 @@ class Catalog:
     def add(self, table: TableSchema) -> None:
         """Add a table, in place of one of that name."""
         if table.name not in self._tables:
-            self._by_last.setdefault(_last(table.name), []).append(table.name)
+            self._by_last.setdefault(_last_part(table.name), []).append(table.name)
         self._tables[table.name] = table
         self.memo.clear()
 
@@ -238,7 +238,7 @@ class Catalog:
             return exact
         ending = [
             other
-            for other in self._by_last.get(_last(name), ())
+            for other in self._by_last.get(_last_part(name), ())
             if not (self._tables[other].learnt or self._tables[other].exact) and _agree(name, other)
         ]
         return self._tables[ending[0]] if len(ending) == 1 else exact
@@ -247,7 +247,7 @@ class Catalog:
         """Return the catalog as one that an earlier ingest stated (`TableSchema.learnt`)."""
         return Catalog((replace(table, learnt=True) for table in self._tables.values()), self.dialect)
 
-    def updated(self, tables: Iterable[TableSchema]) -> Catalog:
+    def with_tables(self, tables: Iterable[TableSchema]) -> Catalog:
         """Return a catalog that has these tables besides, in place of those of the same name."""
         return Catalog((*self._tables.values(), *tables), self.dialect)
 
@@ -291,7 +291,7 @@ def stored_names(names: Sequence[tuple[str, bool]], fold: Fold) -> list[str]:
     return [fold(name, quoted=is_exact(name, quoted)) for name, quoted in names]
 
 
-def _unquoted(name: str) -> tuple[str, bool]:
+def _unquote(name: str) -> tuple[str, bool]:
     """Return a column's name without the quotes that were written around it, and whether there were any."""
     for opening, closing in ('""', "``", "[]"):
         inside = name[1:-1]
@@ -305,7 +305,7 @@ def _unquoted(name: str) -> tuple[str, bool]:
     return name, False
 
 
-def _last(name: str) -> str:
+def _last_part(name: str) -> str:
     return name.rpartition(".")[2] if '"' not in name else split_name(name)[-1][0]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from lineage.cli.layout import wrap_styled
-from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.values import StoredJob
 
@@ -59,7 +59,7 @@ def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None
     """
     lines: list[Text] = []
     shown: set[tuple[int, int]] = set()
-    for start, end in places_of(chain):
+    for start, end in spans_of(chain):
         span = expression_around(job.sql or "", start, end)
         if span not in shown:
             shown.add(span)
@@ -107,7 +107,7 @@ def evidence_of(job: StoredJob | None, spans: Iterable[Chain]) -> list[dict[str,
         return []
     proofs = []
     for chain in spans:
-        first, *others = (_piece(job, job.sql, *span) for span in places_of(chain))
+        first, *others = (_piece(job, job.sql, *span) for span in spans_of(chain))
         proofs.append({**first, "via": others})
     return proofs
 

@@ -164,7 +164,7 @@ def _written_names(statements: list[StatementLineage], schemas: Catalog, naming:
     The key of a column is its table's name, a dot, and its own name.
     """
     found: dict[str, str] = {}
-    for table in schemas.completed(naming):
+    for table in schemas.qualified(naming):
         found[table.name] = table.name.spelling if isinstance(table.name, Spelled) else table.name
         for column in table.columns:
             found[f"{table.name}.{column.name}"] = getattr(column.name, "spelling", column.name)

@@ -204,4 +204,4 @@ def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: st
                     f"the store has several namespaces, choose one of: {listed}", param_hint="--namespace"
                 )
             namespace = namespace if namespace in known else next(iter(known), namespace)
-        return Catalog.from_store(opened, naming.dialect, namespace).as_learnt().updated(given)
+        return Catalog.from_store(opened, naming.dialect, namespace).as_learnt().with_tables(given)

@@ -1,4 +1,4 @@
-"""The words of the product as frozen values: names, edges, transformations, diagnostics, jobs, batches. No I/O."""
+"""The domain model as frozen values: names, edges, transformations, diagnostics, jobs, batches. No I/O."""
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.statement import (

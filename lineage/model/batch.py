@@ -1,4 +1,4 @@
-"""A batch: what one ingest hands to a store. Everything in it is named by key, and every time is event time in UTC."""
+"""A batch: what one ingest writes to a store. Everything is referenced by key, and every time is event time in UTC."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ __all__ = [
 
 
 class JobKind(StrEnum):
-    """What states lineage. A job that defines its output replaces what it said before; the others only add."""
+    """The source of a job's lineage. A job that defines its output replaces earlier lineage; the others only add."""
 
     DEFINITION = "definition"
     SQL_FILE = "sql_file"
     QUERY = "query"
     ASSERTION = "assertion"
-    """What a person states by hand."""
+    """Lineage that a person adds by hand."""
     EVENT = "event"
-    """What OpenLineage events say of one job and one of its outputs."""
+    """The OpenLineage events of one job for one of its outputs."""
 
     @property
     def defines_output(self) -> bool:
-        """Whether a new statement of the job replaces its earlier one."""
+        """Whether new lineage of the job replaces its earlier lineage."""
         return self is not JobKind.QUERY
 
 
 def definition_job_key(target: str) -> str:
-    """Return the key of the job that is a dataset's own definition (a view's text in a database).
+    """Return the key of the job for a dataset's own definition (a view's text in a database).
 
     >>> definition_job_key("postgres/shop.orders_v")
     'definition:postgres/shop.orders_v'
@@ -63,7 +63,7 @@ def definition_job_key(target: str) -> str:
 
 
 def file_job_key(file: str, target: str | None) -> str:
-    """Return the key of what one SQL file (by its key) says of one target; without one, of the file's bare queries.
+    """Return the job key of one target in a SQL file (given by its key); without a target, of the file's bare queries.
 
     >>> file_job_key("github.com/acme/shop:models/orders.sql@postgres", "postgres/shop.orders")
     'file:github.com/acme/shop:models/orders.sql@postgres>postgres/shop.orders'
@@ -72,7 +72,7 @@ def file_job_key(file: str, target: str | None) -> str:
 
 
 def target_of_file_job(job: str) -> str | None:
-    """Return the target that a SQL file's job is of.
+    """Return the target of a SQL file's job; None for the job of its bare queries.
 
     >>> target_of_file_job("file:shop:models/orders.sql@postgres>postgres/shop.orders")
     'postgres/shop.orders'
@@ -81,7 +81,7 @@ def target_of_file_job(job: str) -> str | None:
 
 
 def assertion_job_key(source: str, target: str) -> str:
-    """Return the key of what a person states by hand of two nodes.
+    """Return the job key of lineage between two nodes that a person adds by hand.
 
     >>> assertion_job_key("pg/a#x", "pg/b#y")
     'assertion:pg/a#x>pg/b#y'
@@ -90,9 +90,9 @@ def assertion_job_key(source: str, target: str) -> str:
 
 
 def event_job_key(namespace: str, name: str, output: str | None, write: str = "") -> str:
-    """Return the key of what the events of an OpenLineage job say of one output; without one, of what it reads.
+    """Return the job key of one output of an OpenLineage job; without an output, of what the job reads.
 
-    `write` tells writes to the same output apart that stand beside each other.
+    `write` distinguishes several writes to the same output that are all valid.
 
     >>> event_job_key("prod", "nightly", "s3://lake/orders", "append")
     'event:prod/nightly>s3://lake/orders+append'
@@ -103,7 +103,7 @@ def event_job_key(namespace: str, name: str, output: str | None, write: str = ""
 
 
 def event_job_key_under(key: str, aliases: Mapping[str, str]) -> str:
-    """Return the key of a job of events when its output goes by another key.
+    """Return the key of an event job with its output's key replaced by the key that is an alias of it.
 
     >>> event_job_key_under("event:prod/nightly>s3://lake/orders+append", {"s3://lake/orders": "hive://m/db.orders"})
     'event:prod/nightly>hive://m/db.orders+append'
@@ -117,7 +117,7 @@ def event_job_key_under(key: str, aliases: Mapping[str, str]) -> str:
 
 
 def query_job_key(fingerprint: str, *defaults: str | None) -> str:
-    """Return the key of a query template: its fingerprint, and the defaults that its names were read with.
+    """Return the key of a query template: its fingerprint, and the defaults that complete its names.
 
     >>> query_job_key("0a1b", "db", None)
     'query:0a1b@db/'
@@ -127,11 +127,11 @@ def query_job_key(fingerprint: str, *defaults: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
-    """A column or a nested field of a dataset. `inferred`: concluded from use, in no schema.
+    """A column or a nested field of a dataset. `inferred`: derived from usage, not from a schema.
 
-    `path` is the text of its `ColumnPath`: a name with a dot in it stands in quotes there. `since` is when a schema
-    first had it, where that is before the time of the dataset's record. `spelling` is the path as it is written, where
-    that differs from `path` in its case only.
+    `path` is the text of its `ColumnPath`: a name that contains a dot is quoted. `since` is when a schema first had
+    it, if that is before the time of the dataset's record. `spelling` is the path as written, if it differs from
+    `path` in case only.
     """
 
     path: str
@@ -151,25 +151,25 @@ class ColumnRecord:
     def of_schema(cls, columns: Iterable[ColumnSchema]) -> tuple[ColumnRecord, ...]:
         """Return the columns of a known schema, in order."""
         return tuple(
-            cls(path := str(column_text(one.name)), one.data_type, place, spelling=path_spelling(one.name, path))
-            for place, one in enumerate(columns)
+            cls(path := str(column_text(one.name)), one.data_type, index, spelling=path_spelling(one.name, path))
+            for index, one in enumerate(columns)
         )
 
     @property
     def is_top_level(self) -> bool:
-        """Whether it is a column of its own, not a field in one."""
+        """Whether it is a top-level column, not a nested field."""
         return ColumnPath.parse(self.path).parent is None
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetRecord:
-    """A dataset and what is known of its columns.
+    """A dataset and its known columns.
 
-    `schema_known` says that `columns` are all it has, in order: columns that it had before and that are
-    absent now are gone. Otherwise they are what was seen of it. `at` is when this held; without it, when the
-    batch's jobs last wrote or read the dataset, else the time of the run. `aliases` are further names of it.
-    `spelling` is the name as it is written, where that differs from `name` in its case only; `is_spelled` says that a
-    definition or a catalog writes it so (None: as `name` is), which counts before what a mere reference writes.
+    With `schema_known`, `columns` is the complete schema in order: earlier columns that are absent are dropped.
+    Otherwise it lists the columns observed so far. `at` is when this was true; without it, when the batch's jobs last
+    wrote or read the dataset, else the time of the run. `aliases` are further names of it. `spelling` is the name as
+    written, if it differs from `name` in case only; `is_spelled` means that a definition or a catalog gives the
+    spelling (None: same as `name`), which takes precedence over that of a reference.
     """
 
     namespace: str
@@ -195,15 +195,15 @@ class DatasetRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job as one batch saw it: when first and last, how often, what it read and wrote (keys of datasets).
+    """A job as one batch observed it: first and last time, number of observations, datasets read and written (keys).
 
-    `source` is the file it stands in, as people read it, and `file_key` the same unmistakably (`FileKey`): a batch
-    that states a file whole retires the jobs that the file no longer holds (`LineageBatch.complete_sources`, by the
-    key; by `source` where there is none); `source_line` is the line on which its SQL begins there, if that is one
-    piece, and `positions` say where each of its statements begins there. `sql` has its literals masked. `users` are
-    pairs of a user and the queries of theirs, `duration_us` is the sum over all observations, in microseconds. `ties`
-    decide at `first_seen` and at `last_seen` between two statements of the job at one moment: the greater one holds,
-    whichever comes last; else the last one.
+    `source` is the display name of the file that contains it, `file_key` its unique key (`FileKey`). A batch with the
+    complete content of a file retires the jobs that the file no longer contains (`LineageBatch.complete_sources`, by
+    key, or by `source` if there is no key). `source_line` is the line in the file on which its SQL begins, if the SQL
+    is contiguous, and `positions` are the positions of its statements in the file. Literals in `sql` are masked.
+    `users` are pairs of a user and that user's number of queries; `duration_us` is the sum over all observations, in
+    microseconds. `ties` breaks ties between two statements of the job with the same `first_seen` or `last_seen`: the
+    greater value wins whatever the order of arrival; if they are equal, the last one wins.
     """
 
     key: str
@@ -228,12 +228,11 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class EdgeRecord:
-    """What one job says of one pair: one relationship in the graph.
+    """An edge from one source to one target in one job: one relationship in the graph.
 
-    `source` is the key of a column, or of a dataset whose rows decide; `target` is the key of a column, or of a dataset
-    for an influence on its rows; `output` the dataset that
-    either belongs to. `spans` are the proofs in the job's `sql`. `masking` holds only if every way
-    from source to target within the job masks.
+    `source` is the key of a column, or of a dataset whose rows determine the target; `target` is the key of a column,
+    or of a dataset if its rows are influenced; `output` is the dataset of the target. `spans` are the proofs in the
+    job's `sql`. `masking` is true only if every path from source to target within the job masks the value.
     """
 
     source: str
@@ -249,11 +248,11 @@ class EdgeRecord:
 
     @property
     def of_rows(self) -> bool:
-        """Whether its source is a table, whose rows decide, and not a column."""
+        """Whether its source is a table (its rows determine the target), not a column."""
         return not is_column_key(self.source)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Batches go to other processes; what dataclasses do by themselves takes three times as long.
+        # Batches are pickled between processes; the dataclass default takes three times as long.
         return EdgeRecord, (
             self.source,
             self.target,
@@ -270,10 +269,10 @@ class EdgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class DatasetChange:
-    """A dataset (by key) was dropped, took the key `other`, or changed places with `other`.
+    """A dataset (by key) was dropped, renamed to the key `other`, or swapped with `other`.
 
-    With a `column` (a path) that happened to it: it was dropped, or took the path `other`. `spelling` is the name or
-    path that it took as it is written, where that differs from that of `other` in its case only.
+    With `column` (a path), the change is to that column: it was dropped, or renamed to the path `other`. `spelling` is
+    the new name or path as written, if it differs from `other` in case only.
     """
 
     kind: ChangeKind
@@ -285,13 +284,13 @@ class DatasetChange:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The keys of the datasets that it is about, as they were called then."""
+        """The keys of the affected datasets, as they were at that time."""
         return (self.dataset,) if self.other is None or self.kind.of_column else (self.dataset, self.other)
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticRecord:
-    """A diagnostic and what it speaks of: a job's key, or the source (a file) where there is no job."""
+    """A diagnostic and what it refers to: a job's key, or the source (a file) if there is no job."""
 
     diagnostic: Diagnostic
     source: str
@@ -300,24 +299,24 @@ class DiagnosticRecord:
 
     @property
     def origin(self) -> str:
-        """What tells its source from all others."""
+        """The unique identifier of its source."""
         return self.file_key or self.source
 
     @property
     def key(self) -> str:
-        """The key of its node: the same finding at the same place is one node."""
+        """The key of its node: the same diagnostic at the same span is one node."""
         span = self.diagnostic.span
-        place = f"{span.start}-{span.end}" if span else ""
-        text = "\x1f".join((self.origin, self.job or "", self.diagnostic.code, place, self.diagnostic.message))
+        range_text = f"{span.start}-{span.end}" if span else ""
+        text = "\x1f".join((self.origin, self.job or "", self.diagnostic.code, range_text, self.diagnostic.message))
         return "diagnostic:" + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """How many queries read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
+    """Number of queries that read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
 
-    `users` are pairs of a user and the queries of theirs. A store names the `MAX_NAMED_USERS` with the most, and
-    keeps of the others how many they are.
+    `users` are pairs of a user and that user's number of queries. A store keeps the names of the `MAX_NAMED_USERS`
+    most frequent users, and only the number of the others.
     """
 
     of: str
@@ -330,25 +329,25 @@ class UsageRecord:
 
     @property
     def midnight(self) -> datetime:
-        """When the day begins."""
+        """The start of the day."""
         return datetime.combine(self.day, datetime.min.time(), UTC)
 
     @property
     def named_at(self) -> datetime:
-        """When it had this name: at its last use; a name that it had earlier that day counts under its later one."""
+        """When it had this name: its last use. Usage under an earlier name that day counts for the later name."""
         return max((at for at in (self.last_read, self.last_write) if at is not None), default=self.midnight)
 
 
 UNFINISHED = "unfinished"
-"""The only count of a run of which not everything is stored yet, or ever will be, since it was interrupted."""
+"""The only count of a run that is not stored completely: it is in progress, or was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One ingest: where from, when, and its counts (statements, resolved, …).
+    """One ingest: its source, its time, and its counts (statements, resolved, …).
 
-    `key` is that of the source batch: the same content ingested again has the same key, so counts that are
-    stored by run are overwritten, never added up.
+    `key` is that of the source batch: the same content ingested again has the same key, so the counts of a run are
+    overwritten, not added up.
     """
 
     key: str
@@ -358,21 +357,21 @@ class RunRecord:
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
     began: datetime | None = None
-    """When it begins, where several batches are of one run, in any order: an hour of events."""
+    """When the run began, if it has several batches in any order (an hour of events)."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether more is to be stored of it."""
+        """Whether the run is not stored completely."""
         return UNFINISHED in self.counts
 
 
 @dataclass(frozen=True, slots=True)
 class LineageBatch:
-    """What one ingest hands to a store. Applying it twice leaves what applying it once left.
+    """What one ingest writes to a store. Applying a batch is idempotent.
 
-    Changes to datasets happen at their own time, between the observations of jobs; `complete_sources` are
-    the files that this batch states whole, by key; one that is gone is stated whole, without any job. `aliases` are
-    pairs of keys that name one dataset, whenever (a path, and the table that a catalog knows it as).
+    Changes to datasets apply at their own time, between the observations of jobs. `complete_sources` are the keys of
+    the files whose complete content is in this batch; a deleted file is listed too, without any job. `aliases` are
+    pairs of keys that identify one dataset at all times (a path, and the catalog table at that path).
     """
 
     run: RunRecord

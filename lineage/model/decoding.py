@@ -1,4 +1,4 @@
-"""From the bytes of a SQL file to its text: encodings by their byte order mark, and what is no text at all."""
+"""Decode the bytes of a SQL file: encodings by byte order mark, and detection of binary files."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ _BOMS = (
 _LOOKED_AT = 65_536
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _MAX_CONTROLS = 0.02
-"""A share of control characters that no text has; of random bytes it is a tenth."""
+"""The largest share of control characters in text; random bytes have about a tenth."""
 
 
 class DecodedText(NamedTuple):
-    """A file's text, and what is wrong with its encoding; the text is None where there is none."""
+    """A file's text, and the problem with its encoding, if any; the text is None for a binary file."""
 
     text: str | None
     problem: Diagnostic | None = None
 
 
 def decode_sql(raw: bytes, name: str) -> DecodedText:
-    """Return the text of a file's bytes. Bytes that are not of its encoding are replaced and reported.
+    """Return the text of a file's bytes. Bytes that are invalid in its encoding are replaced and reported.
 
     >>> decode_sql("SELECT é".encode("utf-16"), "a.sql").text
     'SELECT é'
     >>> print(decode_sql(bytes(range(256)), "a.sql").problem)
-    error UNREADABLE_FILE: a.sql is no text: it holds control characters (is it packed, or UTF-16 without a mark?)
+    error UNREADABLE_FILE: a.sql is not text: it contains control characters (compressed, or UTF-16 without a BOM?)
     """
     encoding = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), "utf-8")
     begin = raw[:_LOOKED_AT]
     if encoding.startswith("utf-8") and len(begin.translate(None, _CONTROLS)) < len(begin) * (1 - _MAX_CONTROLS):
-        message, hint = f"{name} is no text: it holds control characters", "is it packed, or UTF-16 without a mark?"
+        message = f"{name} is not text: it contains control characters"
+        hint = "compressed, or UTF-16 without a BOM?"
         return DecodedText(None, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message, hint=hint))
     try:
         return DecodedText(raw.decode(encoding))

@@ -10,7 +10,7 @@ __all__ = ["Diagnostic", "DiagnosticCode", "Severity", "Span"]
 
 
 class Span(NamedTuple):
-    """A piece of SQL text: `text[start:end]`, in code points, and the line and column where it begins (from 1)."""
+    """A span of SQL text: `text[start:end]`, in code points, and the line and column where it begins (from 1)."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
     @classmethod
     def locate(cls, text: str, start: int, end: int) -> Span:
-        """Return the span of `text[start:end]`, its line and column counted.
+        """Return the span of `text[start:end]`, with its line and column.
 
         >>> Span.locate("select\\n  a", 9, 10)
         Span(start=9, end=10, line=2, column=3)
@@ -38,13 +38,13 @@ class Severity(StrEnum):
     ERROR = "error"
     """Lineage is missing."""
     WARNING = "warning"
-    """Lineage was found, some of it by a guess that is named."""
+    """Lineage is complete, but part of it is a guess that the message describes."""
     INFO = "info"
-    """Nothing is in doubt; worth knowing."""
+    """Lineage is not in doubt; the message is informational."""
 
 
 class DiagnosticCode(StrEnum):
-    """Every code there is. A code is never renamed or used again for something else."""
+    """All diagnostic codes. A code is never renamed or reused for something else."""
 
     PARSE_ERROR = "PARSE_ERROR"
     NOT_SQL = "NOT_SQL"
@@ -80,7 +80,7 @@ class DiagnosticCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A finding: what was found, where, what to do about it.
+    """A finding: what was found, where, and what to do about it.
 
     >>> print(Diagnostic(DiagnosticCode.UNKNOWN_COLUMN, Severity.WARNING, "no column `amout`", Span(7, 12, 1, 8)))
     warning UNKNOWN_COLUMN at 1:8: no column `amout`
@@ -103,6 +103,6 @@ class Diagnostic:
         }
 
     def __str__(self) -> str:
-        place = f" at {self.span.line}:{self.span.column}" if self.span else ""
+        position = f" at {self.span.line}:{self.span.column}" if self.span else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{self.severity} {self.code}{place}: {self.message}{hint}"
+        return f"{self.severity} {self.code}{position}: {self.message}{hint}"

@@ -1,7 +1,7 @@
-"""The SQL dialects: what each is called, and what sets it apart where that matters to lineage.
+"""The SQL dialects: their names, and the differences between them that affect lineage.
 
-What a dialect's text is made of (quotes, comments, strings) is in `lineage/sql/scan/facts.txt`, which the native
-scanner reads too; how it parses is sqlglot's.
+Lexical facts (quotes, comments, strings) are in `lineage/sql/scan/facts.txt`, which the native scanner reads too;
+parsing is sqlglot's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["DIALECTS", "Dialect", "Folding", "UnknownDialectError", "dialect_nam
 
 
 class Folding(StrEnum):
-    """What a dialect does with the case of a name before it compares it."""
+    """How a dialect folds the case of a name before it compares it."""
 
     LOWER = "lower"
     UPPER = "upper"
@@ -54,8 +54,8 @@ class Dialect:
 
     # Names of tables
     shows_tables: bool = False
-    """The product shows a table's name as it was written, though it compares names without case (T-SQL, DuckDB).
-    PostgreSQL, Snowflake, Hive and Trino show what they fold names to."""
+    """The product displays a table's name as written, though it compares names without case (T-SQL, DuckDB).
+    PostgreSQL, Snowflake, Hive and Trino display the folded name."""
     shows_columns: bool = False
     """The same for columns: T-SQL, BigQuery, MySQL, DuckDB; the catalogs of Spark and Databricks."""
     omitted_schema: str | None = None
@@ -81,19 +81,19 @@ class Dialect:
     fields_by_call: bool = False
     """`b(t)` is the column t.b: https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-USAGE"""
     sequences_by_column: bool = False
-    """`s.nextval` is the next number of the sequence s, of which no column is the source."""
+    """`s.nextval` is the next number of the sequence s, so it has no source column."""
     rows_by_alias: bool = False
-    """A table's alias alone is its row as a value."""
+    """A table's alias without a column is its row as a value."""
     unknown_quoted_names_are_strings: bool = False
-    """A name in double quotes that no table has is a string (https://sqlite.org/quirks.html, 8)."""
+    """A name in double quotes that is not a column is a string (https://sqlite.org/quirks.html, 8)."""
     order_by_prefers_input: bool = False
-    """A name inside an expression of ORDER BY means a column of FROM before one of the select list."""
+    """A name inside an expression of ORDER BY refers to a column of FROM before one of the select list."""
     bare_keys_hide_aliases: bool = False
-    """HAVING reads `n + 0` by the alias n even under `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
+    """In HAVING, n in `n + 0` is the alias even with `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
     numbers_repeated_columns: bool = False
-    """Of columns of one name, in a query in FROM or one that is stored, the later ones get numbers (DuckDB)."""
+    """Repeated column names in a derived table or a stored query get numbers from the second on (DuckDB)."""
     using_keeps_positions: bool = False
-    """`*` shows the columns that USING merges where the left side has them; SQL:2016 7.10 puts them first."""
+    """`*` returns the columns merged by USING at their position in the left side; SQL:2016 7.10 puts them first."""
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
@@ -101,19 +101,19 @@ class Dialect:
     implicit_lateral: bool = False
     """A derived table sees the items before it without LATERAL: https://duckdb.org/docs/stable/sql/query_syntax/from"""
     implicit_recursive: bool = False
-    """A CTE may read itself without RECURSIVE; elsewhere a name without it means the table outside."""
+    """A CTE may read itself without RECURSIVE; in other dialects its name then refers to the table outside."""
     with_names_values: bool = False
     """`WITH expression AS name` names a value: https://clickhouse.com/docs/sql-reference/statements/select/with"""
     pivots_whole_joins: bool = False
     """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
     unnests_rows: bool = False
-    """`UNNEST(array)` alone gives the fields of the array's structs, and its alias means the element (BigQuery)."""
+    """`UNNEST(array)` in FROM returns the fields of the array's structs, and its alias is the element (BigQuery)."""
     flattens_to_six_columns: bool = False
-    """FLATTEN gives SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
+    """FLATTEN returns SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
     has_remote_functions: bool = False
     """`remote(…)`, `cluster(…)`, `mysql(…)` and the like in FROM name a table: https://clickhouse.com/docs/sql-reference/table-functions"""
     has_column_patterns: bool = False
-    """`COLUMNS('pattern')` stands for several columns (ClickHouse)."""
+    """`COLUMNS('pattern')` selects several columns (ClickHouse)."""
     tuples_have_fields: bool = False
     """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
     has_type_methods: bool = False
@@ -133,81 +133,81 @@ class Dialect:
     inserts_into_functions: bool = False
     """`INSERT INTO FUNCTION remote(…)`, with FORMAT or FROM INFILE: https://clickhouse.com/docs/sql-reference/statements/insert-into"""
     exchange_moves_partition: bool = False
-    """EXCHANGE PARTITION takes the partition out of the other table and gives none back (Hive)."""
+    """EXCHANGE PARTITION moves the partition out of the other table and returns none (Hive)."""
     targets_by_alias: bool = False
-    """UPDATE and DELETE name a table of FROM by its alias or name."""
+    """The target of UPDATE and DELETE may be the alias or name of a table in FROM."""
     targets_by_query: bool = False
-    """UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
+    """The target of UPDATE and DELETE may be the alias of a derived table in FROM; they change its base table."""
     views_prefer_own_schema: bool = False
-    """A name of one part in a view means a table of the view's own schema first. DuckDB does (tried with 2.0; CREATE
-    TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution"""
+    """An unqualified name in a view refers first to a table in the view's schema. DuckDB does this (tested with 2.0;
+    CREATE TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution"""
     views_follow_renames: bool = False
-    """A view goes on reading a table that gets another name."""
+    """A view continues to read a table after it is renamed."""
     create_as_adds_columns: bool = False
-    """The query's columns stand beside those that CREATE TABLE … AS defines, and in them where the names agree:
+    """CREATE TABLE … AS adds the query's columns to those that it defines; columns of the same name are one column:
     https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html"""
     explain_never_runs: bool = False
-    """`EXPLAIN ANALYZE` of a write does not write."""
+    """`EXPLAIN ANALYZE` does not execute a write."""
 
     # Programs
     needs_no_semicolon: bool = False
     """Statements end without a semicolon; GO ends a batch (T-SQL)."""
     ends_units_by_slash: bool = False
-    """A line `/` ends a unit of text for the client (Oracle)."""
+    """A line `/` ends a block for the client (Oracle)."""
     has_backslash_commands: bool = False
-    r"""A line `\command` is for the client, psql."""
+    r"""A line `\command` is a command of the client, psql."""
     has_at_variables: bool = False
     """`@name` is a variable, also where the name is a keyword."""
     has_ampersand_variables: bool = False
-    """`&name` is a variable that the client fills in (SQL*Plus)."""
+    """`&name` is a variable that the client substitutes (SQL*Plus)."""
     has_backslash_escapes: bool = False
-    r"""`\n` in a plain string is the end of a line."""
+    r"""`\n` in a plain string is a line feed."""
     set_assigns_variables: bool = False
-    """SET gives a variable a value, not only a setting."""
+    """SET assigns variables, not only settings."""
     select_into_variables: bool = False
     """SELECT … INTO names variables, never a table."""
     has_declare_sections: bool = False
-    """Declarations, each ended by a semicolon, stand before BEGIN, behind DECLARE."""
+    """Declarations, each ended by a semicolon, are between DECLARE and BEGIN."""
     routines_begin_with_declarations: bool = False
-    """They stand directly behind a routine's AS or IS, without DECLARE (Oracle, Exasol)."""
+    """Declarations directly follow a routine's AS or IS, without DECLARE (Oracle, Exasol)."""
     declares_behind_as: bool = False
-    """They may stand behind a routine's AS, with DECLARE, and a variable may be a RESULTSET (Snowflake Scripting)."""
+    """DECLARE may follow a routine's AS, and a variable may be a RESULTSET (Snowflake Scripting)."""
     triggers_prefix_rows: bool = False
     """A trigger's rows are `:new` and `:old`, which are variables (Oracle)."""
 
     # Sessions and transactions
     use_names_database: bool = False
-    """`USE x` names a database that holds schemas, not what others call a schema."""
+    """`USE x` selects a database that contains schemas, not a schema."""
     search_path_in_string: bool = False
     """One string is the whole search path."""
     search_path_string_is_name: bool = False
     """A string is the exact name of one schema: https://www.postgresql.org/docs/current/sql-set.html"""
     resets_search_path: bool = False
-    """RESET, DISCARD and SET … TO DEFAULT give the search path back that the session began with."""
+    """RESET, DISCARD and SET … TO DEFAULT restore the session's initial search path."""
     search_path_has_variables: bool = False
-    """`$current` and `$public` stand for schemas in a search path (Snowflake)."""
+    """`$current` and `$public` are schemas in a search path (Snowflake)."""
     settings_in_transactions: bool = False
-    """A setting is part of the transaction: a ROLLBACK takes it back, and SET LOCAL ends with it."""
+    """A setting is part of the transaction: ROLLBACK reverts it, and SET LOCAL ends with the transaction."""
     implicit_transactions: bool = False
-    """A transaction begins with the first statement that writes, not with a BEGIN."""
+    """A transaction begins implicitly with the first statement that writes."""
     ddl_commits: bool = False
     """DDL commits the open transaction. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
     truncate_commits: bool = False
     """https://docs.aws.amazon.com/redshift/latest/dg/r_TRUNCATE.html"""
     temp_ddl_stays: bool = False
-    """No ROLLBACK undoes CREATE or DROP TEMPORARY TABLE. MySQL 15.3.3."""
+    """ROLLBACK does not undo CREATE or DROP TEMPORARY TABLE. MySQL 15.3.3."""
     temp_tables_in_schemas: bool = False
-    """Temporary tables lie in a schema, and are looked for in another one after USE."""
+    """Temporary tables belong to a schema; after USE they are looked up in the new one."""
     temp_tables_without_schema: bool = False
-    """A name with a schema never means a temporary table, whatever its bare name is."""
+    """A schema-qualified name never refers to a temporary table."""
 
     def __hash__(self) -> int:
-        """Return the hash of the name: naming options are looked up for every statement."""
+        """Return the hash of the name; hashing all fields is too slow for lookups by naming options."""
         return hash(self.name)
 
     @property
     def parser_name(self) -> str | None:
-        """The name of sqlglot's dialect; None for its own, of no product in particular."""
+        """The name of sqlglot's dialect; None for its default dialect."""
         return None if self.name == "ansi" else self.name
 
     def fold_table(self, name: str, *, quoted: bool = False) -> str:
@@ -217,7 +217,7 @@ class Dialect:
         >>> snowflake.fold_table("Orders"), snowflake.fold_table("Orders", quoted=True)
         ('ORDERS', 'Orders')
 
-        Where the product shows names as they were written, it comes with its spelling (`Spelled`).
+        If the product displays names as written, the result has its spelling (`Spelled`).
         """
         folded = (self.quoted_table if quoted else self.table).apply(name)
         return Spelled(folded, name) if self.shows_tables and folded != name else folded
@@ -228,14 +228,14 @@ class Dialect:
         >>> dialect_named("bigquery").fold_column("Id"), dialect_named("bigquery").fold_table("Id")
         ('id', 'Id')
 
-        Where the product shows names as they were written, it comes with its spelling (`Spelled`).
+        If the product displays names as written, the result has its spelling (`Spelled`).
         """
         folded = (self.quoted_column if quoted else self.column).apply(name)
         return Spelled(folded, name) if self.shows_columns and folded != name else folded
 
 
 class UnknownDialectError(ValueError):
-    """A dialect that is not known; the message offers the nearest names."""
+    """An unknown dialect; the message suggests the nearest name."""
 
 
 _ANSI = Dialect(
@@ -504,7 +504,7 @@ _BY_NAME = {alias: dialect for dialect in DIALECTS.values() for alias in (dialec
 
 
 def dialect_named(name: str | Dialect) -> Dialect:
-    """Return the dialect of that name or alias, in any case.
+    """Return the dialect with this name or alias, ignoring case.
 
     >>> dialect_named("PostgreSQL").name
     'postgres'

@@ -1,8 +1,7 @@
-"""The expression around a place of SQL text: the item of its clause that a column stands in.
+"""The expression around a span of SQL text: the item of a clause that contains a column.
 
-It is read off the words of the text, without a syntax tree: the text is that of a statement that was resolved once, its
-literals are masked, and whoever shows evidence need not load a parser. Where the words leave it open, it is the place
-itself.
+It is found from the tokens of the text, without a syntax tree: the statement was resolved before, its literals are
+masked, and showing evidence must not require a parser. If the tokens are ambiguous, the result is the span itself.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ __all__ = ["expression_around"]
 
 _WORD = re.compile(r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+|/\*.*?\*/|[\w$#@]+|\s++|.""", re.DOTALL)
 _LISTS = frozenset(("SELECT", "DISTINCT", "ALL", "BY", "SET", "VALUES", "RETURNING", "USING", "WINDOW"))
-"""Words before items that commas part."""
+"""Keywords before items that are separated by commas."""
 _CONDITIONS = frozenset(("WHERE", "ON", "HAVING", "QUALIFY", "MATCHED"))
-"""Words before conditions that AND and OR part."""
+"""Keywords before conditions that are separated by AND and OR."""
 _QUERIES = frozenset(("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH"))
 _ENDS = frozenset(
     (
@@ -27,18 +26,18 @@ _ENDS = frozenset(
     )
 )
 _MAX_LENGTH = 600
-"""Of more characters nobody sees the column in them."""
+"""In a longer expression the column is hard to see."""
 
 
 class _Word(NamedTuple):
     start: int
     end: int
     text: str
-    """In upper case."""
+    """The text in upper case."""
 
 
 def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
-    """Return the start and end of the expression that a place stands in: an item of SELECT or SET, a condition, a key.
+    """Return the start and end of the expression that contains a span: an item of SELECT or SET, a condition, a key.
 
     >>> sql = "SELECT a, sum(x + 1) OVER (ORDER BY k) AS s FROM t WHERE c > 0 AND d < 1"
     >>> [sql[slice(*expression_around(sql, at, at + 1))] for at in map(sql.index, ("a", "x ", "k)", "d "))]
@@ -61,7 +60,7 @@ def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=32)
 def _words(sql: str) -> tuple[_Word, ...]:
-    """Return the words of a text, without white space and comments."""
+    """Return the tokens of a text, without white space and comments."""
     return tuple(
         _Word(found.start(), found.end(), found[0].upper())
         for found in _WORD.finditer(sql)
@@ -70,9 +69,9 @@ def _words(sql: str) -> tuple[_Word, ...]:
 
 
 def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:
-    """Return where the item that a word stands in begins, and whether AND parts the items; None where that is unknown.
+    """Return where the item around a token begins, and whether AND separates the items; None if that is unknown.
 
-    Brackets that are no query of their own are part of an expression: the item stands around them.
+    Parentheses that do not enclose a query are part of an expression: the item encloses them.
     """
     depth, item = 0, at
     clause: str | None = None
@@ -85,7 +84,7 @@ def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:
             if depth:
                 depth -= 1
                 continue
-            # A call or brackets: begin anew around them.
+            # A call or parentheses: start again outside them.
             clause, comma, conjunction = None, 0, 0
         elif depth:
             continue
@@ -110,7 +109,7 @@ def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:
 
 
 def _is_between(words: tuple[_Word, ...], at: int) -> bool:
-    """Return whether an AND is that of BETWEEN x AND y."""
+    """Return whether an AND belongs to BETWEEN x AND y."""
     depth = 0
     for i in range(at - 1, max(-1, at - 60), -1):
         text = words[i].text
@@ -128,7 +127,7 @@ def _is_between(words: tuple[_Word, ...], at: int) -> bool:
 
 
 def _end(words: tuple[_Word, ...], first: int, until: int, parted_by_and: bool) -> int:
-    """Return the last word of an item that begins at `first`, and holds what stands before `until`."""
+    """Return the last token of an item that begins at `first` and extends at least to the offset `until`."""
     depth = cases = 0
     for i in range(first, len(words)):
         text = words[i].text

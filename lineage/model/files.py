@@ -1,7 +1,7 @@
-"""Which file a job stands in: its project, its path in that, and the environment that its names were read in.
+"""The key of a job's file: its project, its path in the project, and the environment that completes its names.
 
-A file is itself however a command names it and on whichever machine. Two projects never share a key, and neither do
-the same files read into two environments (development and production, or two dialects).
+The key does not depend on how a command names the file, nor on the machine. Two projects never share a key, and neither
+do the same files in two environments (development and production, or two dialects).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from lineage.model.names import Naming
 __all__ = ["BEFORE_PROJECTS", "SQL_SUFFIXES", "Environment", "FileKey", "beginning"]
 
 BEFORE_PROJECTS = "(before projects)"
-"""The project of files that were ingested when jobs had none."""
+"""The project of files that were ingested before jobs had a project."""
 
 SQL_SUFFIXES = frozenset((".sql", ".ddl", ".hql", ".bq"))
-"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
+"""Suffixes of the files that are ingested from a folder; a file given by name may have any suffix."""
 
 _IN_PATH = re.compile(r"[%:@>]|[\x00-\x1f]")
 _IN_ENVIRONMENT = re.compile(r"[%,>]|[\x00-\x1f]")
@@ -26,7 +26,7 @@ _IN_ENVIRONMENT = re.compile(r"[%,>]|[\x00-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the names in a file were completed with. An empty namespace is that of the dialect's name."""
+    """The defaults that complete the names in a file. An empty namespace means the dialect's name."""
 
     dialect: str
     namespace: str = ""
@@ -46,11 +46,11 @@ class Environment:
 
     @property
     def dataset_namespace(self) -> str:
-        """The namespace that datasets get."""
+        """The namespace of datasets."""
         return self.namespace or self.dialect
 
     def __str__(self) -> str:
-        """Return it as keys hold it.
+        """Return the environment's text in a file key.
 
         >>> str(Environment("postgres")), str(Environment("snowflake", default_schema="core"))
         ('postgres', 'snowflake,,,core')
@@ -75,19 +75,19 @@ class FileKey:
     environment: Environment
 
     def __str__(self) -> str:
-        """Return the key's text: `PROJECT:PATH@DIALECT,NAMESPACE,DATABASE,SCHEMA`, without what is empty at its end."""
+        """Return the key's text: `PROJECT:PATH@DIALECT,NAMESPACE,DATABASE,SCHEMA`, without trailing empty parts."""
         return f"{beginning(self.project, self.path)}@{self.environment}"
 
     @classmethod
     def parse(cls, text: str) -> FileKey:
-        """Return the key that has this text."""
+        """Return the key parsed from its text."""
         project, _, rest = text.partition(":")
         path, _, environment = rest.partition("@")
         return cls(unquote(project), unquote(path), Environment(*map(unquote, environment.split(","))))
 
 
 def beginning(project: str, path: str = "") -> str:
-    """Return what the keys of a project's files begin with, or those of the files whose path begins so.
+    """Return the common prefix of the keys of a project's files, or of its files whose path begins with `path`.
 
     >>> beginning("C:/shop", "models/")
     'C%3A/shop:models/'

@@ -1,4 +1,4 @@
-"""What JSON can spell and a store cannot keep: half a surrogate pair, and values that are nested very deeply."""
+"""Find JSON values that a store cannot keep: unpaired surrogates, and values that are nested too deeply."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _Path: TypeAlias = "tuple[_Path, str | int] | None"
 
 
 def find_unstorable(value: Any, max_depth: int = 200) -> tuple[str, str] | None:
-    """Return where in a JSON value (a JSON pointer) something cannot be stored, and why; None where all can.
+    """Return the position (a JSON pointer) of a value that cannot be stored, and why; None if all values can be stored.
 
     >>> find_unstorable({"a": ["x", "\\ud83d"]})
-    ('/a/1', 'half a surrogate pair, which is no Unicode text')
+    ('/a/1', 'an unpaired surrogate, which is not valid Unicode')
     >>> find_unstorable([[[]]], max_depth=2)
     ('/0/0', 'nested deeper than 2 levels')
     """
     if isinstance(value, str):
-        return None if _is_unicode(value) else ("", _HALF)
+        return None if _is_unicode(value) else ("", _UNPAIRED)
     containers: list[tuple[Any, int, _Path]] = [(value, 1, None)]
     while containers:
         container, depth, path = containers.pop()
@@ -29,16 +29,16 @@ def find_unstorable(value: Any, max_depth: int = 200) -> tuple[str, str] | None:
             return _pointer(path), f"nested deeper than {max_depth} levels"
         for name, part in container.items() if is_object else enumerate(container):
             if isinstance(name, str) and not (name.isascii() or _is_unicode(name)):
-                return _pointer(path), f"a name with {_HALF}"
+                return _pointer(path), f"a name with {_UNPAIRED}"
             if isinstance(part, str):
                 if not (part.isascii() or _is_unicode(part)):
-                    return _pointer((path, name)), _HALF
+                    return _pointer((path, name)), _UNPAIRED
             elif isinstance(part, dict | list):
                 containers.append((part, depth + 1, (path, name)))
     return None
 
 
-_HALF = "half a surrogate pair, which is no Unicode text"
+_UNPAIRED = "an unpaired surrogate, which is not valid Unicode"
 
 
 def _is_unicode(text: str) -> bool:

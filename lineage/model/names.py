@@ -1,4 +1,4 @@
-"""Names of tables and columns: their parts, their text, and the keys that nodes of the graph are found by."""
+"""Names of tables and columns: their parts, their text, and the keys of their nodes in the graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _PLAIN = re.compile(r"[^.\"`\[\]\s]+")
-# A part of a column's path that needs no quotes: what is read back is what was written.
+# A part of a column's path that needs no quotes: parsing its text returns it unchanged.
 _BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
 # BigQuery: date-sharded tables share a prefix and differ by a day, YYYYMMDD.
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
@@ -43,24 +43,24 @@ _SHARDS = re.compile(r"^(.+?)_?(?:19|20)\d{0,6}\*$")
 # … and a partition of a table, `orders$20240131`, `orders$__UNPARTITIONED__`.
 _PARTITION = re.compile(r"\$\w*$")
 _SESSION_SCHEMAS = frozenset(("pg_temp", "temp", "_session"))
-"""The schemas by which a temporary table can be named where it lies in none of its own."""
+"""The schema names that can qualify a temporary table which is not in a regular schema."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^."`\[\]]+)')
-# Behind the last part of a name that several tables have had, one after the other: which of them. In no SQL.
+# Suffix of a name that several tables had in succession: its version number. It never occurs in SQL.
 _VERSION = re.compile("\x01\\d+")
-# In keys `#` parts a column's path from its dataset, so in names it is `%23`. A `%` is `%25` only where it would read
-# as one of these two: keys of names with other escapes (`%20` in a path) are as the names are.
+# In keys `#` separates a column's path from its dataset, so in names it is escaped as `%23`. A `%` is escaped as `%25`
+# only where it would be read as one of these two: names with other escapes (`%20` in a path) are unchanged in keys.
 _ESCAPED = re.compile(r"#|%(?=2[35])")
 _ESCAPES = re.compile(r"%2[35]")
 
 
 def format_name(parts: Sequence[str]) -> str:
-    """Return the parts as one dotted name; a part that holds a dot, a quote or a space is quoted.
+    """Return the parts as one dotted name; a part that contains a dot, a quote or a space is quoted.
 
     >>> format_name(["shop", "order items"])
     'shop."order items"'
 
-    Where a part comes with its spelling, so does the name.
+    If a part has a spelling (`Spelled`), the name has one too.
     """
     if Spelled in map(type, parts):
         written = [part.spelling if isinstance(part, Spelled) else part for part in parts]
@@ -71,7 +71,7 @@ def format_name(parts: Sequence[str]) -> str:
 
 
 def split_name(name: str) -> list[tuple[str, bool]]:
-    """Return the parts of a dotted name, each with whether it was quoted (with `"`, backticks or brackets).
+    """Return the parts of a dotted name, each with a flag: whether it was quoted (with `"`, backticks or brackets).
 
     >>> split_name('shop."Order.Items".id')
     [('shop', False), ('Order.Items', True), ('id', False)]
@@ -92,8 +92,8 @@ def split_name(name: str) -> list[tuple[str, bool]]:
 class ColumnPath:
     """A column by its parts: the name of a top-level column, then those of the nested fields.
 
-    As text the parts are joined by dots. A part that would not be read back as it is (it holds a dot, a quote, a
-    backtick or a bracket, is empty, or begins or ends with white space) is quoted with `"`, a quote in it is doubled.
+    In its text the parts are joined by dots. A part that contains a dot, a quote, a backtick or a bracket, is empty, or
+    begins or ends with white space, is quoted with `"`; quotes in it are doubled.
 
     >>> str(ColumnPath(("address", "zip code"))), str(ColumnPath(("Total.Amount",)))
     ('address.zip code', '"Total.Amount"')
@@ -103,7 +103,7 @@ class ColumnPath:
 
     @classmethod
     def parse(cls, text: str) -> ColumnPath:
-        """Return the path that a text is; a text that is none is the name of a top-level column.
+        """Return the path parsed from a text; if the text is not a valid path, it is the name of a top-level column.
 
         >>> ColumnPath.parse('address."zip.code"').parts, ColumnPath.parse('6"').parts
         (('address', 'zip.code'), ('6"',))
@@ -112,7 +112,7 @@ class ColumnPath:
 
     @classmethod
     def read(cls, text: str) -> ColumnPath | None:
-        """Return the path that a text is, with parts in any of the usual quotes; None where it is none.
+        """Return the path parsed from a text, with any of the usual quotes; None if the text is not a valid path.
 
         >>> ColumnPath.read("[zip.code]"), ColumnPath.read('a."b')
         (ColumnPath(parts=('zip.code',)), None)
@@ -141,12 +141,12 @@ class ColumnPath:
 
     @property
     def parent(self) -> ColumnPath | None:
-        """The path of the column or field that a nested field lies in; None for a top-level column."""
+        """The path of the column or field that contains a nested field; None for a top-level column."""
         return ColumnPath(self.parts[:-1]) if len(self.parts) > 1 else None
 
     @property
     def spelling(self) -> str | None:
-        """The text of the path as its parts are written; None where that is its text."""
+        """The text of the path as written in SQL; None if that equals its text."""
         if Spelled not in map(type, self.parts):
             return None
         return ".".join(column_text(part.spelling if isinstance(part, Spelled) else part) for part in self.parts)
@@ -156,7 +156,7 @@ class ColumnPath:
 
 
 def renamed_path(path: str, renamed: Mapping[str, str]) -> str:
-    """Return the text of a path once columns, and with them the fields that lie in them, have other paths.
+    """Return the text of a path after columns (and with them their nested fields) are renamed.
 
     >>> renamed_path("address.city", {"address": "place"}), renamed_path("address2", {"address": "place"})
     ('place.city', 'address2')
@@ -185,7 +185,7 @@ def column_text(name: str) -> str:
 
 
 def path_spelling(name: str, path: str) -> str | None:
-    """Return how a path is written that is a column's name as text; None where it is written as it is, or is another.
+    """Return the spelling of a path that is the text of a column's name; None if it has none, or is another path.
 
     >>> name = Spelled("orderid", "OrderID")
     >>> path_spelling(name, "orderid"), path_spelling(name, "order_id")
@@ -195,7 +195,7 @@ def path_spelling(name: str, path: str) -> str | None:
 
 
 def versioned_name(name: str, version: int) -> str:
-    """Return what tells one of the tables apart that have had a full name; `plain_name` returns the name.
+    """Return the name with a version, which distinguishes tables that had the same full name; `plain_name` removes it.
 
     >>> plain_name(versioned_name('shop."my orders"', 2))
     'shop."my orders"'
@@ -205,12 +205,12 @@ def versioned_name(name: str, version: int) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return a name, or a text with names in it, without what tells tables of one name apart."""
+    """Return a name, or a text that contains names, without version suffixes."""
     return _VERSION.sub("", text) if "\x01" in text else text
 
 
 def parse_table_name(name: str, dialect: Dialect) -> tuple[str, ...]:
-    """Return the parts of a table name that a person typed, folded as the dialect folds them.
+    """Return the parts of a table name typed by a user, folded as the dialect folds them.
 
     >>> from lineage.model.dialects import dialect_named
     >>> parse_table_name('Shop."Orders"', dialect_named("postgres"))
@@ -220,7 +220,7 @@ def parse_table_name(name: str, dialect: Dialect) -> tuple[str, ...]:
 
 
 def parse_column_name(name: str, dialect: Dialect) -> tuple[tuple[str, ...], str]:
-    """Return the table's parts and the column of a dotted `table.column` that a person typed.
+    """Return the table's parts and the column of a dotted `table.column` typed by a user.
 
     >>> from lineage.model.dialects import dialect_named
     >>> parse_column_name("Shop.Orders.Amount", dialect_named("snowflake"))
@@ -233,13 +233,13 @@ def parse_column_name(name: str, dialect: Dialect) -> tuple[tuple[str, ...], str
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The dialect, and what fills in the parts that a name leaves out.
+    """The dialect, and the defaults that complete partial names.
 
-    `namespace` is OpenLineage's (`postgres://host:port`, `bigquery`, …); without one, the dialect's name stands in.
+    `namespace` is OpenLineage's (`postgres://host:port`, `bigquery`, …); the default is the dialect's name.
     `session_tables` are temporary tables (bare and full name) that a session finds whatever its default schema is.
-    `search_path` names the schemas that are searched after the default one for a table that exists.
-    `versions` are tables of which others have had the name (full name, and the name that tells this one apart), and
-    `remade` what a definition makes of them (that name, and the one of what it makes).
+    `search_path` lists the schemas that are searched after the default one for an existing table.
+    `versions` are tables whose name other tables had before (full name, versioned name); `remade` are the tables that
+    a definition creates in their place (versioned name of the old table, versioned name of the new one).
     """
 
     dialect: Dialect
@@ -253,14 +253,14 @@ class Naming:
 
     @property
     def dataset_namespace(self) -> str:
-        """The namespace that datasets get: the one given, in its normal spelling, or the dialect's name."""
+        """The namespace of datasets: the given one, normalized, or the dialect's name."""
         return normal_namespace(self.namespace) if self.namespace else self.dialect.name
 
     def qualify(self, parts: Sequence[str]) -> str:
-        """Return the full dotted name of a table whose (already folded) parts are given, outermost first.
+        """Return the full dotted name of a table from its (already folded) parts, outermost first.
 
-        A database is only filled in where there is a schema to put it before. BigQuery's date shards become
-        one table, `events_20240101` → `events_*`, and a partition its table.
+        The default database is added only if there is a schema. BigQuery's date shards become one table,
+        `events_20240101` → `events_*`, and a partition becomes its table.
 
         >>> from lineage.model.dialects import dialect_named
         >>> Naming(dialect_named("postgres"), default_database="db", default_schema="shop").qualify(["orders"])
@@ -280,7 +280,7 @@ class Naming:
         return self.version_of(format_name(filled)) if self.versions else format_name(filled)
 
     def spelling(self, name: str, parts: Sequence[str]) -> str | None:
-        """Return how a full name is written, by the parts that a statement names and the defaults; None: as it is.
+        """Return the spelling of a full name, from the parts in a statement and the defaults; None if it is the same.
 
         >>> from lineage.model.dialects import dialect_named
         >>> tsql = dialect_named("tsql")
@@ -296,21 +296,21 @@ class Naming:
             return None
         plain = plain_name(name)
         full = [part for part, _ in split_name(plain)]
-        for place, part in enumerate(reversed(filled), 1):
-            if isinstance(part, Spelled) and place <= len(full) and full[-place] == part:
-                full[-place] = part.spelling
+        for from_end, part in enumerate(reversed(filled), 1):
+            if isinstance(part, Spelled) and from_end <= len(full) and full[-from_end] == part:
+                full[-from_end] = part.spelling
         return spelling_of(plain, format_name(full))
 
     def version_of(self, name: str) -> str:
-        """Return the name that tells the table of this full name apart from others that have had it."""
+        """Return the versioned name of the current table of this full name."""
         return next((own for full, own in self.versions if full == name), name)
 
     def made(self, name: str) -> str:
-        """Return the name that tells apart what a definition makes of the table that has its name."""
+        """Return the versioned name of the table that a definition creates in place of the one with this name."""
         return next((own for old, own in self.remade if old == name), name)
 
     def renamed(self, name: str, new: Sequence[str]) -> str:
-        """Return the full name that a table has once it is renamed: without a schema, that of its old full name.
+        """Return the full name of a table after a rename; parts that the new name omits are those of the old name.
 
         >>> from lineage.model.dialects import dialect_named
         >>> Naming(dialect_named("postgres"), default_schema="shop").renamed("core.orders", ["old_orders"])
@@ -320,7 +320,7 @@ class Naming:
         return self.version_of(format_name([*outer, *new]))
 
     def candidates(self, parts: Sequence[str]) -> list[Sequence[str]]:
-        """Return the names that a name of existing tables may mean, the first schema of the search path first.
+        """Return the names that a reference to an existing table may mean, in the order of the search path.
 
         >>> from lineage.model.dialects import dialect_named
         >>> naming = Naming(dialect_named("postgres"), default_schema="mart", search_path=("raw", "db.ext"))
@@ -332,7 +332,7 @@ class Naming:
         return [parts, *([*(part for part, _ in split_name(entry)), *parts] for entry in self.search_path)]
 
     def session_table(self, parts: Sequence[str]) -> str | None:
-        """Return the full name of the temporary table that these parts mean, if they mean one."""
+        """Return the full name of the temporary table that these parts refer to; None if to another table."""
         if self.session_tables and (len(parts) == 1 or parts[0].lower() in _SESSION_SCHEMAS):
             for bare, full in self.session_tables:
                 if bare == parts[-1]:
@@ -341,7 +341,7 @@ class Naming:
 
 
 def bigquery_table(name: str) -> str:
-    """Return the table that a name of BigQuery's means: of all date shards one, of a partition the one it is of.
+    """Return the table of a BigQuery name: date shards and wildcards are one table, a partition belongs to its table.
 
     https://cloud.google.com/bigquery/docs/managing-partitioned-table-data#write-to-partition
 
@@ -367,7 +367,7 @@ def dataset_key(namespace: str, name: str) -> str:
 def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
     """Return namespace and name of a dataset's key; a namespace may be a URL with an authority.
 
-    `likely` is the namespace if the key begins so: only that tells one with further slashes in it.
+    `likely` is the namespace if the key begins with it; a namespace with further slashes is recognized only so.
 
     >>> split_dataset_key("postgres://db:5432/shop.orders")
     ('postgres://db:5432', 'shop.orders')
@@ -386,7 +386,7 @@ def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
 
 
 def short_name(name: str) -> str:
-    """Return the last part of a dataset's name: what people call it, and what a picture has room for.
+    """Return the last part of a dataset's name, for display.
 
     >>> short_name("shop.public.orders"), short_name("raw/2026/orders"), short_name('shop."my.table"')
     ('orders', 'orders', 'my.table')
@@ -420,7 +420,7 @@ def column_key(dataset: str, path: str) -> str:
 
 
 def split_column_key(key: str) -> tuple[str, str]:
-    """Return the dataset's key and the column's path as text; of a dataset's key, the key and no path.
+    """Return the dataset's key and the column's path as text; for a dataset's key, the key and an empty path.
 
     >>> split_column_key("bigquery/web.users#address.city"), split_column_key("db2/shop.orders#item%23")
     (('bigquery/web.users', 'address.city'), ('db2/shop.orders', 'item#'))
@@ -430,7 +430,7 @@ def split_column_key(key: str) -> tuple[str, str]:
 
 
 def dataset_of(key: str) -> str:
-    """Return the key of the dataset that a column belongs to; a dataset's key as it is.
+    """Return the key of the dataset that a column belongs to; a dataset's key is returned unchanged.
 
     >>> dataset_of("bigquery/web.users#address.city"), dataset_of("bigquery/web.users")
     ('bigquery/web.users', 'bigquery/web.users')

@@ -1,7 +1,7 @@
-"""Namespaces of datasets as OpenLineage's naming rules spell them, whatever spelling comes in.
+"""Normalize dataset namespaces by OpenLineage's naming rules.
 
-The same place under two spellings (`s3a://` and `s3://`, `postgresql://DB` and `postgres://db:5432`) is one node: SQL
-files, query logs and events meet there. Spellings are those of OpenLineage's page on naming.
+Two spellings of one location (`s3a://` and `s3://`, `postgresql://DB` and `postgres://db:5432`) are one node, so that
+SQL files, query logs and events refer to the same datasets. The rules are on OpenLineage's page on naming.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SCHEMES = {
     "hive2": "hive",
 }
 _PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "redshift": 5439, "hive": 10000}
-"""Filled in where a namespace has none: OpenLineage's rules ask for a port there."""
+"""Default ports, added if a namespace has none: OpenLineage's rules require a port for these schemes."""
 
 _LEFT_OUT_PORTS = {"hdfs": 8020}
 STORAGE = frozenset(
     {"file", "s3", "gs", "abfss", "wasbs", "hdfs", "dbfs", "adl", "viewfs", "oss", "cos", "ftp", "sftp"}
 )
-"""Schemes of places that hold files."""
+"""Schemes of file storage."""
 
 _DIALECTS = {
     "mssql": "tsql",
@@ -50,9 +50,9 @@ _PORT = re.compile(r"(.*?)(?::(\d+))?", re.DOTALL)
 
 @lru_cache(maxsize=10_000)
 def normal_namespace(namespace: str) -> str:
-    """Return a namespace as OpenLineage's naming rules spell it; one without a scheme stays as it is.
+    """Return a namespace normalized by OpenLineage's naming rules; one without a scheme is unchanged.
 
-    User and password, which do not belong there, are left out.
+    User and password are removed: they are not part of a namespace.
 
     >>> normal_namespace("postgresql://me:secret@DB.example"), normal_namespace("s3a://Lake/")
     ('postgres://db.example:5432', 's3://Lake')
@@ -68,12 +68,12 @@ def normal_namespace(namespace: str) -> str:
     path = path.rstrip("/")
     if authority is None:
         if path and not path.startswith("/"):
-            return namespace.strip()  # `arn:aws:glue:…`, `name: of one's own`
+            return namespace.strip()  # `arn:aws:glue:…`, `custom: name`
         return f"{scheme}:{path}" if path else scheme
     if not authority:
         return f"{scheme}:{path}" if path else scheme
     if scheme in STORAGE:
-        # `container@account` is a place here, and a bucket's name keeps its case.
+        # `container@account` is a location here, and a bucket's name keeps its case.
         host = authority if scheme in {"s3", "gs"} else authority.lower()
         default = _LEFT_OUT_PORTS.get(scheme)
         return f"{scheme}://{host.removesuffix(f':{default}') if default else host}{path}"
@@ -86,9 +86,9 @@ def normal_namespace(namespace: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def normal_place(namespace: str, name: str) -> tuple[str, str]:
-    """Return namespace and name of a dataset; of one that is a path, without a slash at its end.
+    """Return the normalized namespace and name of a dataset; a path has no trailing slash.
 
-    A path in the namespace of files belongs to the name, and that of a bucket or a file system begins without a slash.
+    A path in a `file:` namespace belongs to the name; paths in a bucket or file system begin without a slash.
 
     >>> normal_place("file:/data", "out/"), normal_place("s3a://lake", "/raw/orders/")
     (('file', '/data/out'), ('s3://lake', 'raw/orders'))
@@ -111,7 +111,7 @@ def normal_place(namespace: str, name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=10_000)
 def dialect_of(namespace: str) -> Dialect | None:
-    """Return the SQL dialect of a (normal) namespace, if it says one.
+    """Return the SQL dialect of a (normalized) namespace; None if its scheme is not a dialect's.
 
     >>> [found.name if (found := dialect_of(n)) else None for n in ("mssql://h:1433", "bigquery", "s3://b")]
     ['tsql', 'bigquery', None]
@@ -122,12 +122,12 @@ def dialect_of(namespace: str) -> Dialect | None:
 
 
 def scheme_of(namespace: str) -> str:
-    """Return the scheme of a (normal) namespace: what stands before the first colon, else all of it."""
+    """Return the scheme of a (normalized) namespace: the text before the first colon, or all of it."""
     return namespace.partition(":")[0]
 
 
 def is_path(key: str) -> bool:
-    """Whether a dataset's key is a place in a store of files.
+    """Return whether a dataset's key is a path in file storage.
 
     >>> is_path("s3://lake/raw/orders"), is_path("hive://ms:9083/db.orders")
     (True, False)
@@ -136,9 +136,9 @@ def is_path(key: str) -> bool:
 
 
 def preferred_key(keys: Iterable[str]) -> str:
-    """Return the key that a dataset of several keys goes by: a database's, else a metastore's, else a path.
+    """Return the primary key of a dataset that has several: a database's, else a metastore's, else a path.
 
-    Of several alike it is the shortest, then the one that sorts first.
+    Among equals it is the shortest, then the first in sort order.
 
     >>> preferred_key(["s3://b/t", "hive://m:1/d.t"]), preferred_key(["hive://m:1/v", "postgres://db:5432/db.public.v"])
     ('hive://m:1/d.t', 'postgres://db:5432/db.public.v')
@@ -147,7 +147,7 @@ def preferred_key(keys: Iterable[str]) -> str:
 
 
 def _remoteness(key: str) -> int:
-    """Return how far a name is from the one that SQL of its warehouse uses."""
+    """Return the rank of a key: 0 for a database, 1 for a metastore or unknown scheme, 2 for a path."""
     dialect = dialect_of(key.partition("/")[0])
     if dialect is None:
         return 2 if is_path(key) else 1

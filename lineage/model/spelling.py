@@ -1,4 +1,4 @@
-"""How a name is written, beside the name by which it is compared: T-SQL finds `FactSales` as `factsales`."""
+"""The original spelling of a case-insensitive name: T-SQL compares `FactSales` as `factsales`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["Spelled", "likelier_spelling", "spelling_of"]
 
 
 class Spelled(str):
-    """A name as its dialect compares it, which is all that counts, and how it was written.
+    """A name as its dialect compares it, with its original spelling.
 
-    Only names of dialects whose products show names as they were written are such, and only where the two differ.
-    It is equal to the bare name, so that nothing that looks names up has to know of it.
+    Used only for dialects whose products display names as written, and only if the two differ. It equals and hashes
+    like the plain name, so lookups need not handle it.
 
     >>> name = Spelled("factsales", "FactSales")
     >>> name == "factsales", {"factsales": 1}[name], name.spelling
@@ -27,12 +27,12 @@ class Spelled(str):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By itself pickle makes it without its second argument.
+        # By default pickle calls __new__ without the second argument.
         return Spelled, (str(self), self.spelling)
 
 
 def spelling_of(name: str, spelling: str | None) -> str | None:
-    """Return a spelling if it is one of this name, and differs from it: a name that changed has another.
+    """Return the spelling if it differs from this name in case only; None if it is equal, or of another name.
 
     >>> spelling_of("dbo.factsales", "dbo.FactSales"), spelling_of("dbo.sales", "dbo.FactSales")
     ('dbo.FactSales', None)
@@ -43,9 +43,9 @@ def spelling_of(name: str, spelling: str | None) -> str | None:
 
 
 def likelier_spelling(one: str | None, other: str | None) -> str | None:
-    """Return which spelling counts of two references that nothing else tells apart, whichever comes first.
+    """Return the preferred one of two references' spellings, whatever their order.
 
-    Mixed case counts before upper case, which people type for any name; what is written as it is compared comes last.
+    Mixed case is preferred to upper case, which people type for any name; no spelling (None) comes last.
 
     >>> likelier_spelling("ORDERID", "OrderID"), likelier_spelling(None, "ORDERID")
     ('OrderID', 'ORDERID')

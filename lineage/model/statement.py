@@ -1,7 +1,7 @@
-"""What one statement says: edges between columns, and how sure the reading is.
+"""The lineage of one statement: edges between columns, and how complete they are.
 
-Edges and what they are made of are named tuples: they are made by the million, and a frozen dataclass takes three
-times as long to make.
+Edges and their parts are named tuples: there are millions of them, and a frozen dataclass takes three times as long to
+create.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ColumnRef(NamedTuple):
-    """A column. A bare SELECT's output has the table None; a star that could not be expanded is the column `*`."""
+    """A column. The table is None for the output of a bare SELECT; the column is `*` for an unexpanded star."""
 
     table: str | None
     column: str
@@ -47,7 +47,7 @@ class ColumnRef(NamedTuple):
 
 
 class TableRef(NamedTuple):
-    """A table as the target of an influence on which rows it has; a bare SELECT's output has the table None."""
+    """A table whose rows are influenced; the table is None for the output of a bare SELECT."""
 
     table: str | None
 
@@ -61,9 +61,10 @@ class TableRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EarlierStatement:
-    """A statement that made a temporary table of the script: where it reads the source, in the order of `places`.
+    """An earlier statement of the script that created a temporary table, with the spans (`places`) of a proof in it.
 
-    `source` names its text, `span` is its place there; `before` is the one that made a temporary table that it reads.
+    `source` is the name of its text, `span` its span there; `before` is the statement that created a temporary table
+    that it reads.
     """
 
     source: str
@@ -73,11 +74,11 @@ class EarlierStatement:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from the other statements of the script."""
+        """The identity of the statement within the script."""
         return self.source, self.span.start
 
     def in_order(self) -> list[EarlierStatement]:
-        """Return the statements that are read before it, and it, in the order in which a value goes through them."""
+        """Return this statement and those before it, in the order in which a value flows through them."""
         found: list[EarlierStatement] = []
         one: EarlierStatement | None = self
         while one is not None:
@@ -95,12 +96,12 @@ class EarlierStatement:
 
 
 class Edge(NamedTuple):
-    """A value flow or an influence that a statement states, and the place in the SQL that proves it.
+    """A value flow or an influence in a statement, and the spans of the SQL that prove it.
 
-    `span` is where the source is read, `via` where what that gives is read in turn, up to the output: in the queries
-    around a CTE, sub-query or alias. `before` is the statement that made the temporary table which it comes through:
-    there the source is read. `limited` marks a SORT that decides, with a LIMIT, which rows there are. `ambiguous` marks
-    one of several tables that an unprefixed column may belong to; a diagnostic names them all.
+    `span` is where the source is read, `via` where each intermediate result is read, up to the output: in the queries
+    around a CTE, sub-query or alias. `before` is the statement that created the temporary table through which the value
+    flows: the source is read there. `limited` marks a SORT that determines, with a LIMIT, which rows are returned.
+    `ambiguous` marks one of several tables that an unqualified column may belong to; a diagnostic lists them all.
     """
 
     source: ColumnRef
@@ -123,9 +124,9 @@ class Edge(NamedTuple):
         return f"{self.source} {arrow} {self.target} [{' '.join(marks)}]"
 
     def proof(self, offset: int = 0, earlier: Mapping[tuple[str, int], int] | None = None) -> Chain | None:
-        """Return the places that prove it, moved by an offset; None where it has none.
+        """Return the spans that prove the edge, shifted by an offset; None if there are none.
 
-        `earlier` says by how much those of the statements before it are moved; the others are left out.
+        `earlier` maps the keys of earlier statements to the offsets of their spans; statements not in it are omitted.
         """
         if self.span is None:
             return None
@@ -152,9 +153,9 @@ class Edge(NamedTuple):
 
 
 class RowReference(NamedTuple):
-    """A table whose rows decide the rows of the target, or the value of one of its columns: it is read in FROM.
+    """A table in FROM, whose rows determine the rows of the target or the value of one of its columns.
 
-    What decides the rows of `source` therefore decides those of the target too, whichever columns are read.
+    So what determines the rows of `source` also determines those of the target, whichever columns are read.
     """
 
     source: TableRef
@@ -168,7 +169,7 @@ class RowReference(NamedTuple):
         return f"{self.source} ~> {self.target} [{self.subtype}]"
 
     def as_edge(self) -> Edge:
-        """Return the reference as an edge from a column without a name."""
+        """Return the reference as an edge from a column with an empty name."""
         source = ColumnRef(self.source.table, "")
         return Edge(
             source, self.target, EdgeKind.REFERENCES, self.subtype, span=self.span, via=self.via, before=self.before
@@ -176,11 +177,11 @@ class RowReference(NamedTuple):
 
 
 class UnresolvedReference(NamedTuple):
-    """A name of the statement that could not be traced to one thing: why, where, and what it may have meant.
+    """A name in the statement that could not be resolved: why, where, and what it may have meant.
 
-    `code` is that of the diagnostic about it: UNKNOWN_COLUMN, UNKNOWN_TABLE, AMBIGUOUS_COLUMN or UNRESOLVED_STAR.
-    `candidates` are the nearest names that there are; of an ambiguous column all columns that it may be; of a star
-    the tables whose columns are unknown.
+    `code` is that of its diagnostic: UNKNOWN_COLUMN, UNKNOWN_TABLE, AMBIGUOUS_COLUMN or UNRESOLVED_STAR. `candidates`
+    are the nearest existing names; for an ambiguous column, all columns that match; for a star, the tables whose
+    columns are unknown.
     """
 
     name: str
@@ -208,7 +209,7 @@ class Completeness(StrEnum):
 
 
 class DatasetKind(StrEnum):
-    """What a dataset is."""
+    """The kind of a dataset."""
 
     TABLE = "table"
     VIEW = "view"
@@ -220,7 +221,7 @@ class DatasetKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnSchema:
-    """A column of a known schema; the type is as the source wrote it."""
+    """A column of a known schema; the type is as written in the source."""
 
     name: str
     data_type: str | None = None
@@ -237,15 +238,15 @@ class ChangeKind(StrEnum):
 
     @property
     def of_column(self) -> bool:
-        """Whether it happens to a column."""
+        """Whether the change is to a column."""
         return self in (ChangeKind.DROP_COLUMN, ChangeKind.RENAME_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """A dataset is dropped, takes the name `other`, or changes places with `other`.
+    """A dataset is dropped, renamed to `other`, or swapped with `other`.
 
-    With a `column` (a path) that happens to it: it is dropped, or takes the path `other`.
+    With `column` (a path), the change is to that column: it is dropped, or renamed to the path `other`.
     """
 
     kind: ChangeKind
@@ -256,20 +257,19 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class StatementLineage:
-    """What one statement reads, writes and states.
+    """What one statement reads and writes, and the edges between them.
 
-    `span` is the statement's place in the text it came from, `source` names that text (a file's path);
-    `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
-    nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
-    them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
-    names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
-    schema may show another. `altered` are columns that it gives the target, or gives another type, whatever else the
-    target has, `added` those of them that it adds. `temporary` are those of its targets that are temporary tables,
-    `row_references` the tables whose rows decide the target's. `other_targets` are the tables that it writes beside
-    `target`. `read_by_name` are those of its sources that are what has the name in the end, whatever had it when the
-    statement ran: a view reads them so. `spellings` are tables with their names as the statement writes them, where
-    that differs and the dialect's product shows names so; names of columns in `output_columns`, `schema`, `altered`
-    and `inferred` bring their spellings along (`Spelled`). `spells`: it gives the target its name.
+    `span` is the statement's span in its text, `source` the name of that text (a file's path); `reason` explains why
+    the lineage is not full. `defines` marks a statement that defines its target completely (a view, CREATE TABLE AS),
+    and `schema` has the target's columns if the statement fixes them. `inferred` are columns in no schema, derived from
+    their usage; `unresolved` are the names that could not be resolved. `presumed` means that a name has several
+    readings and the likeliest was taken; a schema may decide otherwise. `altered` are columns that the statement adds
+    to the target or changes the type of, `added` those of them that it adds. `temporary` are the targets that are
+    temporary tables, `row_references` the tables whose rows determine the target's. `other_targets` are the tables that
+    it writes besides `target`. `read_by_name` are the sources that are looked up by name when they are read, as a view
+    does, not when the statement runs. `spellings` maps tables to their names as written, if that differs and the
+    dialect's product displays names as written; column names in `output_columns`, `schema`, `altered` and `inferred`
+    have their own spellings (`Spelled`). `spells`: the statement determines the target's spelling.
     """
 
     operation: str
@@ -306,8 +306,8 @@ class StatementLineage:
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes.
 
-        `targets` are there where it writes several tables, `spellings` where names are written otherwise than they are
-        compared: of a table its whole name, of a column its own (the key is `table.column`).
+        `targets` is present if the statement writes several tables, `spellings` if names are written in another case
+        than they are compared in: the full name of a table, the name of a column alone (the key is `table.column`).
         """
         spellings = dict(self.written_names())
         return {
@@ -323,7 +323,7 @@ class StatementLineage:
         }
 
     def written_names(self) -> Iterator[tuple[str, str]]:
-        """Yield tables by name, and columns by their table's name and theirs, each with how it alone is written."""
+        """Yield the names of tables (`table`) and columns (`table.column`), each with its own spelling."""
         yield from self.spellings
         columns: list[tuple[str | None, str]] = [(self.target, name) for name in self.output_columns]
         columns += [(self.target, column.name) for column in (*self.schema, *self.altered)]

@@ -1,7 +1,8 @@
-"""What a step of lineage does to a value, and how steps compose along a path.
+"""Transformation types of lineage steps, and how they compose along a path.
 
 Composition is OpenLineage's (column lineage facet 1-2-0, transformation types DIRECT and INDIRECT): one INDIRECT
-step makes the path INDIRECT; of DIRECT steps AGGREGATION beats TRANSFORMATION beats IDENTITY; masking sticks.
+step makes the path INDIRECT; among DIRECT steps AGGREGATION takes precedence over TRANSFORMATION, and that over
+IDENTITY; one masking step makes the path masking.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ __all__ = [
 
 
 class EdgeKind(StrEnum):
-    """Whether a value flows (CONTRIBUTES) or only influences (REFERENCES)."""
+    """Whether the value flows (CONTRIBUTES) or only influences the target (REFERENCES)."""
 
     CONTRIBUTES = "CONTRIBUTES"
     REFERENCES = "REFERENCES"
 
 
 class Subtype(StrEnum):
-    """How a value flows, or by what it influences."""
+    """How the value flows, or the clause through which it influences the target."""
 
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
@@ -45,7 +46,7 @@ class Subtype(StrEnum):
     SET_OPERATION = "SET_OPERATION"
     MERGE_MATCH = "MERGE_MATCH"
     ROWS = "ROWS"
-    """By which rows a whole table has: who reads it in FROM has others when it has."""
+    """The rows of a table in FROM determine the rows of the target."""
 
     @property
     def kind(self) -> EdgeKind:
@@ -54,7 +55,7 @@ class Subtype(StrEnum):
 
 
 CONTRIBUTION_ORDER = (Subtype.IDENTITY, Subtype.TRANSFORMATION, Subtype.AGGREGATION)
-"""Contributing subtypes, from the weakest to the one that beats the others."""
+"""Contributing subtypes, from the weakest to the strongest."""
 
 _CONTRIBUTING = frozenset(CONTRIBUTION_ORDER)
 
@@ -76,9 +77,9 @@ IDENTITY = StepEffect(Subtype.IDENTITY)
 
 
 def compose(first: StepEffect, second: StepEffect) -> StepEffect:
-    """Return what `first` (nearer the source) followed by `second` (nearer the target) amounts to.
+    """Return the composition of `first` (nearer the source) and `second` (nearer the target).
 
-    Of two references the one nearer the target names the influence: that is the clause a reader finds there.
+    Of two references the one nearer the target determines the subtype: it is the clause in the target's SQL.
 
     >>> compose(StepEffect(Subtype.AGGREGATION), StepEffect(Subtype.TRANSFORMATION, masking=True))
     StepEffect(subtype=<Subtype.AGGREGATION: 'AGGREGATION'>, masking=True)
@@ -94,7 +95,7 @@ def compose(first: StepEffect, second: StepEffect) -> StepEffect:
 
 
 def compose_path(steps: Iterable[StepEffect]) -> StepEffect:
-    """Return what a path's steps, from source to target, amount to; no step is the identity.
+    """Return the composition of a path's steps, from source to target; an empty path is the identity.
 
     >>> compose_path([StepEffect(Subtype.IDENTITY), StepEffect(Subtype.AGGREGATION)]).subtype
     <Subtype.AGGREGATION: 'AGGREGATION'>
@@ -106,7 +107,7 @@ def compose_path(steps: Iterable[StepEffect]) -> StepEffect:
 
 
 def strongest(subtypes: Iterable[Subtype]) -> Subtype:
-    """Return the contributing subtype that beats the others.
+    """Return the strongest of the contributing subtypes.
 
     >>> strongest([Subtype.TRANSFORMATION, Subtype.IDENTITY])
     <Subtype.TRANSFORMATION: 'TRANSFORMATION'>

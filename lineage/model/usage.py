@@ -1,4 +1,4 @@
-"""Who used something, and how often: counts by user, bounded so that no count grows with the number of users."""
+"""Query counts by user, bounded so that their size does not grow with the number of users."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from datetime import datetime
 __all__ = ["MAX_NAMED_USERS", "UserCounts", "latest"]
 
 MAX_NAMED_USERS = 1_000
-"""How many users one count names; what is beyond is kept as numbers."""
+"""Maximum number of users listed by name; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class UserCounts:
-    """Queries by user: the users with the most by name, those first, and the others as numbers.
+    """Queries by user: the most frequent users by name, in descending order, and the number of the others.
 
-    Queries whose user is not known are in neither.
+    Queries whose user is unknown are in neither.
     """
 
     named: tuple[tuple[str, int], ...] = ()
@@ -26,7 +26,7 @@ class UserCounts:
 
     @classmethod
     def of(cls, users: Iterable[tuple[str, int]], most: int = MAX_NAMED_USERS) -> UserCounts:
-        """Return the counts of pairs of user and queries, of which one user may have several.
+        """Return the counts from pairs of user and number of queries; a user may occur several times.
 
         >>> UserCounts.of([("bo", 1), ("ana", 2), ("bo", 3), ("cy", 1)], most=2)
         UserCounts(named=(('bo', 4), ('ana', 2)), others=1, other_queries=1)
@@ -35,9 +35,9 @@ class UserCounts:
 
     @classmethod
     def joined(cls, counts: Iterable[UserCounts]) -> UserCounts:
-        """Return several counts as one, in whatever order they come, with all users that any of them names.
+        """Return the sum of several counts, independent of their order, with every user that any of them lists.
 
-        Which of the users that are not named are the same is not known: `distinct` is then the least that fits.
+        Unlisted users of several counts may be the same, so `distinct` is a lower bound.
 
         >>> UserCounts.joined([UserCounts((("ana", 2),), 3, 3), UserCounts((("bo", 1),), 1, 1)])
         UserCounts(named=(('ana', 2), ('bo', 1)), others=2, other_queries=4)
@@ -48,7 +48,7 @@ class UserCounts:
         return cls(named, max(0, least - len(named)), sum(count.other_queries for count in known))
 
     def bounded(self, most: int = MAX_NAMED_USERS) -> UserCounts:
-        """Return the counts with no more than so many users named."""
+        """Return the counts with at most `most` users by name."""
         rest = self.named[most:]
         if not rest:
             return self
@@ -57,7 +57,7 @@ class UserCounts:
 
     @property
     def distinct(self) -> int:
-        """How many users there are; where `others` come from several counts, at least so many."""
+        """Number of users; a lower bound if `others` come from several counts."""
         return len(self.named) + self.others
 
 
@@ -69,5 +69,5 @@ def _most_first(pairs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]
 
 
 def latest(*times: datetime | None) -> datetime | None:
-    """Return the latest of the times that are known."""
+    """Return the latest of the times that are not None; None if there is none."""
     return max((time for time in times if time is not None), default=None)

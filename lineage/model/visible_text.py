@@ -1,4 +1,4 @@
-"""Text of others (names, SQL, logs) as it may be shown: nothing in it steers a terminal or turns text around."""
+"""Escape untrusted text (names, SQL, logs) for display: no terminal control sequences, no bidirectional overrides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 __all__ = ["VisibleFormatter", "visible", "visible_line"]
 
-# C0 but tab and line feed, DEL, C1; marks and overrides of direction; separators of lines; what is shown as nothing.
+# C0 except tab and line feed, DEL, C1; bidirectional marks and overrides; line separators; invisible characters.
 _STEERING = (
     "\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff"
@@ -17,7 +17,7 @@ _IN_LINES = re.compile(rf"[{_STEERING}\r\n\t]")
 
 
 def visible(text: str) -> str:
-    r"""Return the text with such characters replaced by what can be seen; its lines and tabs stay.
+    r"""Return the text with control and invisible characters replaced by visible ones; line feeds and tabs are kept.
 
     >>> visible("a\x1b[31mb\u202ec\nd")
     'a␛[31mb\\u202ec\nd'
@@ -26,7 +26,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    r"""Return the text so, in one line.
+    r"""Return the text in one line, with line feeds and tabs replaced by visible characters too.
 
     >>> visible_line("a\tb\r\nc")
     'a␉b␍␊c'
@@ -35,7 +35,7 @@ def visible_line(text: str) -> str:
 
 
 class VisibleFormatter(logging.Formatter):
-    """Formats log records: a message is one line, and nothing in a record steers a terminal."""
+    """Formats log records safely: a message is one line, and no record can control the terminal."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  the name is logging's
         """Return the record's line."""
@@ -43,7 +43,7 @@ class VisibleFormatter(logging.Formatter):
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record's line, and the traceback below it."""
+        """Return the record's line, followed by the traceback, if any."""
         return visible(super().format(record))
 
 

@@ -126,7 +126,7 @@ def extract(
         functions=functions,
         budget=budget,
     )
-    tables = CatalogTables((catalog if catalog is not None else Catalog()).completed(options.naming), options.naming)
+    tables = CatalogTables((catalog if catalog is not None else Catalog()).qualified(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
     for statement in parse_statements(sql, options.naming.dialect, options.budget):

@@ -307,13 +307,13 @@ class Answer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Answer):
             return NotImplemented
-        return self._told == other._told
+        return self._compared == other._compared
 
     def __hash__(self) -> int:
         return hash((self.starts, self.direction))
 
     @property
-    def _told(self) -> tuple[object, ...]:
+    def _compared(self) -> tuple[object, ...]:
         return (self.starts, self.direction, self.columns, self.possibly_affected, self.truncated)
 
     @cached_property

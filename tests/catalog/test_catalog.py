@@ -133,6 +133,6 @@ def test_shorter_and_longer_names_find_the_only_table_that_fits() -> None:
 
 def test_updated_takes_the_place_of_tables_of_the_same_name() -> None:
     old = Catalog.from_dict({"t": ["a"], "u": ["b"]})
-    new = old.updated(Catalog.from_dict({"t": ["c"]}))
+    new = old.with_tables(Catalog.from_dict({"t": ["c"]}))
     assert (names(new, "t"), names(new, "u"), names(old, "t")) == (["c"], ["b"], ["a"])
     assert len(new) == 2

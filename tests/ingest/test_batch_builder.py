@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from lineage import Catalog
 from lineage.model.batch import EdgeRecord, LineageBatch
-from lineage.model.evidence import places_of, position_in_source
+from lineage.model.evidence import position_in_source, spans_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
@@ -65,8 +65,8 @@ def test_proofs_lie_in_the_sql_of_the_job_and_their_statements_in_the_file() -> 
     [job] = [job for job in made.jobs if job.writes == ("pg/t",)]
     [edge] = [edge for edge in made.edges if edge.source == "pg/u#a"]
     text, lines = job.sql or "", sql.splitlines()
-    assert [[text[start:end] for start, end in places_of(chain)] for chain in edge.spans] == [["*", "a"]]
-    for start, end in places_of(edge.spans[0]):
+    assert [[text[start:end] for start, end in spans_of(chain)] for chain in edge.spans] == [["*", "a"]]
+    for start, end in spans_of(edge.spans[0]):
         line, column = position_in_source(text, job.positions, start) or (0, 0)
         assert lines[line - 1][column - 1 : column - 1 + end - start] == text[start:end]
 
@@ -79,10 +79,10 @@ def test_the_sql_of_a_job_has_what_made_its_temporary_tables() -> None:
         job.sql
         == "CREATE TABLE t AS SELECT b FROM s;\nCREATE TEMP TABLE s AS\n  SELECT sum(a) AS b FROM u WHERE c = '**'"
     )
-    chains = {edge.source: [[job.sql[a:b] for a, b in places_of(chain)] for chain in edge.spans] for edge in made.edges}
+    chains = {edge.source: [[job.sql[a:b] for a, b in spans_of(chain)] for chain in edge.spans] for edge in made.edges}
     assert chains == {"pg/u#a": [["a", "b"]], "pg/u#c": [["c", "s"]], "pg/u": [["u", "s"]]}
     lines = sql.splitlines()
-    for start, end in (place for edge in made.edges for place in places_of(edge.spans[0])):
+    for start, end in (place for edge in made.edges for place in spans_of(edge.spans[0])):
         line, column = position_in_source(job.sql, job.positions, start) or (0, 0)
         assert lines[line - 1][column - 1 : column - 1 + end - start] == job.sql[start:end]
 
@@ -96,7 +96,7 @@ def test_what_made_a_temporary_table_in_another_file_has_no_line_in_this_one() -
     [job] = [job for job in made.jobs if job.writes == ("pg/t",)]
     [edge] = from_columns(made)
     [chain] = edge.spans
-    (first, _), (then, _) = places_of(chain)
+    (first, _), (then, _) = spans_of(chain)
     assert (job.sql or "")[first:].startswith("a)")
     assert position_in_source(job.sql or "", job.positions, first) is None
     assert position_in_source(job.sql or "", job.positions, then) == (1, 26)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.evidence import SourcePosition, chain_text, chains_from, is_sound, places_of, position_in_source
+from lineage.model.evidence import SourcePosition, chain_text, chains_from, is_sound, position_in_source, spans_of
 
 places = st.tuples(st.integers(0, 10_000), st.integers(0, 500)).map(lambda one: (one[0], one[0] + one[1]))
 
@@ -14,7 +14,7 @@ def test_a_stored_chain_is_read_back(listed: list[tuple[int, int]]) -> None:
     chain = tuple(number for place in listed for number in place)
     assert is_sound(chain)
     assert chains_from([chain_text(chain)]) == (chain,)
-    assert places_of(chain) == listed
+    assert spans_of(chain) == listed
 
 
 @pytest.mark.parametrize("text", ["-1-0", "", "7", "7-", "7-12 ", "7-12  9-10", "a-b", "7-12 30"])

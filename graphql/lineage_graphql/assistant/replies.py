@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from lineage.model.diagnostics import Span
-from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredJob
@@ -150,7 +150,7 @@ def evidence_of(job: StoredJob | None, key: str, chain: Chain | None) -> Evidenc
     """Return the evidence in a job's SQL, with the text around it."""
     if job is None or job.sql is None or not chain:
         return Evidence(job=key, source=job.source if job else None, line=None, sql=None)
-    sql, spans = job.sql, places_of(chain)
+    sql, spans = job.sql, spans_of(chain)
     start, end = spans[0]
     through = dict.fromkeys(sql[slice(*expression_around(sql, *span))] for span in spans)
     before, after = sql[max(0, start - _AROUND) : start], sql[end : end + _AROUND]

@@ -11,7 +11,7 @@ import strawberry
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.diagnostics import Span as SourceSpan
-from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.model.names import is_column_key
 from lineage.model.statement import Completeness
@@ -185,7 +185,7 @@ class LineageEdge:
 
     async def _evidence(self, info: LineageInfo, kind: type[S]) -> list[list[S]]:
         stored = await info.context.loaders.jobs.load(self.job_key) if self.chains else None
-        return [[kind.within(stored, *span) for span in places_of(chain)] for chain in self.chains]
+        return [[kind.within(stored, *span) for span in spans_of(chain)] for chain in self.chains]
 
 
 @strawberry.type(description="A finding about a statement, with a code and a position.")

@@ -108,7 +108,7 @@ def _resolve(
     given = catalog if catalog is not None else Catalog((), naming.dialect)
     stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
-    script = Script(texts, options, stored.updated(given))
+    script = Script(texts, options, stored.with_tables(given))
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in script.resolve(lambda done, total: notify("resolving", done, total)):
         by_file[statement.source or ""].append(statement)

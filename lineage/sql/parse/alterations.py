@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath, split_name
 
-__all__ = ["MOVED", "Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "reorder_columns"]
+__all__ = ["MOVED", "Alteration", "ColumnAlteration", "column_alterations", "new_table_name", "reorder_columns"]
 
 ColumnValue = TypeVar("ColumnValue")
 Fold: TypeAlias = "Callable[[exp.Expr], str]"
@@ -78,7 +78,7 @@ def new_table_name(alter: exp.Expr) -> exp.Table | None:
     return None
 
 
-def altered_columns(alter: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
+def column_alterations(alter: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
     """Yield the column changes of an ALTER TABLE in order; `fold` returns a name as the dialect compares it."""
     for action in alter.args.get("actions") or ():
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
@@ -87,21 +87,23 @@ def altered_columns(alter: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
                 yield ColumnAlteration(Alteration.RENAME, _path(action.this.this, fold), _path(to, fold))
         elif isinstance(action, exp.Schema):
             for item in action.expressions:
-                yield from _of_action(item, fold)
+                yield from _alterations_of(item, fold)
         else:
-            yield from _of_action(action, fold)
+            yield from _alterations_of(action, fold)
 
 
-def _of_action(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
+def _alterations_of(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
     args = action.args
     if isinstance(action, exp.ColumnDef):
         added = ColumnAlteration(Alteration.ADD, _path(action.this, fold), None, args.get("kind"), action)
-        yield _with_place(added, args.get("position"), fold)
+        yield _with_position(added, args.get("position"), fold)
     elif isinstance(action, exp.RenameColumn):
-        yield ColumnAlteration(Alteration.RENAME, _path(action.this, fold), _renamed(action.this, args["to"], fold))
+        yield ColumnAlteration(
+            Alteration.RENAME, _path(action.this, fold), _path_after_rename(action.this, args["to"], fold)
+        )
     elif isinstance(action, exp.ModifyColumn):
-        for one in _retyped(args.get("rename_from"), action.this, action.this.args.get("kind"), fold):
-            yield _with_place(one, action.this.args.get("position"), fold)
+        for one in _type_changes(args.get("rename_from"), action.this, action.this.args.get("kind"), fold):
+            yield _with_position(one, action.this.args.get("position"), fold)
     elif isinstance(action, exp.AlterColumn):
         renamed = args.get("rename_to")
         old = action.this if renamed is not None else None
@@ -111,12 +113,12 @@ def _of_action(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
             other = _path(node.expressions[0], fold) if node.expressions else None
             yield ColumnAlteration(Alteration.MOVE, _path(action.this, fold), first=other is None, after=other)
             return
-        yield from _retyped(old, renamed or action.this, args.get("dtype"), fold, node)
+        yield from _type_changes(old, renamed or action.this, args.get("dtype"), fold, node)
     elif isinstance(action, exp.Drop) and (args.get("kind") or "").upper() in ("COLUMN", "COLUMNS", ""):
-        for column in _dropped(args.get("tables") or [action.this]):
+        for column in _dropped_columns(args.get("tables") or [action.this]):
             yield ColumnAlteration(Alteration.DROP, _path(column, fold))
     elif isinstance(action, exp.Command) and str(action.this).upper() == "DROP":
-        for column in _named(str(args.get("expression") or "")):
+        for column in _columns_in_text(str(args.get("expression") or "")):
             yield ColumnAlteration(Alteration.DROP, _path(column, fold))
     elif isinstance(action, exp.ReplaceColumns):
         for item in action.expressions:
@@ -124,14 +126,14 @@ def _of_action(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
             yield ColumnAlteration(Alteration.ONLY, _path(item.this, fold), None, kind, item)
 
 
-def _with_place(alteration: ColumnAlteration, position: exp.Expr | None, fold: Fold) -> ColumnAlteration:
+def _with_position(alteration: ColumnAlteration, position: exp.Expr | None, fold: Fold) -> ColumnAlteration:
     if position is None or alteration.kind is Alteration.RENAME:
         return alteration
     after = position.args.get("this")
     return replace(alteration, first=after is None, after=None if after is None else _path(after, fold))
 
 
-def _retyped(
+def _type_changes(
     old: exp.Expr | None,
     column: exp.Expr,
     data_type: exp.Expr | None,
@@ -148,7 +150,7 @@ def _retyped(
         yield ColumnAlteration(Alteration.TYPE, path, None, data_type, node)
 
 
-def _dropped(listed: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+def _dropped_columns(listed: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
     for item in listed:
         if isinstance(item, exp.Schema):
             yield from item.expressions
@@ -156,7 +158,7 @@ def _dropped(listed: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
             yield item
 
 
-def _named(text: str) -> Iterator[exp.Identifier]:
+def _columns_in_text(text: str) -> Iterator[exp.Identifier]:
     """Yield the columns of DuckDB's `DROP a` and Oracle's `DROP (a, b)`, which sqlglot keeps as text."""
     listed = text.strip()
     if listed.startswith("("):
@@ -169,7 +171,7 @@ def _named(text: str) -> Iterator[exp.Identifier]:
             yield exp.Identifier(this=parts[0][0], quoted=parts[0][1])
 
 
-def _renamed(old: exp.Expr, to: exp.Expr, fold: Fold) -> ColumnPath:
+def _path_after_rename(old: exp.Expr, to: exp.Expr, fold: Fold) -> ColumnPath:
     """Return the path after a RENAME: a field keeps its parent, which the new name may omit."""
     parts = (*_parts(old)[:-1], _parts(to)[-1])
     return ColumnPath(tuple(fold(part) for part in parts))

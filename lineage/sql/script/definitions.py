@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.model.names import Naming
-from lineage.sql.parse.alterations import altered_columns, new_table_name
+from lineage.sql.parse.alterations import column_alterations, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.targets import TEMPORARY_PREFIXES, into_parts, is_temporary, select_into
 
@@ -95,7 +95,7 @@ def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_nam
     parts = identifiers.table_parts(tree.this)
     if (to := new_table_name(tree)) is not None:
         return Definition(naming.renamed(full_name(parts), identifiers.table_parts(to)), alters=True)
-    if next(altered_columns(tree, identifiers.column), None) is not None:
+    if next(column_alterations(tree, identifiers.column), None) is not None:
         return Definition(full_name(parts), alters=True)
     return None
 

@@ -80,7 +80,7 @@ class Script:
             for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options
-        self._catalog = (catalog if catalog is not None else Catalog()).completed(options.naming)
+        self._catalog = (catalog if catalog is not None else Catalog()).qualified(options.naming)
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None

@@ -8,7 +8,13 @@ from lineage.catalog.ddl import type_text
 from lineage.model.names import plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
-from lineage.sql.parse.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, reorder_columns
+from lineage.sql.parse.alterations import (
+    Alteration,
+    ColumnAlteration,
+    column_alterations,
+    new_table_name,
+    reorder_columns,
+)
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.statements.computed import computed_columns
@@ -74,7 +80,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
     only: dict[str, Sources] = {}
     altered: dict[str, ColumnSchema] = {}
     added: list[str] = []
-    for one in altered_columns(tree, resolver.identifiers.column):
+    for one in column_alterations(tree, resolver.identifiers.column):
         name = one.name
         if name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
             altered[name] = ColumnSchema(name, type_text(one.data_type, resolver.naming.dialect))

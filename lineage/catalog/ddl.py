@@ -1,4 +1,4 @@
-"""Table schemas out of DDL text."""
+"""Read table schemas from DDL text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["read_ddl", "schema_columns", "type_text"]
 
 
 def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, ...]:
-    """Return the columns that CREATE TABLE's parentheses define, without the constraints."""
+    """Return the columns in the column list of CREATE TABLE, without the constraints."""
     columns = []
     for item in schema.expressions:
         if isinstance(item, exp.ColumnDef):
@@ -39,10 +39,10 @@ def type_text(data_type: object, dialect: Dialect) -> str | None:
 
 
 def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[TableSchema]:
-    """Return the tables that DDL text leaves behind, in its order.
+    """Return the tables that exist after running the DDL, in order of creation.
 
     Raises:
-        CatalogError: the text cannot be parsed; the message says where.
+        CatalogError: the text cannot be parsed; the message has the position.
     """
     tables: dict[str, TableSchema] = {}
     try:
@@ -74,7 +74,7 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
     only: dict[str, ColumnSchema] = {}
     for one in column_alterations(statement, fold):
         own = one.name
-        if own is None:  # a field: of columns only the top level is kept
+        if own is None:  # a nested field: a schema has top-level columns only
             continue
         typed = ColumnSchema(own, type_text(one.data_type, dialect))
         if one.kind is Alteration.ADD:

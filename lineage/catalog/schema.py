@@ -1,4 +1,4 @@
-"""Table schemas and how they are found by name."""
+"""Table schemas and their lookup by name."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Fold(Protocol):
     """How a dialect compares names, unquoted and quoted."""
 
     def __call__(self, name: str, /, *, quoted: bool = False) -> str:
-        """Return the name as it is compared."""
+        """Return the folded name."""
 
 
 class KnownDataset(Protocol):
-    """A dataset as a store answers it."""
+    """A dataset as a store returns it."""
 
     @property
     def key(self) -> str:
@@ -42,11 +42,11 @@ class KnownDataset(Protocol):
 
     @property
     def schema_known(self) -> bool:
-        """Whether its columns are all it has."""
+        """Whether its list of columns is complete."""
 
 
 class KnownColumn(Protocol):
-    """A column as a store answers it."""
+    """A column as a store returns it."""
 
     @property
     def dataset(self) -> str:
@@ -58,7 +58,7 @@ class KnownColumn(Protocol):
 
     @property
     def data_type(self) -> str | None:
-        """The type as the source wrote it."""
+        """The type as written in the source."""
 
     @property
     def parent(self) -> str | None:
@@ -66,11 +66,11 @@ class KnownColumn(Protocol):
 
     @property
     def inferred(self) -> bool:
-        """Whether it was concluded from use, and no schema has it."""
+        """Whether it was derived from usage, not from a schema."""
 
 
 class SchemaSource(Protocol):
-    """What a catalog asks of a store: the datasets and columns that earlier ingests learnt."""
+    """The store methods that a catalog uses: the datasets and columns known from earlier ingests."""
 
     def datasets(self) -> Iterable[KnownDataset]:
         """Return all datasets."""
@@ -82,7 +82,7 @@ class SchemaSource(Protocol):
 class Catalog:
     """The schemas of tables, by full name.
 
-    A name with fewer parts than the catalog's (or more) finds a table too, if it is the only one that ends so.
+    A name with fewer or more parts than the catalog's also matches if it is the only table whose trailing parts agree.
 
     >>> catalog = Catalog.from_dict({"shop.orders": {"id": "int", "amount": "numeric"}}, dialect="postgres")
     >>> list(catalog.find("orders").names)
@@ -94,7 +94,7 @@ class Catalog:
         self._tables: dict[str, TableSchema] = {}
         self._by_last: dict[str, list[str]] = {}
         self.memo: dict[Any, Any] = {}
-        """What others have worked out from it; forgotten when a table is added."""
+        """A cache of values that callers derive from the catalog; cleared when a table is added."""
         for table in tables:
             self.add(table)
 
@@ -102,14 +102,14 @@ class Catalog:
     def from_dict(cls, tables: Mapping[str, Any], dialect: str | Dialect = "ansi") -> Catalog:
         """Return a catalog of `{table: {column: type}}`, or `{table: [column, …]}`, or nested by schema.
 
-        Names are those that the database stores, as information_schema lists them; see `stored_names` for the case.
+        Names are as stored in the database, as in information_schema; see `stored_names` for their case.
 
         >>> catalog = Catalog.from_dict({"shop.users": {"id": "int", "userName": "text"}}, dialect="snowflake")
         >>> list(catalog.find("SHOP.USERS").names)
         ['ID', 'userName']
 
         Raises:
-            CatalogError: the value has another shape.
+            CatalogError: the value has a different shape.
         """
         catalog = cls((), dialect)
         for name, columns in _flatten(tables, ()):
@@ -118,10 +118,10 @@ class Catalog:
 
     @classmethod
     def from_json(cls, path: str | Path, dialect: str | Dialect = "ansi") -> Catalog:
-        """Return the catalog in a JSON file of the shape that `from_dict` takes.
+        """Return the catalog in a JSON file, in the format of `from_dict`.
 
         Raises:
-            CatalogError: the file is not JSON, or of another shape.
+            CatalogError: the file is not JSON, or has a different shape.
             OSError: the file cannot be read.
         """
         text = Path(path).read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ class Catalog:
     def from_ddl(cls, ddl: str | Path, dialect: str | Dialect = "ansi") -> Catalog:
         """Return the catalog that DDL creates; `ddl` is its text, or the path of a file.
 
-        Statements other than CREATE TABLE with columns, DROP and ALTER TABLE are passed over.
+        Statements other than CREATE TABLE with columns, DROP and ALTER TABLE are ignored.
 
         Raises:
             CatalogError: the DDL cannot be parsed.
@@ -152,10 +152,10 @@ class Catalog:
 
     @classmethod
     def from_files(cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi") -> Catalog:
-        """Return the schemas of files of DDL or (`.json`) JSON; the last of several definitions of a table counts.
+        """Return the schemas in DDL or JSON (`.json`) files; the last of several definitions of a table applies.
 
         Raises:
-            CatalogError: a file cannot be read; the message names it.
+            CatalogError: a file cannot be read; the message has its path.
         """
         catalog = cls((), dialect)
         for path in map(Path, paths):
@@ -168,10 +168,10 @@ class Catalog:
 
     @classmethod
     def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
-        """Return the schemas that earlier ingests learnt, of one namespace or (without it) of all.
+        """Return the schemas known from earlier ingests, of one namespace or (None) of all.
 
-        What was concluded from use is left out: what is ingested may be what it was concluded from, and ingesting it
-        again must not decide anything otherwise.
+        Columns derived from usage are omitted: they may come from the same statements that are being ingested, and
+        ingesting these again must not change the result.
         """
         known = [d for d in store.datasets() if d.schema_known and (namespace is None or d.namespace == namespace)]
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}
@@ -182,15 +182,15 @@ class Catalog:
         return cls((table for table in tables if table.columns), dialect)
 
     def full_name(self, name: str) -> str:
-        """Return the full name of a table that a catalog states."""
+        """Return the full name of a table, from its name in a catalog file."""
         parts = split_name(name)
         return format_name(stored_names(parts, self.dialect.fold_table))
 
     def columns(self, columns: object, table: str = "") -> list[ColumnSchema]:
-        """Return columns given as a mapping to types or a list of names, as the database stores them.
+        """Return the columns, given as a mapping of names to types or a list of names, with their names as stored.
 
         Raises:
-            CatalogError: it is neither.
+            CatalogError: `columns` is neither.
         """
         if isinstance(columns, Mapping):
             types = [None if data_type is None else str(data_type) for data_type in columns.values()]
@@ -202,7 +202,7 @@ class Catalog:
         return [ColumnSchema(name, data_type) for name, data_type in zip(names, types, strict=True)]
 
     def qualified(self, naming: Naming) -> Catalog:
-        """Return the catalog with names as an ingest completes them: with the default database, date shards as one."""
+        """Return the catalog with names as an ingest qualifies them: with the default database, date shards merged."""
         found = self.memo.get((Catalog, naming))
         if found is None:
             tables = [(table, self._qualified_name(table.name, naming)) for table in self]
@@ -221,17 +221,17 @@ class Catalog:
         return naming.qualify(parts) if len(parts) > 1 else name
 
     def add(self, table: TableSchema) -> None:
-        """Add a table, in place of one of that name."""
+        """Add a table; it replaces one of the same name."""
         if table.name not in self._tables:
             self._by_last.setdefault(_last_part(table.name), []).append(table.name)
         self._tables[table.name] = table
         self.memo.clear()
 
     def find(self, name: str) -> TableSchema | None:
-        """Return the table of that full name, else the only one that agrees in all parts that both names have.
+        """Return the table with this full name, else the only one whose trailing parts agree with it.
 
-        Tables that an earlier ingest stated are found by their full name only, and after the others; `exact` ones by it
-        only, too.
+        Tables of an earlier ingest (`learnt`) match by their full name only, and after the others; `exact` tables match
+        by their full name only.
         """
         exact = self._tables.get(name)
         if exact is not None and not exact.learnt:
@@ -244,11 +244,11 @@ class Catalog:
         return self._tables[ending[0]] if len(ending) == 1 else exact
 
     def as_learnt(self) -> Catalog:
-        """Return the catalog as one that an earlier ingest stated (`TableSchema.learnt`)."""
+        """Return the catalog with its tables marked as known from an earlier ingest (`TableSchema.learnt`)."""
         return Catalog((replace(table, learnt=True) for table in self._tables.values()), self.dialect)
 
     def with_tables(self, tables: Iterable[TableSchema]) -> Catalog:
-        """Return a catalog that has these tables besides, in place of those of the same name."""
+        """Return a catalog with these tables added; they replace those of the same name."""
         return Catalog((*self._tables.values(), *tables), self.dialect)
 
     def __iter__(self) -> Any:
@@ -271,11 +271,11 @@ def _flatten(tables: Mapping[str, Any], path: tuple[str, ...]) -> Iterable[tuple
 
 
 def stored_names(names: Sequence[tuple[str, bool]], fold: Fold) -> list[str]:
-    """Return names as the database stores them, from names as a catalog states them, each with whether it was quoted.
+    """Return names as the database stores them, from names in a catalog file, each with a flag: whether it was quoted.
 
-    A catalog states stored names, and many people write those that are stored in upper case in lower case, or the
-    other way round. So a name that is quoted or in mixed case is taken to the letter, and so are all of them where one
-    is in the case that the dialect itself folds to; else they are folded.
+    A catalog file has stored names, but people often write stored upper case names in lower case, or vice versa. So a
+    name that is quoted or in mixed case is kept as it is, and so are all names if one of them is in the case that the
+    dialect folds to; otherwise names are folded.
 
     >>> fold = dialect_named("snowflake").fold_column
     >>> stored_names([("id", False), ("userName", False)], fold), stored_names([("ID", False), ("note", False)], fold)
@@ -292,7 +292,7 @@ def stored_names(names: Sequence[tuple[str, bool]], fold: Fold) -> list[str]:
 
 
 def _unquote(name: str) -> tuple[str, bool]:
-    """Return a column's name without the quotes that were written around it, and whether there were any."""
+    """Return a column's name without surrounding quotes, and whether it was quoted."""
     for opening, closing in ('""', "``", "[]"):
         inside = name[1:-1]
         if (

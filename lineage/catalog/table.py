@@ -1,4 +1,4 @@
-"""One table's schema, and the error of a catalog that cannot be read."""
+"""The schema of one table, and the error for a catalog that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["CatalogError", "TableSchema"]
 
 
 class CatalogError(ValueError):
-    """A catalog that cannot be read: what is wrong, and where."""
+    """A catalog that cannot be read; the message has the cause and the position."""
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table's columns in order. `inferred`: concluded from use, so there may be more.
+    """A table's columns in order. `inferred`: derived from usage, so there may be more columns.
 
-    `learnt`: an earlier ingest stated them. Such a table is found by its full name only, and what is ingested now
-    counts before it, so that the same input says the same whatever the store holds. `exact`: it is found by its full
-    name only; a statement of the same input made it or used it by that name.
+    `learnt`: known from an earlier ingest. Such a table matches by its full name only, and the current input takes
+    precedence, so that the same input gives the same result whatever the store contains. `exact`: it matches by its
+    full name only; a statement of the same input created it or used it by that name.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """The graph as OpenLineage events: a JobEvent for each job, a DatasetEvent for each dataset that no job writes.
 
-Read a few hundred jobs at a time, so that memory stays flat however large the graph is; in the order of the keys, so
-that the same graph gives the same text. What only our graph knows (a DISTINCT, a column that was concluded from use) is
-said in words that OpenLineage leaves to its users, and understood again by `lineage ingest openlineage`.
+A few hundred jobs are read at a time, so memory does not grow with the graph. Events are ordered by key, so the output
+is deterministic. Properties that OpenLineage lacks (a DISTINCT, an inferred column) are written as a custom facet,
+which `lineage ingest openlineage` reads back.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredE
 __all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "ROWS_DECIDED_BY", "openlineage_events"]
 
 PRODUCER = "urn:lineage-graph:export"
-"""Who tells: names in these events are those of the graph, to the letter."""
+"""The producer of these events: it marks names as exactly those of the graph."""
 
 JOB_NAMESPACE = "lineage-graph"
 """The namespace of jobs; their names are the keys of the graph's jobs."""
 
 DATASET_FACET = "lineageGraph_dataset"
-"""Our own facet of a dataset: its SQL dialect, which of its columns were concluded from use, what decides its rows."""
+"""The custom dataset facet: its SQL dialect, its inferred columns, the datasets that determine its rows."""
 
 ROWS_DECIDED_BY = "rowsDecidedBy"
-"""The member of that facet for datasets whose rows decide those of the output: columnLineage names columns only."""
+"""The facet's property for datasets whose rows determine those of the output: columnLineage has columns only."""
 
 _SPEC = "https://openlineage.io/spec"
 _CORE = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -45,7 +45,7 @@ def openlineage_events(
     """Yield the graph as OpenLineage 2-0-2 events, in a fixed order: jobs by key, then datasets by key.
 
     With `namespace`, only jobs that write a dataset in it (or read one, if they write none), and its datasets; with
-    `as_of`, the lineage that held then.
+    `as_of`, the lineage that was valid then.
 
     Raises:
         StoreError: the store could not be read.
@@ -66,14 +66,14 @@ class _Export:
         self._namespace = namespace
         self._as_of = as_of
         self.written: set[str] = set()
-        """The datasets that jobs were said to write."""
+        """The datasets that are an output of an exported job."""
         self._then: dict[str, set[str]] = defaultdict(set)
-        """What each job wrote at the time that is asked for."""
+        """The outputs of each job as of the requested time."""
         self._aliases: dict[str, list[str]] = {}
-        """The other names of datasets that mean them; a name that one had before a RENAME may be another's by now."""
+        """The datasets' current aliases; former names are excluded, since another dataset may have them now."""
 
     def look_back(self, datasets: Sequence[str]) -> None:
-        """Find which jobs wrote these datasets at the time that is asked for: a job knows its last outputs only."""
+        """Find the jobs that wrote these datasets as of the requested time: a job stores its last outputs only."""
         for feed in self._store.feeds(datasets, Direction.UPSTREAM, as_of=self._as_of):
             self._then[feed.job].add(feed.target)
 
@@ -92,7 +92,7 @@ class _Export:
             written = [known[key] for key in sorted(writes[job.key]) if key in known]
             read = [known[key] for key in sorted(reads[job.key]) if key in known]
             if not written and (writes[job.key] or not read):
-                continue  # retired, or what it wrote is gone
+                continue  # retired, or its outputs were dropped
             if self._namespace is not None and all(one.namespace != self._namespace for one in written or read):
                 continue
             self.written.update(one.key for one in written)
@@ -153,7 +153,7 @@ class _Export:
     def _tables(
         self, jobs: Sequence[StoredJob], outputs: set[str], edges: dict[str, dict[str, list[StoredEdge]]]
     ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """Return what each job reads and writes, at the time that is asked for."""
+        """Return the inputs and outputs of each job, as of the requested time."""
         reads = {
             job.key: {_dataset(edge.source) for of_output in edges[job.key].values() for edge in of_output}
             for job in jobs
@@ -196,7 +196,7 @@ def _job_event(job: StoredJob, at: datetime, inputs: list[Json], outputs: list[J
 
 
 def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases: Sequence[str]) -> Json:
-    """Return the facets that say what a dataset is and which columns it has."""
+    """Return a dataset's facets: its type, its columns, its aliases and the custom facet."""
     facets: Json = {"datasetType": _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind.upper())}
     if columns:
         facets["schema"] = _facet("1-2-0/SchemaDatasetFacet", fields=_fields(columns))
@@ -220,7 +220,7 @@ def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases:
 
 
 def _fields(columns: Sequence[StoredColumn]) -> list[Json]:
-    """Return columns as fields, nested ones within those that they belong to."""
+    """Return columns as schema fields, with nested fields inside their parents."""
     keys = {column.key for column in columns}
     made = {column.key: _field(column, nested=column.parent in keys) for column in columns}
     top: list[Json] = []
@@ -242,7 +242,7 @@ def _field(column: StoredColumn, *, nested: bool) -> Json:
 
 
 def _column_lineage(dataset: StoredDataset, edges: Iterable[StoredEdge], known: dict[str, StoredDataset]) -> Json:
-    """Return the facet: the edges into columns by column, those to the dataset apart."""
+    """Return the facet: the edges into columns by column, and the edges into the dataset's rows."""
     into: dict[str, dict[str, list[Json]]] = defaultdict(lambda: defaultdict(list))
     for edge in sorted(edges, key=lambda one: (one.target, one.source, one.kind)):
         into[edge.target][edge.source] += _transformations(edge)
@@ -258,7 +258,7 @@ def _column_lineage(dataset: StoredDataset, edges: Iterable[StoredEdge], known: 
 def _rows_decided_by(
     dataset: StoredDataset, edges: Iterable[StoredEdge], known: dict[str, StoredDataset]
 ) -> list[Json]:
-    """Return the datasets whose rows decide those of the output, or (`field`) one of its columns."""
+    """Return the datasets whose rows determine those of the output, or (`field`) one of its columns."""
     return [
         {
             "namespace": known[edge.source].namespace,
@@ -276,11 +276,11 @@ def _input_fields(sources: dict[str, list[Json]], known: dict[str, StoredDataset
     for source, transformations in sources.items():
         key, path = split_column_key(source)
         if key in known:
-            place = known[key]
+            dataset = known[key]
             fields.append(
                 {
-                    "namespace": place.namespace,
-                    "name": place.name,
+                    "namespace": dataset.namespace,
+                    "name": dataset.name,
                     "field": path,
                     "transformations": transformations,
                 }

@@ -1,4 +1,4 @@
-"""Questions to the graph: impact (downstream), root cause (upstream), paths, totals of use; of a column or a table."""
+"""Graph queries for a column or a table: impact (downstream), root cause (upstream), shortest paths, usage totals."""
 
 from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
 from lineage.traversal.difference import Difference, difference

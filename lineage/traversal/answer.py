@@ -1,4 +1,4 @@
-"""What impact and root cause answer with."""
+"""The result of impact and root cause."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Answer", "Outline", "PossiblyAffected", "Reached", "ReachedDataset"]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A column that the traversal reached, without its paths: what is known of all columns at once."""
+    """A reached column without its paths, cheap enough to build for all columns."""
 
     node: int
     key: str
@@ -39,11 +39,11 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A column that the traversal reached: how far away, by what kinds of path, and a proof of it.
+    """A reached column: its distance, the kinds of path to it, and the paths that prove it.
 
-    `route` is a shortest path, of those one with the fewest references. `contribution` is a shortest path on
-    which the value itself flows, unmasked if there is such a path at all; None if it is only influenced.
-    `root` says that nothing contributes to it (upstream only).
+    `route` is a shortest path with the fewest references. `contribution` is a shortest path on which the value itself
+    flows, unmasked if such a path exists; None if the column is only influenced. `root` means that nothing contributes
+    to it (upstream only).
     """
 
     key: str
@@ -57,7 +57,7 @@ class Reached:
 
     @property
     def name(self) -> str:
-        """Its full name, as people write it."""
+        """The full display name of the column."""
         return f"{self.table}.{self.column}"
 
     @property
@@ -67,7 +67,7 @@ class Reached:
 
     @property
     def references(self) -> int:
-        """How many steps of that path are references."""
+        """The number of references on that path."""
         return self.route.references
 
     @property
@@ -77,21 +77,21 @@ class Reached:
 
     @property
     def transformation(self) -> StepEffect:
-        """What that path amounts to."""
+        """The composed transformation of that path."""
         return self.route.transformation
 
     @property
     def how(self) -> tuple[Subtype, ...]:
-        """How it is reached, the strongest first: how the value flows, if it does; then a shorter way that differs.
+        """How the column is reached: the subtype of the value flow, if any, then that of a shorter path, if different.
 
-        A shortest path may be a join where the value flows by a longer one.
+        A shortest path may be a join where the value flows on a longer one.
         """
-        ways = [self.contribution.transformation.subtype] if self.contribution else []
-        return tuple(dict.fromkeys((*ways, self.transformation.subtype)))
+        flow = [self.contribution.transformation.subtype] if self.contribution else []
+        return tuple(dict.fromkeys((*flow, self.transformation.subtype)))
 
     @property
     def masked(self) -> bool:
-        """Whether the value flows here and every path that it takes hides it."""
+        """Whether the value flows here, but every path masks it."""
         return self.contribution is not None and self.contribution.transformation.masking
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class PossiblyAffected:
-    """A dataset that only table-level lineage leads to: `job` ties it to `neighbour`, one hop nearer the start."""
+    """A dataset reached by table-level lineage only: `job` connects it to `neighbour`, one hop nearer the start."""
 
     dataset: str
     table: str
@@ -136,7 +136,7 @@ class PossiblyAffected:
 
 @dataclass(frozen=True, slots=True)
 class ReachedDataset:
-    """A dataset of which columns were reached: how many, and how many hops away the nearest is."""
+    """A dataset with reached columns: their number, and the number of hops to the nearest one."""
 
     key: str
     table: str
@@ -148,10 +148,10 @@ Feeds = tuple[tuple[PossiblyAffected, ...], str | None]
 
 
 class Answer:
-    """Columns reached from `starts`, by hops, references and key; datasets that may be besides; what cut it short.
+    """Columns reached from `starts`, by hops, references and key; possibly affected datasets; limits that were hit.
 
-    What is counted is there at once. Paths are made for the columns that are asked for (`page`), and what only
-    table-level lineage leads to when it is asked for, from the store, which has to be open then.
+    Counts are available immediately. Paths are computed for the requested columns (`page`), and possibly affected
+    datasets on first access; both read from the store, which must still be open.
     """
 
     def __init__(
@@ -177,27 +177,27 @@ class Answer:
 
     @property
     def start(self) -> Target:
-        """What was asked about; the first, where several were."""
+        """The first start of the traversal."""
         return self.starts[0]
 
     @property
     def total(self) -> int:
-        """How many columns were reached; more there may be if `is_lower_bound`."""
+        """Number of columns reached; a lower bound if `is_lower_bound`."""
         return len(self._search.reached)
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether a limit kept out columns that were found."""
+        """Whether a limit excluded columns that were found."""
         return self._search.left_out > 0
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Which limits cut off columns, and how."""
+        """The limits that excluded columns, each with a description."""
         return tuple(self._search.cuts)
 
     @cached_property
     def by_hop(self) -> dict[int, int]:
-        """How many columns lie how many hops away."""
+        """Number of columns by number of hops."""
         counts: Counter[int] = Counter()
         for (hops, _), nodes in self._search.nearest.items():
             counts[hops] += len(nodes)
@@ -221,29 +221,29 @@ class Answer:
         return self.page(0, self.total)
 
     def page(self, first: int, count: int, *, values_first: bool = False) -> tuple[Reached, ...]:
-        """Return so many of the columns from a place on, as they are ranked, with their paths.
+        """Return `count` columns from index `first` in rank order, with their paths.
 
-        With `values_first` those that the value flows to (or comes from) rank before those that are only influenced.
+        With `values_first`, columns that the value flows to (or comes from) rank before those that are only influenced.
 
         Raises:
-            StoreError: the store could not be read, or the graph has changed since and a path is no more.
+            StoreError: the store could not be read, or the graph has changed and a path no longer exists.
         """
         return self.shown(self._rank(first, count, values_first))
 
     def index_of(self, rank: tuple[int, int, str]) -> int:
-        """Return how many columns are ranked before these hops, references and key."""
+        """Return the number of columns ranked before these hops, references and key."""
         hops, references, key = rank
         index = 0
-        for place, nodes in self._search.nearest.items():
-            if place < (hops, references):
+        for distance, nodes in self._search.nearest.items():
+            if distance < (hops, references):
                 index += len(nodes)
-            elif place == (hops, references):
+            elif distance == (hops, references):
                 index += sum(self._keys[node] < key for node in nodes)
         return index
 
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
-        """All columns as they are ranked, without their paths: for what looks at all of them and shows few."""
+        """All columns in rank order, without their paths: for callers that scan all columns and show few."""
         names, search = self._names(self.by_dataset), self._search
         found = []
         for (hops, references), nodes in search.nearest.items():
@@ -263,7 +263,7 @@ class Answer:
         """Return reached columns (`Outline.node`) with their paths.
 
         Raises:
-            StoreError: the store could not be read, or the graph has changed since and a path is no more.
+            StoreError: the store could not be read, or the graph has changed and a path no longer exists.
         """
         of_nodes = [(node, self._search.labels(node)) for node in nodes]
         shown = [(node, labels[0], _contribution(labels)) for node, labels in of_nodes]
@@ -279,17 +279,17 @@ class Answer:
         )
 
     def names_of(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the full names of columns and datasets by key, as people write them."""
+        """Return the full display names of columns and datasets by key."""
         return names_of(self._store, keys)
 
     @property
     def possibly_affected(self) -> tuple[PossiblyAffected, ...]:
-        """Datasets that only table-level lineage leads to."""
+        """Datasets reached by table-level lineage only."""
         return self._feeds[0]
 
     @property
     def truncated(self) -> str | None:
-        """None when the answer is whole, else which limits cut it and how."""
+        """None if the answer is complete, else a description of the limits that cut it."""
         cut = self._feeds[1]
         return "; ".join([*self.cuts, *([cut] if cut else [])]) or None
 
@@ -318,7 +318,7 @@ class Answer:
 
     @cached_property
     def _feeds(self) -> Feeds:
-        # A dataset none of whose columns was reached leads nowhere.
+        # A dataset without reached columns leads nowhere.
         rows = (self._search.explorer.columns(dataset) for dataset in self._search.row_datasets)
         inside = (next((column for column in columns if column in self._search.reached), None) for columns in rows)
         whole = frozenset(self._dataset_of(column) for column in inside if column is not None)
@@ -327,7 +327,7 @@ class Answer:
 
     @cached_property
     def by_dataset(self) -> dict[str, tuple[int, int]]:
-        """How many columns of each dataset were reached, and how near the nearest is, by the dataset's key."""
+        """Number of reached columns and hops to the nearest one, by the dataset's key."""
         found: dict[str, tuple[int, int]] = {}
         for (hops, _), nodes in self._search.nearest.items():
             counts = Counter([dataset_of(self._keys[node]) for node in nodes])
@@ -337,7 +337,7 @@ class Answer:
         return found
 
     def _names(self, datasets: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of datasets, each of which is read once, and maybe of others."""
+        """Return the names of these datasets (and possibly of others); each name is read once and cached."""
         missing = [dataset for dataset in datasets if dataset not in self._known_names]
         if missing:
             found = self._store.dataset_names(missing)
@@ -345,31 +345,31 @@ class Answer:
         return self._known_names
 
     def _rank(self, first: int, count: int, values_first: bool) -> list[int]:
-        """Return the columns at these places; only those around them are sorted by key."""
+        """Return the columns at these ranks; only the groups that contain them are sorted by key."""
         ranked: list[int] = []
         skipped = 0
-        for place, nodes in self._groups(values_first):
+        for group, nodes in self._groups(values_first):
             if len(ranked) >= count:
                 break
             if skipped + len(nodes) <= first:
                 skipped += len(nodes)
                 continue
-            if place not in self._ranked:
-                self._ranked[place] = sorted(nodes, key=self._keys.__getitem__)
-            ranked += self._ranked[place][max(first - skipped, 0) :][: count - len(ranked)]
+            if group not in self._ranked:
+                self._ranked[group] = sorted(nodes, key=self._keys.__getitem__)
+            ranked += self._ranked[group][max(first - skipped, 0) :][: count - len(ranked)]
             skipped += len(nodes)
         return ranked
 
     def _groups(self, values_first: bool) -> Iterator[tuple[tuple[object, ...], Collection[int]]]:
-        """Yield the columns that rank alike, the first ones first, each time with what tells these from others."""
+        """Yield the groups of columns of equal rank in rank order, each with its key."""
         nearest, flows = self._search.nearest.items(), self._search.flows
         if not values_first:
             yield from nearest
             return
-        for place, nodes in nearest:
-            yield (True, *place), [node for node in nodes if node in flows]
-        for place, nodes in nearest:
-            yield (False, *place), [node for node in nodes if node not in flows]
+        for distance, nodes in nearest:
+            yield (True, *distance), [node for node in nodes if node in flows]
+        for distance, nodes in nearest:
+            yield (False, *distance), [node for node in nodes if node not in flows]
 
     def _influence(self, node: int) -> frozenset[EdgeKind]:
         search = self._search
@@ -402,6 +402,6 @@ class Answer:
 
 
 def _contribution(labels: list[Label]) -> Label | None:
-    """Return the label of a shortest path on which the value flows, unmasked if there is such a path at all."""
+    """Return the label of a shortest path on which the value flows, unmasked if such a path exists."""
     flows = [label for label in labels if label.references == 0]
     return min(flows, key=lambda label: (label.masked, label.hops), default=None)

@@ -1,18 +1,18 @@
-"""The search that impact and root cause share: breadth first, one reading a hop, few labels a column.
+"""The search shared by impact and root cause: breadth first, one read per hop, few labels per column.
 
-A label says that a path with so many references, masked or not, ends at a column. What must never be hidden
-is kept apart, so at each column there are at most
+A label is the end of a path at a column: its number of references, and whether it masks. Value flow and unmasked flow
+must never be hidden by other paths, so each column has at most
 
-- two labels of paths without references, where the value flows: the first, and the first unmasked one;
-- labels of paths with references: the first, and with `max_references` each one that has fewer than those
-  before, since it may go on where they must stop.
+- two labels of paths without references, on which the value flows: the first, and the first unmasked one;
+- labels of paths with references: the first, and with `max_references` each one with fewer references than those
+  before, since it may continue where they must stop.
 
-Labels come in order of hops, so one that is not better than an earlier one in these terms is dropped, and so
-are all paths that would begin with it. Each label is followed once: the work grows with the edges, not with
-the paths, and cycles end.
+Labels are created in order of hops. A label that is not better than an earlier one by these rules is dropped, and so
+are all paths that extend it. Each label is followed once: the work grows with the number of edges, not of paths, and
+cycles terminate.
 
-Nodes are numbers here, and labels of one hop with as many references, masked or not, are a set: a hop is a few
-unions and differences of sets. Which path a label came by is found afterwards, for those that are shown (`tracing`).
+Nodes are numbers here, and the labels of one hop with the same references and masking are a set, so a hop is a few
+unions and differences of sets. The paths of the labels that are shown are traced afterwards (`label_paths`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TO_ROWS = (Leads.ROWS, Leads.MASKED_ROWS)
 
 
 class Label(NamedTuple):
-    """The end of a path: how many hops and references it has, and whether one of its steps masks."""
+    """The end of a path: its number of hops and references, and whether one of its steps masks."""
 
     hops: int
     references: int
@@ -43,7 +43,7 @@ class Label(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Nodes with labels of one hop that are alike. Groups come by references, the unmasked first."""
+    """Nodes with equal labels of one hop. Groups are ordered by references, the unmasked first."""
 
     references: int
     masked: bool
@@ -54,7 +54,7 @@ _Candidates = dict[tuple[int, bool], set[int]]
 
 
 class Search:
-    """One traversal: `run` it, then read what was reached, `groups`, `row_datasets` and `cuts`."""
+    """One traversal: call `run`, then read `reached`, `groups`, `row_datasets` and `cuts`."""
 
     def __init__(self, explorer: Explorer, options: TraversalOptions) -> None:
         self.explorer = explorer
@@ -66,31 +66,31 @@ class Search:
         self._fewest: dict[int, int] = {}
         self._datasets: dict[int, int] = {}
         self._tables: set[int] = set()
-        """The nodes that stand for which rows a dataset has. They are followed, but they are not reached."""
+        """The nodes that represent the rows of a dataset. They are followed, but not reached."""
         self.left_out = 0
-        """How many columns were found that a limit kept out."""
+        """Number of columns that were found but excluded by a limit."""
         self.reached: set[int] = set()
         """The columns that were reached."""
         self.flows: set[int] = set()
-        """Those that the value flows to, or comes from."""
+        """The columns that the value flows to, or comes from."""
         self.unmasked: set[int] = set()
-        """Those of them with a path that does not mask."""
+        """The columns of `flows` with an unmasked path."""
         self.influenced: set[int] = set()
-        """Those with a path that has references."""
+        """The columns with a path that has references."""
         self.nearest: dict[tuple[int, int], set[int]] = defaultdict(set)
         """The reached columns by the hops and the references of their first label, nearest first."""
         self.groups: list[list[Group]] = []
-        """The labels of each hop, from that of the start on."""
+        """The labels of each hop, beginning with the start."""
         self.row_datasets: set[int] = set()
         """Downstream: the datasets whose rows are influenced."""
         self.cuts: list[str] = []
-        """Which limits cut something off, and what."""
+        """The limits that cut the search, each with a description."""
 
     def run(self, columns: Collection[str], datasets: Collection[str] = ()) -> None:
-        """Search from these columns, and from which rows these datasets have; none of them is reached.
+        """Search from these columns, and from the rows of these datasets; none of them counts as reached.
 
         Raises:
-            StoreTimeoutError: the deadline is past.
+            StoreTimeoutError: the deadline has passed.
         """
         options = self._options
         numbers = self.explorer.begin(columns, datasets)
@@ -116,7 +116,7 @@ class Search:
         self._say_what_was_left_out()
 
     def labels(self, column: int) -> list[Label]:
-        """Return the labels of a column that was reached, in order of hops."""
+        """Return the labels of a reached column, in order of hops."""
         return [
             Label(hops, references, masked)
             for hops, groups in enumerate(self.groups)
@@ -125,7 +125,7 @@ class Search:
         ]
 
     def dataset_of(self, column: int) -> int:
-        """Return the dataset of a column that labels were followed from, upstream; -1 if it has none."""
+        """Return the dataset of a column whose labels were followed upstream; -1 if it has none."""
         return self._datasets.get(column, -1)
 
     def _one_hop(self, groups: Sequence[Group]) -> _Candidates:
@@ -144,7 +144,7 @@ class Search:
         return ways if self._options.through_masking else tuple(way for way in ways if way % 2 == 0)
 
     def _into_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
-        """Downstream: who decides which rows a dataset has influences all its columns."""
+        """Downstream: a column that determines a dataset's rows influences all its columns."""
         into = [
             (references + 1, masked or way == Leads.MASKED_ROWS, node, dataset)
             for references, masked, nodes in groups
@@ -163,7 +163,7 @@ class Search:
                 self._tables.add(dataset)
 
     def _out_of_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
-        """Upstream: a column is influenced by all that decide which rows its dataset has."""
+        """Upstream: a column is influenced by everything that determines its dataset's rows."""
         self._load_datasets(node for group in groups for node in group.nodes)
         for references, masked, nodes in groups:
             for node in nodes:
@@ -178,7 +178,7 @@ class Search:
                     found.update(end for end in ends if end != node)
 
     def _through_tables(self, node: int, references: int, masked: bool, candidates: _Candidates) -> None:
-        """Upstream: go on from the datasets whose rows decide a column, or which rows a dataset has."""
+        """Upstream: continue with the datasets whose rows determine a column, or the rows of a dataset."""
         for way in self._followed(_TO_ROWS):
             tables = self.explorer.ends[way].get(node, ())
             if tables:
@@ -194,7 +194,7 @@ class Search:
         self.explorer.load(sorted(set(numbers.values())))
 
     def _adding(self, references: int, masked: bool, nodes: set[int]) -> set[int]:
-        """Return those of the nodes whose label adds to those that they have."""
+        """Return the nodes for which this label is better than their existing labels."""
         allowed = self._options.max_references
         if allowed is not None and references > allowed:
             return set()
@@ -220,7 +220,7 @@ class Search:
                 room = min(room, options.limit_per_hop - came)
             if len(new) > room:
                 kept = set(self.explorer.first(new, room)) if room else set()
-                # Closed, so that a longer path does not bring them in as if it were the shortest.
+                # Closed, so that a longer path does not add them later as if it were the shortest.
                 left = new - kept
                 self._closed |= left
                 self.left_out += len(left)
@@ -253,10 +253,10 @@ class Search:
 
 
 class _RowLabels:
-    """Which labels went through a dataset's rows.
+    """The labels that were propagated through a dataset's rows.
 
-    A column does not lead to itself through the rows of its dataset, so two labels are needed, from two
-    columns: what one of them may not reach the other does.
+    A column does not lead to itself through the rows of its dataset, so labels of two columns are needed: one reaches
+    the column that the other must skip.
     """
 
     def __init__(self, unlimited: bool) -> None:
@@ -264,7 +264,7 @@ class _RowLabels:
         self._through: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, dataset: int, references: int, origin: int) -> bool:
-        """Return whether the label adds to those before; `origin` is the column that it goes through the rows from."""
+        """Return whether the label is better than those before; `origin` is the column that it comes from."""
         through = self._through[dataset]
         better = {column for count, column in through if self._unlimited or count <= references}
         if len(better) >= 2 or origin in better:

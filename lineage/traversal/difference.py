@@ -1,4 +1,4 @@
-"""What differs in the graph between two times: datasets, columns and edges that came and went, and what was renamed."""
+"""Compare the graph at two times: datasets, columns and edges that were added, removed, renamed or changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_EDGES = 10_000
 
 
 class Sort(StrEnum):
-    """How something differs between two times."""
+    """The kind of difference between two times."""
 
     CAME = "came"
     WENT = "went"
@@ -32,7 +32,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeDifference:
-    """A dataset or column that came or went, or that has another name than before (`earlier`)."""
+    """A dataset or column that was added or removed, or renamed from `earlier`."""
 
     sort: Sort
     name: str
@@ -50,7 +50,7 @@ class NodeDifference:
 
 @dataclass(frozen=True, slots=True)
 class EdgeDifference:
-    """An edge that came or went, or that has another meaning than before."""
+    """An edge that was added or removed, or whose properties changed."""
 
     sort: Sort
     before: StoredEdge | None
@@ -58,10 +58,10 @@ class EdgeDifference:
 
     @property
     def edge(self) -> StoredEdge:
-        """The edge as it is at the later of the two times at which there is one."""
+        """The edge at the later time, or at the earlier time if it was removed."""
         edge = self.after or self.before
         if edge is None:
-            raise ValueError("an edge that differs is there at one of the two times")
+            raise ValueError("an edge difference needs the edge at one of the two times")
         return edge
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class EdgeDifference:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two times. `truncated` says that there are more edges than these."""
+    """The differences between two times. `truncated` means that there are more edges than listed."""
 
     since: datetime
     until: datetime
@@ -96,13 +96,13 @@ class Difference:
 def difference(
     store: GraphStore, since: datetime, until: datetime, table: Target | None = None, *, limit: int = _MAX_EDGES
 ) -> Difference:
-    """Return what differs between two times: of the whole graph, or of one table and of what leads into it.
+    """Return the differences between two times: of the whole graph, or of one table and the edges into it.
 
-    A column is one column under whatever name. When a dataset that was dropped was made again is known by what was
-    written to it; one that nothing wrote counts as there throughout.
+    A renamed column is the same column. The time at which a dropped dataset was created again is derived from writes
+    to it; a dataset without writes counts as present all the time.
 
     Raises:
-        ValueError: the first time is the later one.
+        ValueError: `since` is after `until`.
         StoreError: the store could not be read.
     """
     if since > until:
@@ -115,7 +115,7 @@ def difference(
     there = _Presence(store, since, until, datasets)
     names = {key: one.display_name for key, one in datasets.items()}
     columns = store.columns(list(datasets), dropped=True)
-    # What happened later tells what a dataset is called today.
+    # Later renames determine the dataset's current name.
     later = [one for one in store.dataset_changes(since, _end(since)) if one.other is not None]
     renames = [one for one in later if one.at <= until]
     of_columns, new_keys = _join_renamed(list(_columns(there, columns, names)), columns)
@@ -130,7 +130,7 @@ def difference(
 
 
 class _Presence:
-    """Which datasets and columns there are at each of two times."""
+    """The datasets and columns that exist at each of two times."""
 
     def __init__(self, store: GraphStore, since: datetime, until: datetime, datasets: dict[str, StoredDataset]) -> None:
         self.times = (since, until)
@@ -146,7 +146,7 @@ class _Presence:
     def _not_made_again(
         store: GraphStore, at: datetime, drops: dict[str, list[datetime]], datasets: dict[str, StoredDataset]
     ) -> frozenset[str]:
-        """Return the datasets that were dropped before a time and made again after it."""
+        """Return the datasets that were dropped before a time and created again after it."""
         dropped = [
             key
             for key, times in drops.items()
@@ -159,7 +159,7 @@ class _Presence:
         return frozenset(written_now - written_then)
 
     def of_dataset(self, dataset: StoredDataset) -> tuple[bool, bool]:
-        """Return whether a dataset is there at the first and at the second time."""
+        """Return whether a dataset exists at the first and at the second time."""
         before, after = (
             dataset.first_seen <= at < (dataset.dropped_at or _end(at)) and dataset.key not in absent
             for at, absent in zip(self.times, self._absent, strict=True)
@@ -171,7 +171,7 @@ class _Presence:
         return self._datasets[dataset].dropped_at
 
     def of_column(self, column: StoredColumn) -> tuple[bool, bool]:
-        """Return whether a column is there at the first and at the second time."""
+        """Return whether a column exists at the first and at the second time."""
         before, after = (
             whole and (column.first_seen is None or column.first_seen <= at) and at < (column.dropped_at or _end(at))
             for at, whole in zip(self.times, self.of_dataset(self._datasets[column.dataset]), strict=True)
@@ -204,9 +204,9 @@ def _columns(there: _Presence, columns: Iterable[StoredColumn], names: dict[str,
 def _join_renamed(
     found: list[NodeDifference], columns: list[StoredColumn]
 ) -> tuple[list[NodeDifference], dict[str, str]]:
-    """Return the columns that differ, one that came and had the name of one that went as renamed; and their keys.
+    """Return the differing columns, with an added and a removed one of the same name joined as renamed; and their keys.
 
-    So it is where a file that makes a table renames the column in its next version: then it is another column.
+    This happens if the next version of a file that creates a table renames the column: its key is then a new one.
     """
     known = {column.key: column for column in columns}
     went = {known[one.key].dataset + "#" + known[one.key].path: one for one in found if one.sort is Sort.WENT}
@@ -222,7 +222,7 @@ def _join_renamed(
 
 
 def _without_moved(edges: list[EdgeDifference], new_keys: dict[str, str]) -> Iterable[EdgeDifference]:
-    """Yield the edges but for those that differ only in the name of a renamed column."""
+    """Yield the edges, except those that differ only in the name of a renamed column."""
 
     def ends(edge: StoredEdge) -> tuple[object, ...]:
         source, target = (new_keys.get(key, key) for key in (edge.source, edge.target))
@@ -238,7 +238,7 @@ def _sort(after: bool) -> Sort:
 
 
 def _renamed_datasets(changes: list[DatasetChange], datasets: dict[str, StoredDataset]) -> Iterable[NodeDifference]:
-    """Yield the datasets that took another name; of a table that is asked for, those that lead to it."""
+    """Yield the renamed datasets; for a single table, only its own renames."""
     for change in changes:
         if change.kind.of_column or change.other is None:
             continue
@@ -266,7 +266,7 @@ def _renamed_columns(
 
 
 def _keys_before(dataset: str, changes: list[DatasetChange]) -> list[str]:
-    """Return the keys that a dataset had before it was renamed."""
+    """Return the key of a dataset, followed by those that it had before it was renamed."""
     keys = [dataset]
     for change in reversed(changes):
         if change.kind is ChangeKind.RENAME and change.other == keys[-1]:
@@ -278,7 +278,7 @@ def _edge_difference(change: EdgeChange) -> EdgeDifference | None:
     before, after = change.before, change.after
     if before is None or after is None:
         return EdgeDifference(_sort(after is not None), before, after)
-    # One that ended in between and was stated again, as it was, is no difference.
+    # An edge that was retired in between and added again unchanged is not a difference.
     return EdgeDifference(Sort.CHANGED, before, after) if _meaning(before) != _meaning(after) else None
 
 

@@ -1,9 +1,9 @@
-"""Datasets that table-level lineage leads to, beside those whose columns were reached.
+"""Datasets reached by table-level lineage, in addition to those with reached columns.
 
-A feed counts where columns cannot answer: a job that was not fully resolved, or that states no edge between the
-two datasets (`COUNT(*)`, a Python model). A fully resolved job whose edges do not touch what was reached shows
-that it is not affected. From a dataset that is affected as a whole (the table asked about, one whose rows are
-influenced, one that may itself be affected) every feed counts.
+A feed counts if column lineage is unknown: its job was not fully resolved, or has no edge between the two datasets
+(`COUNT(*)`, a Python model). A fully resolved job whose edges do not touch a reached column proves that its output is
+not affected. From a dataset that is affected as a whole (the start, one whose rows are influenced, one that is itself
+possibly affected) every feed counts.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["FeedStep", "follow_feeds"]
 
 
 _Feed = tuple[str, str, str]
-"""The dataset nearer the start, the one that the feed leads on to, and the job that states it."""
+"""The dataset nearer the start, the dataset that the feed leads to, and the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedStep:
-    """A dataset that a feed leads to, one hop farther than `neighbour`, stated by `job`."""
+    """A dataset that a feed of `job` leads to, one hop farther than `neighbour`."""
 
     dataset: str
     hops: int
@@ -40,9 +40,9 @@ def follow_feeds(
     reached: Mapping[str, int],
     whole: Collection[str],
 ) -> tuple[list[FeedStep], str | None]:
-    """Return the datasets that only feeds lead to, by hops and key, and what limit cut them, if one did.
+    """Return the datasets reached by feeds only, by hops and key, and a description of the limit that was hit, if any.
 
-    `reached` are the datasets to begin with and their hops; `whole` those of them that are affected as a whole.
+    `reached` maps the starting datasets to their hops; `whole` are those of them that are affected as a whole.
     """
     found: dict[str, FeedStep] = {}
     waiting: defaultdict[int, set[str]] = defaultdict(set)
@@ -92,7 +92,7 @@ def _that_count(
     whole: Collection[str],
 ) -> list[_Feed]:
     feeds = {feed for feed in _feeds(store, direction, options, reached) if feed[1] not in reached}
-    # The other way about once more is as it was stored.
+    # Orienting a feed twice restores the stored order.
     doubtful = [FeedKey(*_oriented(feed, direction)) for feed in feeds if feed[0] not in whole]
     if doubtful:
         explained = store.feeds_by_columns(doubtful, as_of=options.as_of)

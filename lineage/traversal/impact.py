@@ -22,11 +22,11 @@ __all__ = ["impact", "root_cause"]
 def impact(store: LineageReader, target: Target | Sequence[Target], options: TraversalOptions | None = None) -> Answer:
     """Return every column that the target's value flows to or influences, and the datasets that may be affected.
 
-    Of a table: what its columns together reach; its own columns are not part of that. Of several targets: what any of
-    them reaches; none of them, and no column of a table among them, is part of that.
+    For a table: the columns reached from any of its columns, without its own. For several targets: the columns reached
+    from any of them, without the targets and their columns.
 
     Raises:
-        StoreTimeoutError: it took longer than the options allow.
+        StoreTimeoutError: it took longer than the timeout in the options.
         StoreError: the store could not be read.
     """
     return _traverse(store, target, Direction.DOWNSTREAM, options or TraversalOptions())
@@ -38,7 +38,7 @@ def root_cause(
     """Return every column that the target's value comes from or is influenced by; `root` marks the first ones.
 
     Raises:
-        StoreTimeoutError: it took longer than the options allow.
+        StoreTimeoutError: it took longer than the timeout in the options.
         StoreError: the store could not be read.
     """
     return _traverse(store, target, Direction.UPSTREAM, options or TraversalOptions())
@@ -82,14 +82,14 @@ def _traverse(
 
 
 def _without_sources(explorer: Explorer, columns: Iterable[int]) -> list[int]:
-    """Return those of the columns that nothing contributes to."""
+    """Return the columns that nothing contributes to."""
     columns = list(columns)
     explorer.load(columns)
     return [column for column in columns if not explorer.leads_on(column, (Leads.FLOW, Leads.MASKED_FLOW))]
 
 
 def _roots(store: LineageReader, found: Search, options: TraversalOptions, deadline: float | None) -> frozenset[int]:
-    """Return the columns that nothing contributes to, of a search that did not look at contributions."""
+    """Return the columns that nothing contributes to, for a search that did not follow contributions."""
     by_key = {found.explorer.keys[column]: column for column in found.reached}
 
     def look(explorer: Explorer) -> frozenset[int]:

@@ -1,7 +1,7 @@
-"""By which path a label came, for those labels that are shown.
+"""Trace the paths of the labels that are shown.
 
-Of several paths the one counts whose last step begins at the label that comes first: by references, the unmasked
-ones first, then by key; and of several steps from there, that with the first key. So an answer is the same each time.
+Among several paths, the one whose last step begins at the first label is chosen: by references, the unmasked first,
+then by key; among several steps from that label, the one with the first key. So the result is deterministic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ColumnPair(NamedTuple):
 
 
 class _Came(NamedTuple):
-    """A node with a label of the hop before, by its group's number, that a way leads on from."""
+    """A node with a label of the previous hop (given by its group's index), and the kind of edge that leaves it."""
 
     group: int
     node: int
@@ -40,7 +40,7 @@ End = tuple[int, Label]
 """A column and one of its labels."""
 _WAYS = tuple(Leads)[: Leads.FIELD]
 _DECIDING_ROWS = tuple(Leads)[Leads.REFERENCE : Leads.FIELD]
-"""Upstream, the ways from a dataset to what decides its rows: columns, and other datasets by their rows."""
+"""Upstream: the edges from a dataset to what determines its rows: columns, and the rows of other datasets."""
 
 
 class Tracing:
@@ -53,7 +53,7 @@ class Tracing:
         self._datasets: dict[int, int] | None = None
 
     def trace(self, ends: Iterable[End]) -> dict[End, list[ColumnPair]]:
-        """Return the steps of the path that each label came by, in the direction in which data flows."""
+        """Return the steps of each label's path, in the direction in which data flows."""
         ends = list(ends)
         at_hop: defaultdict[int, set[End]] = defaultdict(set)
         for node, label in ends:
@@ -78,7 +78,7 @@ class Tracing:
         steps = sorted(self._steps(node, label, direct))
         rows = sorted(self._row_steps(node, label, by_rows))
         if self._down:
-            # What leads to the column itself comes before what leads to its dataset's rows.
+            # Steps to the column itself take precedence over steps to its dataset's rows.
             (group, _, _), pair, origin = (steps or rows)[0]
         else:
             (group, _, _), pair, origin = min(steps[:1] + rows[:1])
@@ -118,7 +118,7 @@ class Tracing:
         return references + (way >= Leads.REFERENCE) == label.references and (masked or way % 2 == 1) == label.masked
 
     def _dataset(self, node: int) -> int:
-        """Return the dataset of a column that was reached through its rows, downstream; a dataset is its own."""
+        """Return the dataset whose rows lead to a column, downstream; for a dataset, itself."""
         if not self._down:
             return node
         if self._datasets is None:
@@ -129,7 +129,7 @@ class Tracing:
         return self._datasets.get(node, -1)
 
     def _led_on(self, hop: int, wanted: set[int]) -> tuple[_Arrivals, _Arrivals]:
-        """Return what of a hop leads to the wanted columns, and to their datasets' rows or (upstream) out of these."""
+        """Return the nodes of a hop that lead to the wanted columns directly, and through the rows of a dataset."""
         direct: _Arrivals = defaultdict(list)
         rows: _Arrivals = defaultdict(list)
         datasets = {self._dataset(node) for node in wanted}

@@ -16,16 +16,16 @@ T = TypeVar("T")
 
 
 class LineageReader(Protocol):
-    """A store as traversals see it; `GraphStore` says what each method returns."""
+    """The store methods that traversals use; `GraphStore` documents them."""
 
     def find_datasets(self, name: str) -> list[StoredDataset]:
-        """Return the datasets that a typed name means."""
+        """Return the datasets that match a name typed by a user."""
 
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys."""
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
-        """Return the columns and fields of these datasets, with `dropped` those that they once had, too."""
+        """Return the columns and fields of these datasets; with `dropped`, dropped ones too."""
 
     def explore(
         self,
@@ -37,16 +37,16 @@ class LineageReader(Protocol):
         hops: int = 1,
         deadline: float | None = None,
     ) -> T:
-        """Return what `work` makes of one state of the graph around columns."""
+        """Return the result of `work` on one consistent state of the graph."""
 
     def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
-        """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge)."""
+        """Return the jobs' edges for these pairs (source column, target column or dataset, kind of edge)."""
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
-        """Return the full names of the datasets of these keys, as people write them."""
+        """Return the full display names of the datasets with these keys."""
 
     def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
-        """Return the paths of those of these columns that are written otherwise than their keys have them."""
+        """Return the spellings of columns whose spelling differs from their key, by key."""
 
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
@@ -54,7 +54,7 @@ class LineageReader(Protocol):
         """Return one hop of table-level lineage."""
 
     def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
-        """Return those of the feeds that columns answer for."""
+        """Return the feeds that column lineage explains."""
 
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
-        """Return datasets and columns whose name holds the text."""
+        """Return datasets and columns whose name contains the text."""

@@ -1,4 +1,4 @@
-"""What a person typed, as a dataset or a column of the graph."""
+"""Resolve a name typed by a user to a dataset or a column of the graph."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Stored = TypeVar("Stored", StoredDataset, StoredColumn)
 
 
 class NameLookupError(LookupError):
-    """A name that does not mean one dataset or column; `hint` says what to type instead.
+    """A name that does not match exactly one dataset or column; `hint` suggests what to type instead.
 
     NameLookupError
-    ├── UnknownNameError      nothing has that name; `suggestions` are the nearest known ones
-    └── AmbiguousNameError    several have it; `candidates` are their keys, which can be typed
+    ├── UnknownNameError      nothing has that name; `suggestions` are the nearest known names
+    └── AmbiguousNameError    several have it; `candidates` are their keys, which can be typed instead
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -96,7 +96,7 @@ def resolve_table(store: LineageReader, text: str) -> Target:
 
 
 def names_of(store: LineageReader, keys: Iterable[str]) -> dict[str, str]:
-    """Return the full names of datasets and columns by key, as people write them: `resolve` accepts them.
+    """Return the full display names of datasets and columns by key; `resolve` accepts them.
 
     Raises:
         StoreError: the store could not be read.
@@ -116,7 +116,7 @@ def _full_name(tables: Mapping[str, str], spellings: Mapping[str, str], key: str
 def _tables(store: LineageReader, text: str) -> list[Target]:
     found = store.find_datasets(text)
     written = format_name([part for part, _ in split_name(text)])
-    if not found and written not in ("", text):  # in other quotes than the name is shown in
+    if not found and written not in ("", text):  # quoted otherwise than the display name
         found = store.find_datasets(written)
     return [Target(dataset.key, dataset.display_name, dataset.key) for dataset in _present(found)]
 
@@ -138,7 +138,7 @@ def _columns(store: LineageReader, text: str) -> list[Target]:
 
 
 def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[str, set[str]]) -> list[Target]:
-    """Return the columns of datasets with the paths that are wanted of each (by key), whatever their case."""
+    """Return the columns with the wanted paths, ignoring case; `wanted` is by dataset key."""
     if not tables:
         return []
     names = {dataset.key: dataset.display_name for dataset in tables}
@@ -165,24 +165,24 @@ def _by_case(columns: list[StoredColumn], paths: set[str]) -> list[StoredColumn]
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """Return every way to read the text as a table and the path of a column.
+    """Return every split of the text into a table and the path of a column.
 
     `a.b.c` is `c` of `a.b`, or `b.c` of `a`; `a.b#c` is `c` of `a.b` as well.
     """
     text = text.strip()
     found: dict[tuple[str, str], None] = {}
-    for place, character in enumerate(text):
-        path = ColumnPath.read(text[place + 1 :]) if character in ".#" else None
-        if path is not None and place:
-            table = text[:place]
-            # A table is found by the name that is shown, or as it is written in other quotes.
+    for index, character in enumerate(text):
+        path = ColumnPath.read(text[index + 1 :]) if character in ".#" else None
+        if path is not None and index:
+            table = text[:index]
+            # A table is found by its display name, or by the same name in other quotes.
             names = (table, format_name([part for part, _ in split_name(table)]))
             found.update(dict.fromkeys((name, str(path)) for name in names if name))
     return list(found)
 
 
 def _present(found: list[Stored]) -> list[Stored]:
-    """Return those that were not dropped; all, if all were: what was dropped can still be asked about."""
+    """Return those that are not dropped; if all are dropped, return all, so that they can still be queried."""
     return [each for each in found if each.dropped_at is None] or found
 
 

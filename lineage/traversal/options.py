@@ -1,4 +1,4 @@
-"""What bounds a traversal."""
+"""Options and limits of a traversal."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["TraversalOptions"]
 
 @dataclass(frozen=True, slots=True)
 class TraversalOptions:
-    """How far to go, and over which edges. A limit that cuts something off is named in the answer.
+    """Options of a traversal: how far to go, and over which edges. The answer names the limits that cut it.
 
-    `max_hops` edges make the longest path; `max_references` of them may be references (any number, when None);
-    without `through_masking` no edge that hides the value is followed;
-    `limit_per_hop` and `limit_total` bound the columns that are reached; `as_of` asks the graph as it was then.
-    A traversal that takes longer than `timeout` seconds is ended.
+    `max_hops` is the maximum length of a path in edges; `max_references` of them may be references (None: any number).
+    Without `through_masking`, edges that mask the value are not followed. `limit_per_hop` and `limit_total` bound the
+    number of columns reached; `as_of` queries the graph as of that time. A traversal that takes longer than `timeout`
+    seconds fails with `StoreTimeoutError`.
 
     Raises:
-        ValueError: a bound that leaves nothing, or no kind of edge.
+        ValueError: a limit is out of range, or `kinds` is empty.
     """
 
     max_hops: int = 20

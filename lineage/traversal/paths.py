@@ -30,12 +30,12 @@ def shortest_paths(
 ) -> tuple[Route, ...]:
     """Return up to `limit` of the shortest paths from `start` downstream to `end`, fewest references first.
 
-    Of the options `max_hops`, `kinds`, `as_of` and `timeout` count. A table begins at any of its columns or
-    by its rows, and ends at any of its columns or where its rows are influenced; a column ends at its fields and its
-    parents too. Empty if no path leads there.
+    Of the options, `max_hops`, `kinds`, `as_of` and `timeout` apply. A path from a table begins at any of its columns
+    or at its rows; a path to a table ends at any of its columns or where its rows are influenced; a path to a column
+    may also end at its fields and parents. The result is empty if there is no path.
 
     Raises:
-        StoreTimeoutError: it took longer than the options allow.
+        StoreTimeoutError: it took longer than the timeout in the options.
         StoreError: the store could not be read.
     """
     options = options or TraversalOptions()
@@ -72,7 +72,7 @@ def _is_end(target: Target) -> Callable[[str], bool]:
 def _arrive(
     explorer: Explorer, starts: Collection[str], table: str | None, ends: set[int], max_hops: int
 ) -> tuple[_Arrivals, list[str]]:
-    """Return, nearest nodes first, the steps that lead soonest to the nearest of the ends, and these."""
+    """Return the steps of the shortest paths to the nearest ends, nearest nodes first, and the keys of these ends."""
     layers = [set(explorer.numbers(starts, [table] if table else ()).values())]
     seen = set(layers[0])
     ends = ends - layers[0]
@@ -97,7 +97,7 @@ def _arrive(
 
 
 def _leading_to(explorer: Explorer, layers: Sequence[set[int]], arrived: set[int]) -> _Arrivals:
-    """Return the steps from layer to layer that lead to what was arrived at."""
+    """Return the steps from layer to layer that lead to the ends."""
     reversed_layers = []
     wanted = set(arrived)
     for layer in reversed(layers[:-1]):
@@ -131,7 +131,7 @@ def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iter
     least = dict.fromkeys(starts, 0)
     for node, arriving in arrivals.items():
         least[node] = min(least[before] + _cost(pair) for before, pair in arriving)
-    # Each entry: references at best, then the steps to the end as text, which orders paths that are alike.
+    # Each entry: lower bound of references, then the steps to the end as text, to order paths of equal cost.
     waiting: list[tuple[int, tuple[str, ...], int, str, tuple[ColumnPair, ...]]] = [
         (least[end], (), 0, end, ()) for end in ends
     ]

@@ -1,4 +1,4 @@
-"""A path through the graph and its steps, in the direction in which data flows."""
+"""A path through the graph: its steps in the direction in which data flows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, StepEffe
 
 __all__ = ["PathStep", "Route"]
 
-_ORDER = {subtype: place for place, subtype in enumerate(Subtype)}
+_ORDER = {subtype: index for index, subtype in enumerate(Subtype)}
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One pair that a path goes over; `job` is one of those that state it, an unmasking one if there is any.
+    """One step of a path; `job` is one of the jobs with this edge, one that does not mask if there is any.
 
-    `target` is a dataset where the source decides which rows there are. `masking` holds only if every job that
-    states the pair masks. `spans` are the proofs in the job's SQL.
+    `target` is a dataset if the source determines its rows. `masking` is true only if every job with this edge masks
+    the value. `spans` are the proofs in the job's SQL.
     """
 
     source: str
@@ -31,7 +31,7 @@ class PathStep:
 
     @property
     def step(self) -> StepEffect:
-        """The step for composition: the strongest contribution, or the first of the influences."""
+        """The effect for composition: the strongest contribution, or the first influence."""
         contributing = [subtype for subtype in self.subtypes if subtype in CONTRIBUTION_ORDER]
         if contributing:
             return StepEffect(strongest(contributing), self.masking)
@@ -58,17 +58,17 @@ class Route:
 
     @property
     def hops(self) -> int:
-        """How many edges it has."""
+        """Number of edges."""
         return len(self.steps)
 
     @property
     def references(self) -> int:
-        """How many of its edges are references."""
+        """Number of edges that are references."""
         return sum(step.kind is EdgeKind.REFERENCES for step in self.steps)
 
     @property
     def transformation(self) -> StepEffect:
-        """What its steps amount to, by OpenLineage's rules of composition."""
+        """The composition of its steps by OpenLineage's rules."""
         return compose_path(step.step for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:

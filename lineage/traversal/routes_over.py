@@ -1,4 +1,4 @@
-"""From pairs of keys to steps: what jobs say of a pair becomes one step, and steps become routes."""
+"""Build routes from pairs of keys: the edges of all jobs for a pair become one step."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def routes_over(
     """Return a route for each path, given as its pairs.
 
     Raises:
-        StoreError: the store could not be read, or no longer holds an edge of a path.
+        StoreError: the store could not be read, or no longer contains an edge of a path.
     """
-    stated: defaultdict[ColumnPair, list[StoredStep]] = defaultdict(list)
+    by_pair: defaultdict[ColumnPair, list[StoredStep]] = defaultdict(list)
     for step in store.steps({pair for path in paths for pair in path}, as_of=as_of):
-        stated[ColumnPair(step.source, step.target, step.kind)].append(step)
-    steps = {pair: _step_over(said) for pair, said in stated.items()}
+        by_pair[ColumnPair(step.source, step.target, step.kind)].append(step)
+    steps = {pair: _step_over(stored) for pair, stored in by_pair.items()}
     try:
         return tuple(Route(tuple(steps[pair] for pair in path)) for path in paths)
     except KeyError as missing:
         raise StoreError("the graph has changed while it was asked", "ask again") from missing
 
 
-def _step_over(stated: list[StoredStep]) -> PathStep:
-    shown = min(stated, key=lambda step: (step.masking, step.job))
+def _step_over(stored: list[StoredStep]) -> PathStep:
+    shown = min(stored, key=lambda step: (step.masking, step.job))
     return PathStep(
         source=shown.source,
         target=shown.target,

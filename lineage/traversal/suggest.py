@@ -1,4 +1,4 @@
-"""The nearest known names to one that is unknown."""
+"""Suggest the known names nearest to an unknown one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIN_PIECE = 2
 
 
 def nearest_columns(store: LineageReader, tables: list[StoredDataset], path: str) -> tuple[str, ...]:
-    """Return the full names of the columns of these tables that are most like `path`."""
+    """Return the full names of the columns of these tables that are most similar to `path`."""
     names = {table.key: table.display_name for table in tables}
     columns = store.columns(sorted(names))
     return tuple(
@@ -31,10 +31,10 @@ def nearest_columns(store: LineageReader, tables: list[StoredDataset], path: str
 
 
 def nearest_tables(store: LineageReader, text: str, *, columns: bool) -> tuple[str, ...]:
-    """Return the names of datasets (and of columns, if they are meant too) that are most like `text`.
+    """Return the names of datasets (with `columns`, of columns too) that are most similar to `text`.
 
-    The store finds pieces of names, not likeness. A slip of the pen spares one third of a word at least, so the
-    thirds of its words are searched, and likeness is judged among what they bring.
+    The store searches by substring, not by similarity. A typo leaves at least one third of a word intact, so the
+    thirds of each word are searched, and the hits are ranked by similarity.
     """
     types = ("Table", "Column") if columns else ("Table",)
     keys = {hit.key for piece in _pieces(text) for hit in store.search(piece, types=types, limit=_HITS)}

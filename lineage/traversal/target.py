@@ -1,4 +1,4 @@
-"""What a question is about: a dataset, or one of its columns."""
+"""The target of a query: a dataset, or one of its columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A dataset (`column` is None) or a column of it: its key, and its full name as people write it."""
+    """A dataset (`column` is None) or one of its columns: its key and its full display name."""
 
     key: str
     name: str
@@ -18,5 +18,5 @@ class Target:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a dataset as a whole."""
+        """Whether it is a whole dataset."""
         return self.column is None

@@ -1,4 +1,4 @@
-"""Use of a dataset or a column over a span of days: totals of what a store counted by day."""
+"""Usage totals of a dataset or a column over a range of days."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["UsageTotal", "total_usage"]
 
 @dataclass(frozen=True, slots=True)
 class UsageTotal:
-    """Use over a span of days: queries that read and that wrote, and who ran them, those with the most first.
+    """Usage over a range of days: number of reading and writing queries, and their users, the most frequent first.
 
-    `days` is on how many days there was any, `first_day` and `last_day` are the ends of these; None without use.
+    `days` is the number of days with any usage, `first_day` and `last_day` the first and last of them (None if unused).
     """
 
     reads: int
@@ -30,7 +30,7 @@ class UsageTotal:
     last_write: datetime | None
 
     def to_dict(self, top: int = 10) -> dict[str, Any]:
-        """Return it as plain values, with so many users by name."""
+        """Return the totals as plain values, with at most `top` users by name."""
         return {
             "reads": self.reads,
             "writes": self.writes,
@@ -45,9 +45,10 @@ class UsageTotal:
 
 
 def total_usage(usage: Iterable[StoredUsage], since: date | None = None, until: date | None = None) -> UsageTotal:
-    """Return the use on all days together, from the first of these days to the last, if given.
+    """Return the usage on all days from `since` to `until` (inclusive; None: unbounded).
 
-    The days of one dataset or column, as `GraphStore.usage` returns them; a user of several days is one user.
+    `usage` are the days of one dataset or column, as `GraphStore.usage` returns them; a user who occurs on several days
+    counts once.
     """
     counted = [one for one in usage if (since is None or one.day >= since) and (until is None or one.day <= until)]
     days = {one.day for one in counted}

@@ -1,4 +1,4 @@
-"""What managing a local server raises.
+"""The errors of managing a local server.
 
 ServerError
 ├── ServerSetupError    Java, Maven or a port is missing, or what was asked cannot be
@@ -11,7 +11,7 @@ __all__ = ["ServerError", "ServerSetupError", "ServerStartError"]
 
 
 class ServerError(Exception):
-    """Something about a local server; `hint` says what to do."""
+    """An error of a local server; `hint` suggests what to do."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -19,8 +19,8 @@ class ServerError(Exception):
 
 
 class ServerSetupError(ServerError):
-    """Something that the server needs is missing on this machine, or what was asked for cannot be had."""
+    """A prerequisite of the server is missing on this machine, or a requested setting is not available."""
 
 
 class ServerStartError(ServerError):
-    """The server did not come up, or could not be stopped; where it wrote a log, the message has its end."""
+    """The server did not start, or could not be stopped; the message ends with the tail of its log, if any."""

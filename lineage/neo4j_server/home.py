@@ -1,4 +1,4 @@
-"""The folder of a local server: its data, its password, and what is remembered of it between starts."""
+"""The home folder of a local server: its data, its password, and its saved state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USER = "neo4j"
 
 
 def default_home() -> Path:
-    """Return the folder that LINEAGE_NEO4J_HOME names, else one in the user's data folder."""
+    """Return the folder in LINEAGE_NEO4J_HOME, else one in the user's data folder."""
     if named := os.environ.get(HOME_VARIABLE):
         return Path(named)
     return platformdirs.user_data_path("lineage-graph", appauthor=False) / "neo4j"
@@ -47,7 +47,7 @@ def exclusive(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The ports that were chosen, and the process that was started last (none after a stop)."""
+    """The chosen ports, and the process started last (None after a stop)."""
 
     bolt_port: int
     http_port: int
@@ -56,13 +56,13 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class ServerHome:
-    """Where the parts of one server's folder lie."""
+    """The paths inside one server's home folder."""
 
     folder: Path
 
     @classmethod
     def at(cls, folder: Path | None = None) -> ServerHome:
-        """Return the home at `folder`, else at the default place."""
+        """Return the home at `folder`, else at the default path."""
         return cls((folder or default_home()).expanduser().resolve())
 
     @property
@@ -72,17 +72,17 @@ class ServerHome:
 
     @property
     def data(self) -> Path:
-        """The databases and their logs of transactions."""
+        """The databases and their transaction logs."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
-        """What the server says about itself."""
+        """The server's log."""
         return self.folder / "logs" / "neo4j.log"
 
     @property
     def console(self) -> Path:
-        """What its process printed."""
+        """The output of its process."""
         return self.folder / "logs" / "console.log"
 
     @property
@@ -146,14 +146,14 @@ class ServerHome:
         return password
 
     def state(self) -> ServerState | None:
-        """Return what is remembered, or None where no server was started (or the file is damaged)."""
+        """Return the saved state, or None if no server was started (or the file is damaged)."""
         try:
             return ServerState(**json.loads(self._state_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def remember(self, state: ServerState) -> None:
-        """Write the state down, whole or not at all."""
+        """Save the state atomically."""
         written = self._state_file.with_suffix(".new")
         written.write_text(json.dumps(asdict(state), indent=2) + "\n", encoding="utf-8")
         written.replace(self._state_file)

@@ -1,4 +1,4 @@
-"""The local server of one home folder: whether it runs, how it does, and stopping it."""
+"""The local server of one home folder: find it, report its status, and stop it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ManagedServer", "ServerStatus", "managed_server", "process_marks", "
 
 @dataclass(frozen=True, slots=True)
 class ManagedServer:
-    """A running local server: where it answers, and who may log in."""
+    """A running local server: its addresses and login."""
 
     bolt_uri: str
     http_uri: str
@@ -45,7 +45,7 @@ class ManagedServer:
 
     @property
     def running(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process exists."""
         return process.is_running(self.pid, process_marks(ServerHome(self.home)))
 
     def ask(self) -> ServerReply:
@@ -56,7 +56,7 @@ class ManagedServer:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """A running server, whether it answers, and what it takes of the machine."""
+    """The status of a running server: whether it responds, and its memory and disk usage."""
 
     server: ManagedServer
     responding: bool
@@ -65,7 +65,7 @@ class ServerStatus:
 
 
 def process_marks(place: ServerHome) -> tuple[str, str]:
-    """Return the arguments by which the process of this home's server is known, in their order."""
+    """Return the command line arguments that identify the process of this home's server, in order."""
     return SERVER_CLASS, f"--home-dir={place.folder}"
 
 
@@ -84,7 +84,7 @@ def managed_server(home: Path | None = None) -> ManagedServer | None:
 
 
 def server_status(home: Path | None = None) -> ServerStatus | None:
-    """Return how the local server is doing, or None when it does not run."""
+    """Return the status of the local server, or None if it is not running."""
     server = managed_server(home)
     if server is None:
         return None

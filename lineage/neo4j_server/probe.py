@@ -1,4 +1,4 @@
-"""Asking a server whether it is up, without its driver: a Bolt handshake, and a query over HTTP."""
+"""Check whether a server is up, without the driver: a Bolt handshake, and a query over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HANDSHAKE = bytes.fromhex("6060B017 00000005 00000404 00000000 00000000")
 
 
 class ServerReply(Enum):
-    """What came back: a result, a refusal of the password, or nothing of use (yet)."""
+    """The response: a result, a rejected password, or no usable response (yet)."""
 
     READY = "ready"
     REFUSED = "refused"
@@ -26,7 +26,7 @@ class ServerReply(Enum):
 
 
 def answers_bolt(port: int, timeout: float = 2.0) -> bool:
-    """Return whether a server on the loopback port agrees to speak Bolt."""
+    """Return whether a server on the loopback port accepts the Bolt handshake."""
     try:
         with socket.create_connection((HOST, port), timeout) as connection:
             connection.sendall(_HANDSHAKE)
@@ -37,7 +37,7 @@ def answers_bolt(port: int, timeout: float = 2.0) -> bool:
 
 
 def ask_over_http(port: int, user: str, password: str, timeout: float = 5.0) -> ServerReply:
-    """Return how the server answers a query over HTTP: that it does means that its database is open."""
+    """Return the server's response to a query over HTTP; a result means that its database is open."""
     login = base64.b64encode(f"{user}:{password}".encode()).decode()
     headers = {
         "Authorization": f"Basic {login}",

@@ -1,4 +1,4 @@
-"""The server's process: starting it apart from ours, knowing it again, ending it."""
+"""The server's process: start it detached from ours, recognize it, and stop it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_running(pid: int, marks: Sequence[str]) -> bool:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Return the memory that the process holds, or None if that is not known."""
+    """Return the resident memory of the process, or None if it is unknown."""
     if (_PROC / "self").exists():
         try:
             pages = int((_PROC / str(pid) / "statm").read_text().split()[1])

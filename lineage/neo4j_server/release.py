@@ -1,4 +1,4 @@
-"""Which Neo4j is run, and what its Java needs: the one place where versions stand."""
+"""The Neo4j version and the Java options it needs: versions are defined only here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A published jar, which brings those that it depends on."""
+    """A published jar; its dependencies are resolved transitively."""
 
     group: str
     name: str

@@ -1,4 +1,4 @@
-"""How a local server is set up, and the configuration file that says so."""
+"""The settings of a local server, and its configuration file."""
 
 from __future__ import annotations
 

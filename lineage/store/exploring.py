@@ -1,7 +1,7 @@
-"""The graph around columns, by numbers: read hop by hop from a store, kept, and walked in memory.
+"""The graph around columns, with numbered nodes: read hop by hop from a store, cached, and traversed in memory.
 
-A store numbers its nodes; numbers hold within one read. What a store sends is packed: of each relationship the
-numbers of its ends and how it leads on, not its properties.
+A store numbers its nodes; the numbers are valid within one read transaction. Results are compact: for each
+relationship the numbers of its ends and its kind (`Leads`), without properties.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["Explorer", "Leads", "View"]
 
 
 class Leads(IntEnum):
-    """How a relationship leads on. Each of the first three is followed by its like that masks.
+    """The kind of a relationship. Each of the first three is followed by its masking variant.
 
-    ROWS leads to a dataset: downstream to one whose rows are decided, upstream to one whose rows decide.
+    ROWS leads to a dataset: downstream to one whose rows are determined, upstream to one whose rows determine the node.
     """
 
     FLOW = 0
@@ -43,10 +43,10 @@ class Leads(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What of the graph is explored: a direction, kinds of edges, the live ones or those that held at a time.
+    """The part of the graph to explore: a direction, kinds of edges, and the live edges or those valid at a time.
 
-    `hops` is how far it will be asked for, as far as that is known. It may take until `deadline` (by
-    `time.monotonic`), if there is one.
+    `hops` is the expected number of hops, a hint for reading ahead. `deadline` (by `time.monotonic`) is the time limit,
+    if there is one.
     """
 
     direction: Direction
@@ -57,10 +57,10 @@ class View:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it may still take.
+        """Time left in seconds; None without a deadline.
 
         Raises:
-            StoreTimeoutError: no longer.
+            StoreTimeoutError: the deadline has passed.
         """
         if self.deadline is None:
             return None
@@ -71,31 +71,31 @@ class View:
 
     @property
     def down(self) -> bool:
-        """Whether it goes downstream."""
+        """Whether the direction is downstream."""
         return self.direction is Direction.DOWNSTREAM
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of relationship that are followed."""
+        """The relationship types to follow."""
         live = tuple(sorted(str(kind) for kind in self.kinds))
         return live if self.as_of is None else (*live, *(EdgeType(name).retired for name in live))
 
 
 Ends = Mapping[int, list[int]]
-"""For nodes that lead somewhere, where to."""
+"""Adjacency lists: the end nodes by source node."""
 
 _FOLLOWED = tuple(Leads)[: Leads.FIELD]
 
 
 class Explorer(ABC):
-    """Walks the graph as a view shows it. `load` reads, the rest answers from what was read."""
+    """Traverses the graph of a view. `load` reads from the store, the other methods use what was read."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.keys: dict[int, str] = {}
-        """The keys that were read: of all loaded columns, and maybe of others."""
+        """The keys read so far: of all loaded columns, and possibly of others."""
         self.ends: tuple[dict[int, list[int]], ...] = tuple({} for _ in _FOLLOWED)
-        """By `Leads`, for each loaded node that leads somewhere: where to."""
+        """By `Leads`: the end nodes of each loaded node."""
         self._stated: dict[int, tuple[list[int] | None, ...]] = {}
         self._nested: defaultdict[int, set[int]] = defaultdict(set)
         self._holders: defaultdict[int, set[int]] = defaultdict(set)
@@ -106,15 +106,15 @@ class Explorer(ABC):
 
     @abstractmethod
     def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph; what is explored begins there."""
+        """Begin the exploration at these nodes; return the numbers of those that are in the graph."""
 
     @abstractmethod
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph."""
+        """Return the numbers of the nodes that are in the graph, by key."""
 
     @abstractmethod
     def first(self, nodes: Collection[int], count: int) -> list[int]:
-        """Return so many of these columns, those whose keys come first, in order."""
+        """Return the first `count` of these columns, ordered by key."""
 
     @abstractmethod
     def load_keys(self, nodes: Iterable[int]) -> None:
@@ -122,7 +122,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def _read_around(self, nodes: list[int]) -> None:
-        """Read what leads on from these nodes, at least, by `_take`, and their keys."""
+        """Read at least the relationships of these nodes (with `_take`), and their keys."""
 
     @abstractmethod
     def _read_columns(self, datasets: list[int]) -> None:
@@ -130,13 +130,13 @@ class Explorer(ABC):
 
     @abstractmethod
     def _read_family(self, nodes: list[int]) -> None:
-        """Read what of `_holders` and `_nested` these columns, which may be fields or have some, have not yet."""
+        """Read the fields and parents of these columns into `_nested` and `_holders`, if not yet read."""
 
     def load(self, nodes: Iterable[int]) -> None:
-        """Read what leads on from these columns and datasets; those loaded before are not read again.
+        """Read the relationships of these columns and datasets; nodes that are already loaded are skipped.
 
         Raises:
-            StoreTimeoutError: the deadline is past.
+            StoreTimeoutError: the deadline has passed.
         """
         wanted = [node for node in nodes if node not in self._loaded]
         if not wanted:
@@ -160,26 +160,26 @@ class Explorer(ABC):
             self._read_columns(missing)
 
     def columns(self, dataset: int) -> list[int]:
-        """Return the columns and fields of a dataset, as they are or were at the time."""
+        """Return the columns and fields of a dataset, now or as of the view's time."""
         return self._columns[dataset]
 
     def leads_on(self, node: int, leads: Iterable[Leads]) -> bool:
-        """Return whether anything leads on from a loaded node in one of these ways."""
+        """Return whether a loaded node has relationships of one of these kinds."""
         return any(self.ends[way].get(node) for way in leads)
 
     def origins(self, node: int, end: int, way: Leads) -> list[int]:
-        """Return which of a loaded node, its fields and its parents lead to `end` in this way."""
+        """Return which of a loaded node, its fields and its parents have a relationship of this kind to `end`."""
         if node not in self._members:
             return [node]
-        # What only masks is not distinguished here: of a pair that is stated both ways the unmasked label came first.
+        # Masking is not distinguished here: for a pair with both kinds of edge, the unmasked label came first.
         return [one for one in self._members[node] if end in (self._stated[one][way] or ())]
 
     def _is_nested(self, node: int) -> bool:
-        """Return whether a column may be a field, as its key tells: others have no dot in their path."""
+        """Return whether a column may be a field: only paths of fields contain a dot."""
         return "." in split_column_key(self.keys[node])[1]
 
     def _take(self, source: int, end: int, way: int) -> None:
-        """Keep a relationship of a node that was not read before."""
+        """Store a relationship of a node that was not read before."""
         if way < Leads.FIELD:
             self.ends[way].setdefault(source, []).append(end)
         elif way == Leads.FIELD:
@@ -194,7 +194,7 @@ class Explorer(ABC):
             self._read.update(missing)
 
     def _load_families(self, wanted: list[int]) -> list[int]:
-        """Read the fields and parents of those that have any; return these."""
+        """Read fields and parents; return the nodes that have any."""
         self._read_family(wanted)
         nested = [node for node in wanted if node in self._nested or node in self._holders]
         seen, level = set(nested), nested
@@ -210,7 +210,7 @@ class Explorer(ABC):
         return self._nested.get(node, set()) | self._holders.get(node, set())
 
     def _join_family(self, node: int) -> None:
-        """Let all that leads on from a column's fields and parents lead on from it."""
+        """Add the relationships of a column's fields and parents to the column."""
         members = [node, *_closure(node, self._nested), *_closure(node, self._holders)]
         for one in members:
             if one not in self._stated:

@@ -1,4 +1,4 @@
-"""The graph around columns, read from ladybug: all within some relationships of the start at once, deeper as needed."""
+"""Read the graph around columns from ladybug: a neighbourhood of the start at once, deeper as needed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lineage.store.exploring import Explorer, Leads, View
 __all__ = ["EmbeddedExplorer"]
 
 SINGLY = 16
-"""So many nodes are read each by itself: then that is faster."""
+"""Up to this many nodes are read one by one, which is then faster."""
 AT_ONCE = 30_000
-"""How many nodes one reading may be expected to bring."""
+"""Maximum expected number of nodes in one read."""
 MAX_DEPTH = 30
-"""So many relationships ladybug follows at most; what lies beyond is read singly."""
+"""ladybug's maximum length of a variable-length path; nodes beyond are read one by one."""
 SLOWING = 0.75
-"""By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
+"""Expected factor by which the growth per hop changes: the frontier grows ever more slowly."""
 
 _COLUMN, _TABLE = "`Column`", "`Table`"
 
@@ -39,7 +39,7 @@ class EmbeddedExplorer(Explorer):
         self._nearest: dict[str, list[int]] = {}
         self._depth = 0
         self._sizes: list[tuple[int, int]] = []
-        """How many nodes are known to lie within how many relationships."""
+        """Pairs of a depth and the number of nodes known within it."""
         self._has_fields: bool | None = None
         self._relatives_read: set[int] = set()
         self._names = {
@@ -51,17 +51,17 @@ class EmbeddedExplorer(Explorer):
         self._at = view.as_of.astimezone(UTC).replace(tzinfo=None) if view.as_of else None
 
     def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph; what is explored begins there."""
+        """Begin the exploration at these nodes; return the numbers of those that are in the graph."""
         found = self.numbers(columns, datasets)
         self._begun = set(found.values())
-        # Downstream, all columns of a dataset lie one relationship away from it.
+        # Downstream, all columns of a dataset are one relationship away from it.
         tables = [key for key in datasets if key in found] if self.view.down else []
         alone = (key for key in columns if key in found and dataset_of(key) not in tables)
         self._roots = [*((_TABLE, key) for key in tables), *((_COLUMN, key) for key in alone)]
         return found
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph."""
+        """Return the numbers of the nodes that are in the graph, by key."""
         for name, keys in (("number_column", columns), ("number_dataset", datasets)):
             for key in keys:
                 if key not in self._numbers:
@@ -70,11 +70,11 @@ class EmbeddedExplorer(Explorer):
         return {key: self._numbers[key] for keys in (columns, datasets) for key in keys if key in self._numbers}
 
     def first(self, nodes: Collection[int], count: int) -> list[int]:
-        """Return so many of these columns, those whose keys come first, in order."""
+        """Return the first `count` of these columns, ordered by key."""
         return sorted(nodes, key=self.keys.__getitem__)[:count]
 
     def load_keys(self, nodes: Iterable[int]) -> None:
-        """Do nothing: a key comes with the node."""
+        """Do nothing: keys are read with the nodes."""
 
     def _read_around(self, nodes: list[int]) -> None:
         for node in self._begun.intersection(nodes):
@@ -89,7 +89,7 @@ class EmbeddedExplorer(Explorer):
             self._read_one(node)
 
     def _read_one(self, node: int) -> list[int]:
-        """Read what leads on from a node; return its ends."""
+        """Read the relationships of a node; return its end nodes."""
         names = {**self._names, "label": _TABLE if node & 1 else _COLUMN}
         statement = own_query("embedded", f"{self.view.direction}_of_one", **names)
         answer = self._ask(statement, key=self.keys[node], at=self._at)
@@ -98,7 +98,7 @@ class EmbeddedExplorer(Explorer):
         return answer["far"]
 
     def _deepen(self) -> None:
-        """Read all that lies within some relationships more."""
+        """Read the neighbourhood of the start to a greater depth."""
         self._depth = self._next_depth()
         before = set(self._read)
         for label, key in self._roots:
@@ -109,7 +109,7 @@ class EmbeddedExplorer(Explorer):
             near = zip(answer["far"], answer["near"], strict=True)
             read = {end for end, distance in near if distance < self._depth} | set(answer["source"])
             if label == _COLUMN:
-                # Of the ends of the root those that lead nowhere are not in the answer.
+                # The result omits end nodes of the root that have no relationships.
                 read.update(self._nearest.get(key, ()))
             self._read |= read
             before |= read
@@ -120,7 +120,7 @@ class EmbeddedExplorer(Explorer):
         self._sizes.append((self._depth + 1, len(self.keys)))
 
     def _next_depth(self) -> int:
-        """Return how deep to read next: so deep that it brings what may be had at once, if growth goes on to slow."""
+        """Return the next depth: the greatest one expected to read at most `AT_ONCE` nodes, if growth keeps slowing."""
         enough = min(self.view.hops + 1, MAX_DEPTH)
         if self._depth >= enough:
             return min(self._depth + 2, MAX_DEPTH)
@@ -158,7 +158,7 @@ class EmbeddedExplorer(Explorer):
                 self._name(end, key)
 
     def _read_columns_within(self, datasets: Collection[int]) -> None:
-        """Read the columns of those of the datasets that lie next to what was read."""
+        """Read the columns of those datasets that are adjacent to nodes already read."""
         found: dict[int, dict[int, None]] = defaultdict(dict)
         for label, key in self._roots:
             names = {**self._names, "label": label, "depth": str(min(self._depth + 1, MAX_DEPTH))}

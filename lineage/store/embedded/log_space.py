@@ -1,6 +1,6 @@
-"""How much the log of an embedded store may still grow, asked before a commit writes to it.
+"""Check that the WAL of an embedded store has room to grow, before a commit writes to it.
 
-Where ladybug 0.22 finds no room for its log in the middle of a commit, every later commit waits for ever.
+If ladybug 0.22 runs out of space for its WAL during a commit, every later commit blocks forever.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _RESERVE = 128 * 1024
 
 
 def has_room(log: Path, rows: int) -> bool:
-    """Whether so many changed rows fit on the disk, and into the largest file that the process may write."""
+    """Return whether the log entries of `rows` changed rows fit on the disk and below the process's file size limit."""
     needed = _RESERVE + rows * _BYTES_OF_A_ROW
     size = log.stat().st_size if log.exists() else 0
     largest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)

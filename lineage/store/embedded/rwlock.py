@@ -1,7 +1,7 @@
-"""Turns: readers together, a writer alone.
+"""A readers-writer lock: many readers, or one writer.
 
-ladybug would let readers go on beside a writer, but a commit that moves the log into the file waits for all of them,
-and fails when that takes too long.
+ladybug allows readers during a write, but a checkpoint at commit waits for all readers, and fails if that takes too
+long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["ReadWriteLock"]
 
 
 class ReadWriteLock:
-    """Lets readers in together, and a writer alone; readers that come while one waits stand behind it."""
+    """A lock for many readers or one writer; a waiting writer has priority over new readers."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()
@@ -24,7 +24,7 @@ class ReadWriteLock:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Hold a reader's turn for the block."""
+        """Hold the lock for reading during the block."""
         with self._change:
             self._change.wait_for(lambda: not self._writing and not self._waiting)
             self._readers += 1
@@ -37,7 +37,7 @@ class ReadWriteLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer's turn for the block."""
+        """Hold the lock for writing during the block."""
         with self._change:
             self._waiting += 1
             try:

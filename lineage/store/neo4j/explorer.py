@@ -1,4 +1,4 @@
-"""The graph around columns, read from Neo4j: one statement a hop, for all nodes of the hop."""
+"""Read the graph around columns from Neo4j: one statement per hop, for all nodes of the hop."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["Neo4jExplorer"]
 
 
 MANY = 120
-"""How many nodes are read by two transactions at the same time, half by each: beginning the second takes a millisecond.
+"""From this many nodes on, two concurrent transactions read one half each: beginning the second takes a millisecond.
 
-A server has more than one core, and a statement uses one of them.
+A statement uses only one of the server's cores.
 """
 
 
 class Neo4jExplorer(Explorer):
-    """An explorer within a transaction, and one beside it where much is read (`beside` begins it).
+    """An explorer in a transaction, with a second one for large reads (`beside` begins it).
 
-    Neo4j reads what is committed, each statement anew: two transactions see no more than one does that asks twice.
+    Neo4j's isolation level is read committed, per statement: two transactions are no less consistent than one.
     """
 
     def __init__(self, managed: ManagedTransaction, beside: Callable[[], Transaction], view: View) -> None:
@@ -43,11 +43,11 @@ class Neo4jExplorer(Explorer):
         )
 
     def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph."""
+        """Return the numbers of the nodes that are in the graph, by key."""
         return self.numbers(columns, datasets)
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
-        """Return the numbers of those of these nodes that are in the graph."""
+        """Return the numbers of the nodes that are in the graph, by key."""
         found: dict[str, int] = {}
         for name, keys in (("number_columns", columns), ("number_datasets", datasets)):
             if keys:
@@ -56,7 +56,7 @@ class Neo4jExplorer(Explorer):
         return found
 
     def first(self, nodes: Collection[int], count: int) -> list[int]:
-        """Return so many of these columns, those whose keys come first, in order."""
+        """Return the first `count` of these columns, ordered by key."""
         answer = self._ask(own_query("neo4j", "first"), nodes=list(nodes), count=count)
         self._keep_keys(answer)
         numbers: list[int] = answer["nodes"]
@@ -74,7 +74,7 @@ class Neo4jExplorer(Explorer):
             self._keep(self._ask(self._statement, nodes=nodes, known=known))
             return
         self._beside = self._beside or self._begin_beside()
-        # A result is there when its statement has begun: both run on the server while the first is waited for.
+        # `run` returns when the statement has started, so both run on the server at the same time.
         results = [
             self._run(transaction, self._statement, nodes=half, known=known)
             for transaction, half in ((self._beside, nodes[::2]), (self._managed, nodes[1::2]))
@@ -107,7 +107,7 @@ class Neo4jExplorer(Explorer):
         self._columns |= found
 
     def _read_family(self, nodes: list[int]) -> None:
-        """Do nothing: fields and what they are fields of come with what leads on."""
+        """Do nothing: fields and parents are read with the relationships."""
 
     def _keep_keys(self, answer: dict[str, Any]) -> None:
         self.keys.update(zip(answer["nodes"], answer["keys"], strict=True))

@@ -57,7 +57,7 @@ def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = F
     """
     held: list[Any] = []
     if not clustered:
-        for tables in _dealt([pa.Table.from_batches([batch]) for batch in batches], source):
+        for tables in _bounded_groups([pa.Table.from_batches([batch]) for batch in batches], source):
             yield source.assemble(_joined(tables))
         return
     for batch in batches:
@@ -72,8 +72,8 @@ def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = F
         yield source.assemble(_joined(held))
 
 
-def _dealt(tables: list[Any], source: Source) -> Iterator[list[Any]]:
-    """Yield tables with the rows of whole groups, so dealt that each turn is of bounded size if the groups are."""
+def _bounded_groups(tables: list[Any], source: Source) -> Iterator[list[Any]]:
+    """Yield lists of tables with whole groups of rows, each list of bounded size if the groups are."""
     assert source.assembly is not None
     turns = sum(table.nbytes for table in tables) // _BYTES + 1
     if turns == 1:

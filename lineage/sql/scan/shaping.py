@@ -7,21 +7,21 @@ from collections.abc import Callable
 from lineage.model.dialects import Dialect
 from lineage.sql.scan import fingerprint, mask_for_parsing
 
-__all__ = ["mask_what_shapes_nothing"]
+__all__ = ["mask_irrelevant_literals"]
 
 _MAX_LITERALS = 500
 _QUOTES = "'\""
 
 
-def mask_what_shapes_nothing(sql: str, dialect: str | Dialect, is_same: Callable[[str], bool] | None = None) -> str:
+def mask_irrelevant_literals(sql: str, dialect: str | Dialect, is_same: Callable[[str], bool] | None = None) -> str:
     """Return a text in which every literal is masked that does not affect the fingerprint.
 
     A literal that is not closed is always masked, and so are all literals of a text with too many to try. `is_same`
     replaces the comparison of fingerprints in deciding which literals to keep.
 
-    >>> mask_what_shapes_nothing("SET search_path TO 'stage'", "postgres")
+    >>> mask_irrelevant_literals("SET search_path TO 'stage'", "postgres")
     "SET search_path TO 'stage'"
-    >>> mask_what_shapes_nothing("select j->>'id' as i from t where n = 'Ann' limit 7", "postgres")
+    >>> mask_irrelevant_literals("select j->>'id' as i from t where n = 'Ann' limit 7", "postgres")
     "select j->>'id' as i from t where n = '***' limit 0"
 
     Raises:

@@ -1,6 +1,6 @@
-"""Tables on their way between Spark's workers: packed, so that Spark moves some hundred of them and not their rows.
+"""Tables as Arrow IPC blocks, one row each: Spark moves some hundred blocks between workers instead of their rows.
 
-Spark would take each row apart and put it together again; what sums and sorts the rows is Arrow, in the workers.
+Spark would convert each row twice; Arrow, in the workers, sums and sorts the rows.
 """
 
 from __future__ import annotations
@@ -11,12 +11,21 @@ from zlib import crc32
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["BUCKETS", "PACKET_SCHEMA", "bucket_of", "dealt", "packets", "tables", "unpack", "unpacked"]
+__all__ = [
+    "BLOCK_SCHEMA",
+    "BUCKETS",
+    "bucket_of",
+    "partition_by_bucket",
+    "tables",
+    "tables_by_bucket",
+    "to_blocks",
+    "unpack",
+]
 
 BUCKETS = 64
 """Number of buckets; all rows of a session or a template are in one. A power of two."""
 
-PACKET_SCHEMA = pa.schema(
+BLOCK_SCHEMA = pa.schema(
     [
         pa.field("kind", pa.string()),
         pa.field("bucket", pa.int64()),
@@ -27,16 +36,16 @@ PACKET_SCHEMA = pa.schema(
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-def packets(found: Iterable[tuple[str, int, pa.Table]]) -> Iterator[pa.RecordBatch]:
-    """Yield tables, each of a kind and for a bucket, as batches of `PACKET_SCHEMA`; empty ones are left out."""
+def to_blocks(found: Iterable[tuple[str, int, pa.Table]]) -> Iterator[pa.RecordBatch]:
+    """Yield tables, each of a kind and for a bucket, as batches of `BLOCK_SCHEMA`; empty ones are left out."""
     for kind, bucket, table in found:
         if table.num_rows:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
                 writer.write_table(table)
             values = (kind, bucket, table.num_rows, sink.getvalue().to_pybytes())
-            columns = [pa.array([value], field.type) for value, field in zip(values, PACKET_SCHEMA, strict=True)]
-            yield pa.RecordBatch.from_arrays(columns, schema=PACKET_SCHEMA)
+            columns = [pa.array([value], field.type) for value, field in zip(values, BLOCK_SCHEMA, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, schema=BLOCK_SCHEMA)
 
 
 def tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -47,24 +56,24 @@ def tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def unpack(packed: bytes | pa.Buffer) -> pa.Table:
-    """Return the table in a packet."""
+    """Return the table in a block."""
     with pa.ipc.open_stream(packed) as reader:
         return reader.read_all()
 
 
-def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Table]]:
-    """Yield the tables of one bucket after the other, from batches of `PACKET_SCHEMA` sorted by bucket."""
-    held: list[pa.Table] = []
+def tables_by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Table]]:
+    """Yield the tables of one bucket after the other, from batches of `BLOCK_SCHEMA` sorted by bucket."""
+    pending: list[pa.Table] = []
     current: int | None = None
     for batch in batches:
         for bucket, table in zip(batch.column("bucket").to_pylist(), tables([batch]), strict=True):
-            if bucket != current and held:
-                yield held
-                held = []
+            if bucket != current and pending:
+                yield pending
+                pending = []
             current = bucket
-            held.append(table)
-    if held:
-        yield held
+            pending.append(table)
+    if pending:
+        yield pending
 
 
 def bucket_of(numbers: pa.ChunkedArray, names: pa.ChunkedArray | None = None) -> pa.Array:
@@ -77,7 +86,7 @@ def bucket_of(numbers: pa.ChunkedArray, names: pa.ChunkedArray | None = None) ->
     return pc.coalesce(pa.array(known, pa.int64()).take(encoded.indices), by_number)
 
 
-def dealt(table: pa.Table, buckets: pa.Array) -> Iterator[tuple[int, pa.Table]]:
+def partition_by_bucket(table: pa.Table, buckets: pa.Array) -> Iterator[tuple[int, pa.Table]]:
     """Yield a table's rows by their bucket."""
     order = pc.sort_indices(buckets)
     rows = table.take(order)

@@ -187,7 +187,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
-        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # rows of ours are packets
+        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # rows of ours are blocks
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from lineage_ingest.query_log.pipeline.versions import Bindings
 
-__all__ = ["PART_TYPE", "LogStatement", "StatedColumn", "ExtractionUnit", "slice_key", "units_from", "work_batches"]
+__all__ = [
+    "PART_TYPE",
+    "ExtractionUnit",
+    "LogStatement",
+    "StatedColumn",
+    "session_block_key",
+    "units_from",
+    "work_batches",
+]
 
 _TEXT = pa.string()
 PART_TYPE = pa.struct(
@@ -107,7 +115,7 @@ class ExtractionUnit:
         return self.spans[part] if self.spans else (self.first, self.last)
 
 
-def slice_key(members: Iterable[tuple[object, ...]]) -> int:
+def session_block_key(members: Iterable[tuple[object, ...]]) -> int:
     """Return the key of a session's statements that belong together: template, database, schema, … of each."""
     digest = hashlib.blake2b(repr(tuple(members)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem
-from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, unpacked
+from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, partition_by_bucket, tables_by_bucket, to_blocks
 from lineage_ingest.query_log.pipeline.engine import LogCounts
 from lineage_ingest.query_log.pipeline.extraction_units import PART_TYPE
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 RUNS, TOTALS, PARTS, LEFT_OUT = "runs", "totals", "parts", "left out"
-"""The kinds of packets: rows that ran; times and counts of templates; their texts; rows without lineage."""
+"""The kinds of blocks: rows that ran; times and counts of templates; their texts; rows without lineage."""
 TEMPLATES, NAMES = "templates", "names"
 """And of what is made of them: templates, whole; how their names are completed, without their texts."""
 
@@ -52,20 +52,20 @@ _UNDATED = "undated"
 
 
 def aggregate_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of `RUN_SCHEMA` as packets; those of runs by session, those of templates by template."""
+    """Yield batches of `RUN_SCHEMA` as blocks; those of runs by session, those of templates by template."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.num_rows
         if size >= _AT_ONCE:
-            yield from packets(_parcels(pa.Table.from_batches(held)))
+            yield from to_blocks(_blocks_of(pa.Table.from_batches(held)))
             held, size = [], 0
     if held:
-        yield from packets(_parcels(pa.Table.from_batches(held)))
+        yield from to_blocks(_blocks_of(pa.Table.from_batches(held)))
 
 
-def _parcels(rows: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
+def _blocks_of(rows: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
     counts = LogCounts()
     count_rows(counts, rows)
     yield LEFT_OUT, 0, _counts_table(counts)
@@ -80,13 +80,13 @@ def _parcels(rows: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
         (TOTALS, totals, bucket_of(totals["template"])),
         (PARTS, texts, bucket_of(texts["template"])),
     ):
-        for bucket, own in dealt(table, buckets):
+        for bucket, own in partition_by_bucket(table, buckets):
             yield kind, bucket, own
 
 
 def templates_from(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield packets of TOTALS and PARTS, sorted by bucket, as packets of TEMPLATES and NAMES, each template once."""
-    yield from packets(parcel for found in unpacked(batches) for parcel in _whole(found))
+    """Yield blocks of TOTALS and PARTS, sorted by bucket, as blocks of TEMPLATES and NAMES, each template once."""
+    yield from to_blocks(block for found in tables_by_bucket(batches) for block in _whole(found))
 
 
 def _whole(found: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
@@ -127,7 +127,7 @@ def _counts_table(counts: LogCounts) -> pa.Table:
 
 
 def add_counts(counts: LogCounts, table: pa.Table) -> None:
-    """Add the counts of a packet of LEFT_OUT."""
+    """Add the counts of a block of LEFT_OUT."""
     for row in table.to_pylist():
         kind, sample = row["outcome"], row["sample"]
         if kind is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lineage.model.dialects import dialect_named
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 
-__all__ = ["TemplateInSession", "slices_of", "tie_without_sessions"]
+__all__ = ["TemplateInSession", "session_blocks_of", "tie_without_sessions"]
 
 _MAX_BLOCK = 500
 
@@ -123,7 +123,7 @@ class _SessionState:
             self.opened = index
 
 
-def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
+def session_blocks_of(ran: list[TemplateInSession]) -> list[list[int]]:
     """Return the session blocks of a session: the indexes of statements to resolve together, each block in order."""
     state = _SessionState(ran, _Ties(list(range(len(ran)))))
     for index, template in enumerate(ran):

@@ -17,9 +17,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, tables, unpacked
-from lineage_ingest.query_log.pipeline.extraction_units import slice_key
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of, tie_without_sessions
+from lineage_ingest.query_log.pipeline.arrow_blocks import (
+    bucket_of,
+    partition_by_bucket,
+    tables,
+    tables_by_bucket,
+    to_blocks,
+)
+from lineage_ingest.query_log.pipeline.extraction_units import session_block_key
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, session_blocks_of, tie_without_sessions
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
@@ -34,14 +40,14 @@ __all__ = [
     "Member",
     "assign_units",
     "assign_unit_blocks",
-    "event_packets",
+    "event_blocks",
     "events_in",
     "events_of",
     "in_order",
 ]
 
 MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
-"""The kinds of packets: the parts of units that are no templates; counts by unit, day and user; by unit and user.
+"""The kinds of blocks: the parts of units that are no templates; counts by unit, day and user; by unit and user.
 
 And when parts ran that say which table has a name.
 """
@@ -192,37 +198,37 @@ def assign_unit_blocks(
     *,
     whole: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield packets of runs as packets of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
+    """Yield blocks of runs as blocks of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
 
-    Where templates do something to their session, the packets have to come by bucket, each `whole` in one worker.
+    Where templates do something to their session, the blocks have to come by bucket, each `whole` in one worker.
     """
-    found = unpacked(batches) if whole else ([table] for table in tables(batches))
-    yield from packets(_parcels(found, templates, versions))
+    found = tables_by_bucket(batches) if whole else ([table] for table in tables(batches))
+    yield from to_blocks(_blocks_of(found, templates, versions))
 
 
-def event_packets(
+def event_blocks(
     batches: Iterable[pa.RecordBatch],
     templates: Mapping[int, TemplateInSession],
     wanted: frozenset[tuple[int, int]],
     *,
     whole: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield packets of runs as packets of EVENTS: when the wanted parts of units ran."""
-    for runs in unpacked(batches) if whole else ([table] for table in tables(batches)):
+    """Yield blocks of runs as blocks of EVENTS: when the wanted parts of units ran."""
+    for runs in tables_by_bucket(batches) if whole else ([table] for table in tables(batches)):
         rows = in_order(pa.concat_tables(runs))
         events = [(*one.at, one.unit, one.part) for one in events_of(rows.to_batches(), templates, wanted)]
         columns = [pa.array(values, own.type) for values, own in zip(zip(*events, strict=True), _EVENTS, strict=False)]
         if columns:
-            yield from packets([(EVENTS, 0, pa.Table.from_arrays(columns, schema=_EVENTS))])
+            yield from to_blocks([(EVENTS, 0, pa.Table.from_arrays(columns, schema=_EVENTS))])
 
 
 def events_in(table: pa.Table) -> Iterator[Event]:
-    """Yield the events in a packet of EVENTS."""
+    """Yield the events in a block of EVENTS."""
     for time, session, position, unit, part in zip(*(c.to_pylist() for c in table.columns), strict=True):
         yield Event((time, session, position), unit, part)
 
 
-def _parcels(
+def _blocks_of(
     found: Iterable[list[pa.Table]], templates: Mapping[int, TemplateInSession], versions: Versions | None
 ) -> Iterator[tuple[str, int, pa.Table]]:
     held: list[pa.Table] = []
@@ -243,10 +249,10 @@ def _parcels(
 
 def _counts(held: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
     counts = counted(pa.concat_tables(held))
-    for day, own in dealt(counts, pc.fill_null(counts["day"], NO_DAY)):
+    for day, own in partition_by_bucket(counts, pc.fill_null(counts["day"], NO_DAY)):
         yield BY_DAY, day, own
     totals = totals_of(counts)
-    for bucket, own in dealt(totals, bucket_of(totals["unit"])):
+    for bucket, own in partition_by_bucket(totals, bucket_of(totals["unit"])):
         yield BY_UNIT, bucket, own
 
 
@@ -384,19 +390,19 @@ class _Assignment:
         parts: list[int] = [0] * len(ran)
         defaults = defaults_of(ran)
         moments = rows.moments() if self._versions is not None else []
-        for together in slices_of(ran):
+        for together in session_blocks_of(ran):
             at = together[0]
             key = rows.template[at]
             listed = [Member(rows.template[one], *defaults[one]) for one in together]
             is_slice = len(together) > 1 or defaults[at] != (ran[at].database, ran[at].schema, ())
             if is_slice:
-                key = slice_key(one.identity() for one in listed)
+                key = session_block_key(one.identity() for one in listed)
             if self._versions is not None:
                 bound = [self._versions.bindings(key, n, moments[one]) for n, one in enumerate(together)]
                 if any(bound):
                     is_slice = True
                     listed = [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)]
-                    key = slice_key(one.identity() for one in listed)
+                    key = session_block_key(one.identity() for one in listed)
             if is_slice:
                 self._note(key, listed, held)
             for number, one in enumerate(together):
@@ -410,7 +416,7 @@ class _Assignment:
         for template in rows.template:
             together = [*self._tied[template], template]
             listed = [Member(one, self._templates[one].database, self._templates[one].schema) for one in together]
-            units.append(slice_key(one.identity() for one in listed))
+            units.append(session_block_key(one.identity() for one in listed))
             parts.append(len(together) - 1)
             self._note(units[-1], listed, held)
         self._add(rows, units, parts, held)
@@ -425,7 +431,7 @@ class _Assignment:
             if bound is not None:
                 own = self._defaults_of(template)
                 listed = [Member(template, *own, bound=bound)]
-                units[at] = slice_key(one.identity() for one in listed)
+                units[at] = session_block_key(one.identity() for one in listed)
                 self._note(units[at], listed, held)
         self._add(rows, units, [0] * len(units), held)
 

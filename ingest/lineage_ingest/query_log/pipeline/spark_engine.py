@@ -1,6 +1,6 @@
 """The stages on Spark: a laptop's processors, or a cluster's. Rows never come to the driver; what templates state does.
 
-Python's part runs in `mapInArrow`, on the same functions as in-process, between packets of rows, which Spark deals to
+Python's part runs in `mapInArrow`, on the same functions as in-process, between blocks of rows, which Spark deals to
 workers and keeps.
 """
 
@@ -59,7 +59,7 @@ _FEW = 200
 _LOOK_EVERY = 0.3
 _ROWS_AT_ONCE = 2_000_000
 _PACKETS = "kind string, bucket bigint, rows bigint, packed binary"
-"""`PACKET_SCHEMA`, as Spark writes it."""
+"""`BLOCK_SCHEMA`, as Spark writes it."""
 
 
 T = TypeVar("T")
@@ -266,8 +266,8 @@ class SparkEngine:
         """Apply parts of a batch in the workers."""
         if not parts:
             return AppliedChanges()
-        dealt = self._spark.sparkContext.parallelize(parts, len(parts))
-        return sum(dealt.mapPartitions(partial(workers.write, opener=opener)).collect(), start=AppliedChanges())
+        partitions = self._spark.sparkContext.parallelize(parts, len(parts))
+        return sum(partitions.mapPartitions(partial(workers.write, opener=opener)).collect(), start=AppliedChanges())
 
     def close(self) -> None:
         """Let go of what Spark stored."""
@@ -275,9 +275,9 @@ class SparkEngine:
             frame.unpersist()
         self._kept.clear()
 
-    def _tables(self, packets: DataFrame, *kinds: str) -> Iterator[Any]:
-        """Yield the tables in packets of some kinds."""
-        found = packets.where(f.col("kind").isin(*kinds)).select("packed").toArrow()
+    def _tables(self, blocks: DataFrame, *kinds: str) -> Iterator[Any]:
+        """Yield the tables in blocks of some kinds."""
+        found = blocks.where(f.col("kind").isin(*kinds)).select("packed").toArrow()
         return tables(found.to_batches())
 
     def _keep(self, frame: DataFrame) -> DataFrame:
@@ -288,5 +288,5 @@ class SparkEngine:
 
 
 def _by_bucket(frame: DataFrame, partitions: int) -> DataFrame:
-    """Return packets partitioned by bucket, each whole."""
+    """Return blocks partitioned by bucket, each whole."""
     return frame.repartition(partitions, "bucket").sortWithinPartitions("bucket")

@@ -1,4 +1,4 @@
-"""What runs in Spark's workers: the stages' functions between packets. What Spark sent to all workers is `shared`."""
+"""What runs in Spark's workers: the stages' functions between blocks. What Spark sent to all workers is `shared`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
-from lineage_ingest.query_log.pipeline.arrow_blocks import packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.arrow_blocks import tables, tables_by_bucket, to_blocks
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Extractor, extract_batches
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.fingerprinting import fingerprint_rows
 from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, aggregate_rows
-from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assign_unit_blocks, event_packets
+from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assign_unit_blocks, event_blocks
 from lineage_ingest.query_log.pipeline.statistics import totals_of
 
 __all__ = [
@@ -40,53 +40,55 @@ Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 """Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
 
 SUMMARIES, LINEAGE, RESULTS = "summaries", "lineage", "results"
-"""The kinds of packets that extraction makes: of templates the summaries and the lineage apart; of other units both."""
+"""The kinds of blocks that extraction makes: of templates the summaries and the lineage apart; of other units both."""
 AT_ONCE = 64
-"""Units in one packet."""
+"""Units in one block."""
 
 _EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
 """By what Spark sent: each task of a worker reuses what earlier tasks have seen."""
 
 
 def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
-    """Yield a source's rows as packets of RUNS, TOTALS, PARTS and LEFT_OUT."""
+    """Yield a source's rows as blocks of RUNS, TOTALS, PARTS and LEFT_OUT."""
     yield from aggregate_rows(fingerprint_rows(normalise(batches)))
 
 
 def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
-    """Yield packets of RUNS as packets of MEMBERS, BY_DAY and BY_UNIT."""
+    """Yield blocks of RUNS as blocks of MEMBERS, BY_DAY and BY_UNIT."""
     return assign_unit_blocks(batches, *shared.value, whole=whole)
 
 
 def find_events(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
-    """Yield packets of RUNS as packets of EVENTS."""
-    return event_packets(batches, *shared.value, whole=whole)
+    """Yield blocks of RUNS as blocks of EVENTS."""
+    return event_blocks(batches, *shared.value, whole=whole)
 
 
 def sum_up(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield packets of BY_UNIT, sorted by bucket, as one packet a bucket."""
-    for found in unpacked(batches):
-        yield from packets([(BY_UNIT, 0, totals_of(pa.concat_tables(found)))])
+    """Yield blocks of BY_UNIT, sorted by bucket, as one block a bucket."""
+    for found in tables_by_bucket(batches):
+        yield from to_blocks([(BY_UNIT, 0, totals_of(pa.concat_tables(found)))])
 
 
 def pick(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    """Yield packets of TEMPLATES with those templates only whose keys are `shared`."""
+    """Yield blocks of TEMPLATES with those templates only whose keys are `shared`."""
     for table in tables(batches):
         own = table.filter(pc.is_in(table["template"], value_set=shared.value)).select(["template", "part"])
-        yield from packets([(TEMPLATES, 0, own)])
+        yield from to_blocks([(TEMPLATES, 0, own)])
 
 
 def extract_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    """Yield packets of TEMPLATES as packets of SUMMARIES and LINEAGE."""
+    """Yield blocks of TEMPLATES as blocks of SUMMARIES and LINEAGE."""
     for batch in _extracted(work_batches(_template_units(batches), AT_ONCE), shared):
         table = pa.Table.from_batches([batch])
-        yield from packets([(SUMMARIES, 0, table.select(["summary"])), (LINEAGE, 0, table.select(["key", "lineage"]))])
+        yield from to_blocks(
+            [(SUMMARIES, 0, table.select(["summary"])), (LINEAGE, 0, table.select(["key", "lineage"]))]
+        )
 
 
 def extract_units(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    """Yield batches of units as packets of RESULTS."""
+    """Yield batches of units as blocks of RESULTS."""
     for batch in _extracted(batches, shared):
-        yield from packets([(RESULTS, 0, pa.Table.from_batches([batch]))])
+        yield from to_blocks([(RESULTS, 0, pa.Table.from_batches([batch]))])
 
 
 def write(parts: Iterable[BatchPart], opener: Opener) -> Iterator[AppliedChanges]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from lineage import extract
-from lineage.sql.scan.shaping import mask_what_shapes_nothing
+from lineage.sql.scan.shaping import mask_irrelevant_literals
 
 __all__ = ["mask_session_statement"]
 
@@ -28,9 +28,9 @@ def mask_session_statement(sql: str, dialect: str) -> str:
         UnknownDialectError: no dialect has that name.
     """
     if _DEPENDS_ON_MORE.search(sql):
-        return mask_what_shapes_nothing(sql, dialect)
+        return mask_irrelevant_literals(sql, dialect)
     wanted = _lineage(sql, dialect)
-    return mask_what_shapes_nothing(sql, dialect, lambda masked: _lineage(masked, dialect) == wanted)
+    return mask_irrelevant_literals(sql, dialect, lambda masked: _lineage(masked, dialect) == wanted)
 
 
 def _lineage(sql: str, dialect: str) -> list[Any]:

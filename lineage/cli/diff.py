@@ -50,8 +50,8 @@ def diff(
 ) -> None:
     """What changed in the graph between two times? Shows tables, columns and edges: added, removed, renamed, changed.
 
-    A rename is shown as one change, not as a removal and an addition. A column without lineage leaves no trace when
-    it disappears from a schema.
+    A rename is shown as one change, not as a removal and an addition. The removal of a column without lineage is not
+    shown.
 
     Example: lineage diff --as-of 2026-01-01 --as-of 2026-02-01 --json
     """

@@ -90,7 +90,7 @@ def test_stopping_what_does_not_run_is_no_error(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["stop", "--home", str(tmp_path / "none")])
 
     assert answer.exit_code == 0
-    assert "does not run" in answer.stdout
+    assert "is not running" in answer.stdout
 
 
 def test_start_without_java_is_one_line_and_exits_with_2(tmp_path: Path) -> None:

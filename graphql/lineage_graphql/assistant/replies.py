@@ -72,7 +72,7 @@ class ReachedAnswer(BaseModel):
         description="CONTRIBUTES: the value flows there. REFERENCES: it has an influence there."
     )
     how: str
-    masked: bool = Field(description="Whether the value flows there and every such path masks it.")
+    masked: bool = Field(description="Whether the value reaches it, and only masked.")
     root: bool = Field(description="Upstream: whether it has no contributions.")
 
 

@@ -98,7 +98,7 @@ class LineageEdge:
     subtypes: list[Subtype] = described("How the value flows, or what its influence is.")
     masking: bool = described("Whether a function masks the value.")
     job_key: strawberry.ID = described("Key of its job.")
-    limited: bool = described("Whether a sort order decides, with a LIMIT, which rows are kept.")
+    limited: bool = described("Whether the sort is part of ORDER BY with LIMIT and decides which rows remain.")
     ambiguous: bool = described("Whether the source is one of several tables that an unqualified column may belong to.")
     valid_from: datetime | None = described(
         "Start of validity; null on a path, which combines the edges of several jobs."

@@ -32,7 +32,7 @@ class Run(Node):
     kind: str = described("Kind of input: sql, log, openlineage, …")
     source: str = described("Input: a file, folder or log.")
     at: datetime = described("Time at which it was first stored.")
-    last_seen: datetime = described("Time at which the same content was last stored.")
+    last_seen: datetime = described("Time of the latest ingest of the same content.")
     seconds: float | None = described("Duration in seconds.")
     counts: list[Count] = described("Counts of the ingest.")
 

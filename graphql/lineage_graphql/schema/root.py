@@ -91,7 +91,7 @@ class Query(Lookups, Lists, TableUsages, Subgraphs):
         as_of_b: Annotated[datetime, argument("Later time.")],
         scope: Annotated[
             str | None,
-            argument("Only edges into this table; or, if it contains a slash, into nodes whose key starts with it."),
+            argument("Only edges into this table, or, with a slash, into nodes whose key starts with it."),
         ] = None,
         first: First = 100,
         after: After = None,

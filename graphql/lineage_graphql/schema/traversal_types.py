@@ -36,7 +36,7 @@ class ReachedColumn:
     how: list[Subtype] = described(
         "Subtypes, strongest first: of the flow of the value, if any; then of the shortest path, if different."
     )
-    masked: bool = described("Whether the value flows there and every such path masks it.")
+    masked: bool = described("Whether the value reaches it, and only masked.")
     root: bool = described("Upstream: whether it has no contributions.")
     path: Path = described("A shortest path; among these, one with the fewest references.")
     contribution: Path | None = described("A shortest path on which the value flows; an unmasked one if possible.")

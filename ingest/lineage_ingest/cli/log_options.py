@@ -68,7 +68,7 @@ class LogFormatFlags:
             "--map",
             metavar="FIELD=COLUMN",
             help="Source generic only: the column that holds query_text, started_at, user, session, dialect, …; "
-            "query_text=sql. May be given several times.",
+            "query_text=sql. Repeatable.",
         ),
     ] = None
     dialect: Annotated[
@@ -81,7 +81,7 @@ class LogFormatFlags:
         typer.Option(
             metavar="FORMAT",
             help="Format of times written as text, if it is not recognised or is ambiguous: '%d/%m/%Y %H:%M:%S', as "
-            "in Python's strptime. May be given several times.",
+            "in Python's strptime. Repeatable.",
         ),
     ] = None
     delimiter: Annotated[
@@ -127,7 +127,7 @@ class SparkFlags:
 
     master: Annotated[str | None, typer.Option(help="Spark's master; default local[*].")] = None
     spark_conf: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark configuration. May be given several times.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark configuration. Repeatable.")
     ] = None
 
 
@@ -199,7 +199,7 @@ class JdbcFlags:
     ] = None
     jdbc_option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="user=…, password=…, driver=…. May be given several times."),
+        typer.Option(metavar="NAME=VALUE", help="user=…, password=…, driver=…. Repeatable."),
     ] = None
     since: Annotated[
         datetime | None, typer.Option(help="Over JDBC: first time to read (UTC); default 30 days ago.")
@@ -231,7 +231,7 @@ class FollowFlags:
         typer.Option(
             "--kafka",
             metavar="BROKERS",
-            help="Follow a Kafka topic at host:port,host:port; a message holds what a file would. Spark's connector "
+            help="Follow a Kafka topic at host:port,host:port; each message is read like a file. Spark's connector "
             "is fetched from Maven, or named by --spark-conf spark.jars=….",
         ),
     ] = None
@@ -241,8 +241,8 @@ class FollowFlags:
         typer.Option(
             "--kafka-option",
             metavar="NAME=VALUE",
-            help="Option of Spark's Kafka source: startingOffsets=latest, kafka.security.protocol=SASL_SSL, …. May be "
-            "given several times.",
+            help="Option of Spark's Kafka source: startingOffsets=latest, kafka.security.protocol=SASL_SSL, …. "
+            "Repeatable.",
         ),
     ] = None
     kafka_wait: Annotated[

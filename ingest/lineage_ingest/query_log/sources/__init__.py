@@ -1,4 +1,4 @@
-"""Kinds of query logs, one a file; each maps the source's own columns to the log schema."""
+"""Kinds of query logs, one module per source; each maps the source's own columns to the log schema."""
 
 from __future__ import annotations
 
@@ -101,22 +101,22 @@ def source_named(
 
     Args:
         name: one of SOURCES.
-        dialect: of the statements, where it is not the source's own (MariaDB's in a MySQL log, a fork of PostgreSQL).
-        zone: the time zone of times that do not say theirs; UTC if left out.
-        mapping: of `generic` only: which column holds which field of the log schema, where it is not named so.
-        time_formats: of times that are texts, as of `strptime`; needed where they are of no known form.
-        delimiter: the character that parts the values of CSV (or `tab`); what the first line shows, if left out.
-        columns: those of CSV without a header, in their order.
-        line_prefix: of `postgres_stderr` only: the server's log_line_prefix; recognised, if left out.
+        dialect: of the statements, if it is not the source's (MariaDB's in a MySQL log, a fork of PostgreSQL).
+        zone: the time zone of times without one; default UTC.
+        mapping: `generic` only: column by field of the log schema, where their names differ.
+        time_formats: `strptime` formats of times in an unknown format.
+        delimiter: the delimiter of CSV (or `tab`); detected in the first line by default.
+        columns: the columns of CSV without a header, in order.
+        line_prefix: `postgres_stderr` only: the server's log_line_prefix; detected by default.
 
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
-        MappingError: the mapping has a field that the schema does not have; or the source needs none.
-        TimeFormatError: a format is none.
+        MappingError: the mapping has an unknown field, or the source takes no mapping.
+        TimeFormatError: a format is invalid.
         ColumnsMissingError: the columns are not the source's.
-        LinePrefixError: the prefix is none; or the source has none.
-        DelimiterError: the delimiter is not one character, or one that CSV quotes with.
+        LinePrefixError: the prefix is invalid, or the source takes none.
+        DelimiterError: the delimiter is not a single character, or is a quote of CSV.
         ValueError: there is no such time zone.
     """
     found = SOURCES.get(name.strip().lower())

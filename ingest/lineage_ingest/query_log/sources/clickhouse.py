@@ -4,14 +4,13 @@ https://clickhouse.com/docs/operations/system-tables/query_log
 https://clickhouse.com/docs/operations/settings/settings#log_queries_cut_to_length
 
 Traps:
-- Each query has two rows, one as it starts and one as it ends. Only the second is taken (the first may lack the end
-  for ever), so that no rows have to be brought together.
-- The parts of a distributed query are logged on their servers (`is_initial_query` = 0); they are left out.
-- The text ends at `log_queries_cut_to_length` bytes (100,000), without a mark.
+- Each query logs a row when it starts and one when it ends. Only the second is read, so rows need no joining.
+- The parts of a distributed query are logged on their servers (`is_initial_query` = 0); they are skipped.
+- The text is cut at `log_queries_cut_to_length` bytes (100,000), without a mark.
 - DateTime columns are exported in the server's zone, without saying which; over JDBC they are read in UTC.
-- TSV and CSV have no header by default, and releases add columns to the table, also between others.
-- The rows that an INSERT brings are not in the text.
-- Sessions are not in the table, so temporary tables are traced through where the log makes one of a name only.
+- TSV and CSV have no header by default, and releases add columns, not always at the end.
+- The text does not contain the rows of an INSERT.
+- The table has no sessions: a temporary table is resolved to its sources only if the log creates one of that name.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Trino's query-completed events, as the HTTP and Kafka event listeners write them: JSON, one event a line.
+"""Trino's query-completed events, as the HTTP and Kafka event listeners write them: JSON, one event per line.
 
 https://trino.io/docs/current/admin/event-listeners-http.html
 https://trino.io/docs/current/admin/event-listeners-kafka.html
 
 Traps:
-- An event of a query's creation has no end; it is left out, its completion follows.
+- Query-created events are skipped; the query-completed event follows.
 - `query` of a prepared statement is `EXECUTE name`; what runs is `preparedQuery`.
-- There are no sessions and no temporary tables: a query stands alone.
+- There are no sessions and no temporary tables.
 - The Kafka listener wraps the event: `{"eventMetadata": …, "eventPayload": {…}}`.
-- The JSON's form is not promised from one release to the next; times are ISO 8601, or seconds since 1970.
-- `ioMetadata.output.columns[].sourceColumns` is what Trino itself knows of the columns.
+- The format may change between releases; times are ISO 8601, or seconds since 1970.
+- `ioMetadata.output.columns[].sourceColumns` is Trino's own column lineage.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The checkpoint folder of a stream: Spark's offsets, the lineage of a micro-batch, open sessions.
 
-A micro-batch is written down whole before any of it goes into the store, and what was written down is what is stored:
-a process that ends in the middle, at whatever point, stores the same the next time. Every file appears whole.
+A micro-batch is saved completely before any of it is stored, and is stored from that file: after a crash at any point,
+a restart stores the same. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Checkpoint:
 
     folder: Path
     stream: str
-    """The stream's own name, made when the checkpoint is: with another checkpoint it is another stream."""
+    """Id of the stream, created with the checkpoint: another checkpoint is another stream."""
 
     @classmethod
     @contextmanager
@@ -75,11 +75,11 @@ class Checkpoint:
         return self.folder / "spark"
 
     def is_committed(self, batch: int) -> bool:
-        """Return whether Spark will go on after this micro-batch."""
+        """Return whether Spark has committed this micro-batch."""
         return (self.spark / "commits" / str(batch)).exists()
 
     def settle(self, batch: int) -> None:
-        """Remove what earlier micro-batches left and this one does not need: they are committed."""
+        """Delete files of earlier, committed micro-batches that this one does not need."""
         before = self._latest_sessions(batch)
         for path in (*self.folder.glob(f"*{_STATED}"), *self.folder.glob(f"*{_SESSIONS}")):
             number = int(path.stem)
@@ -143,7 +143,7 @@ class Checkpoint:
 def _identified(folder: Path, identity: dict[str, Any]) -> str:
     """Return the name of the stream whose checkpoint this is."""
     path = folder / "stream.json"
-    # Without Spark's part nothing was read yet, or somebody removed it to read all again, as another stream.
+    # Without Spark's folder nothing was read yet, or it was deleted to start over as a new stream.
     if path.exists() and (folder / "spark" / "metadata").exists():
         known = json.loads(path.read_text(encoding="utf-8"))
         for name, value in identity.items():
@@ -167,7 +167,7 @@ def _shown(value: str | list[str]) -> str:
 
 
 def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file that only its owner may read; it is there whole, or not at all."""
+    """Write a file atomically, readable by its owner only."""
     part = path.with_name(f"{path.name}.part")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         write(file)

@@ -17,9 +17,9 @@ _DEPENDS_ON_MORE = re.compile(
 
 
 def mask_session_statement(sql: str, dialect: str) -> str:
-    """Return a statement masked, as far as that leaves its lineage.
+    """Mask every literal whose masking does not change the statement's lineage.
 
-    A fingerprint keeps what may shape lineage, such as any argument of a function; here the lineage itself decides.
+    A fingerprint keeps any literal that may affect lineage, such as arguments of functions; this compares the lineage.
 
     >>> mask_session_statement("SELECT encrypt(a, 'key') AS b, j->>'id' AS c FROM t", "postgres")
     "SELECT encrypt(a, '***') AS b, j->>'id' AS c FROM t"

@@ -213,7 +213,7 @@ def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(StreamFailedError, match=r"0\.jsonl") as failed:
         followed(given, tmp_path / "graph.lbug", opened=gone)
-    assert "an empty file in its place" in str(failed.value.hint)
+    assert "create an empty file of that name" in str(failed.value.hint)
     (files / "0.jsonl").touch()
     followed(given, tmp_path / "graph.lbug")
 

@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema
+from lineage.sql.budget import Budget
 from lineage.sql.parse.alterations import Alteration, column_alterations, new_table_name, reorder_columns
-from lineage.sql.parse.ddl import parse_ddl
+from lineage.sql.parse.guard import PARSER_DEFECTS, NestingError, tools_of
+from lineage.sql.parse.statements import parse_statements
 
 __all__ = ["read_ddl", "schema_columns", "type_text"]
 
@@ -46,7 +48,7 @@ def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[Table
     """
     tables: dict[str, TableSchema] = {}
     try:
-        statements = parse_ddl(text, dialect)
+        statements = _parse(text, dialect)
     except SqlglotError as error:
         raise CatalogError(f"{source}: {str(error).splitlines()[0]}") from error
     for statement in statements:
@@ -100,3 +102,22 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
 def _name(table: exp.Expr, dialect: Dialect) -> str:
     parts = [part for part in (table.args.get("catalog"), table.args.get("db"), table.this) if part]
     return format_name([dialect.fold_table(p.name, quoted=bool(p.args.get("quoted"))) for p in parts])
+
+
+def _parse(text: str, dialect: Dialect) -> list[exp.Expr | None]:
+    """Return the statements of DDL text.
+
+    Raises:
+        SqlglotError: the text cannot be parsed, or nests too deeply; the message says where or why.
+    """
+    tokenizer, parser = tools_of(dialect, Budget().nesting)
+    tokens = tokenizer.tokenize(text)
+    try:
+        trees = parser.parse_written(tokens, text) if tokens else []
+    except NestingError as error:
+        raise ParseError(str(error)) from error
+    except (RecursionError, *PARSER_DEFECTS) as error:
+        raise ParseError(f"the parser fails on a statement ({type(error).__name__})") from error
+    if any(isinstance(tree, exp.Command | exp.Execute) for tree in trees):  # a dialect's own syntax
+        return [parsed.tree for parsed in parse_statements(text, dialect)]
+    return trees

@@ -11,8 +11,7 @@ from lineage.store.values import Direction
 from lineage.traversal.answer import Answer, Feeds, PossiblyAffected
 from lineage.traversal.breadth_first import Search
 from lineage.traversal.feeds import follow_feeds
-from lineage.traversal.lineage_reader import LineageReader
-from lineage.traversal.neighbours import columns_at
+from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.target import Target
 

@@ -1,4 +1,4 @@
-"""The part of a store that traversals read."""
+"""The part of a store that traversals read, and the columns of a table at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
 from lineage.store.values import Direction, FeedKey, SearchHit, StoredColumn, StoredDataset, StoredStep
 
-__all__ = ["LineageReader"]
+__all__ = ["LineageReader", "columns_at"]
 
 T = TypeVar("T")
 
@@ -58,3 +58,8 @@ class LineageReader(Protocol):
 
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return datasets and columns whose name contains the text."""
+
+
+def columns_at(store: LineageReader, datasets: Collection[str], as_of: datetime | None) -> list[StoredColumn]:
+    """Return the columns of these datasets now, or as they were: without those dropped before or added later."""
+    return [each for each in store.columns(datasets, dropped=as_of is not None) if each.is_there(as_of)]

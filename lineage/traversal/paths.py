@@ -12,8 +12,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
 from lineage.traversal.label_paths import ColumnPair
-from lineage.traversal.lineage_reader import LineageReader
-from lineage.traversal.neighbours import columns_at
+from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.route import Route
 from lineage.traversal.routes_over import routes_over

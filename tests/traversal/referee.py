@@ -17,8 +17,7 @@ from lineage.model.names import is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.values import Direction, Hop, StoredEdge
 from lineage.traversal.answer import Reached
-from lineage.traversal.lineage_reader import LineageReader
-from lineage.traversal.neighbours import columns_at
+from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.route import PathStep, Route
 from lineage.traversal.target import Target

@@ -15,7 +15,7 @@ from lineage.store.values import Direction, FeedKey, StoredEdge
 from lineage.traversal import Answer, Target, TraversalOptions
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
-from lineage.traversal.neighbours import columns_at
+from lineage.traversal.lineage_reader import columns_at
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError

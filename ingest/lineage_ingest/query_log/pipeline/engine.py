@@ -21,15 +21,15 @@ from lineage_ingest.query_log.pipeline.versions import Event, Versions
 __all__ = ["Engine", "Opener", "LogCounts", "Progress", "SessionBlock", "Template", "Work"]
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with a stage's name, how much of it is done, and of how much (None where that is not known)."""
+"""Called with a stage's name, the amount done, and the total (None if unknown)."""
 
 
 Opener = Callable[[], GraphStore]
-"""Opens the store in another process: it is sent there."""
+"""Opens the store; it is pickled and called in another process."""
 
 
 class Template(NamedTuple):
-    """A template: its sample, when it ran, how often."""
+    """A template: its sample, the interval in which it ran, and the number of runs."""
 
     key: int
     part: LogStatement
@@ -38,14 +38,14 @@ class Template(NamedTuple):
 
 
 class SessionBlock(NamedTuple):
-    """Statements of a session that need each other."""
+    """Statements of a session that depend on each other."""
 
     key: int
     members: tuple[Member, ...]
 
 
 class Work(NamedTuple):
-    """A unit to extract: a template, or a slice; and what it sees of tables other than is known in general."""
+    """A unit to extract (a template or a session block), and the schemas that differ for it from the known ones."""
 
     key: int
     overlay: Mapping[str, tuple[str, ...] | None] | None = None
@@ -53,7 +53,7 @@ class Work(NamedTuple):
 
 @dataclass(slots=True)
 class LogCounts:
-    """What was read: rows, those of them that are no lineage by their reason, one of each; and how files went."""
+    """Counts of a log's rows, of rows without lineage by reason with a sample of each, and the files' reports."""
 
     rows: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class LogCounts:
     undated: int = 0
     """Runs whose time is missing or unreadable."""
     unread_time: str | None = None
-    """The value in place of such a time, masked: the smallest one."""
+    """An unreadable time, masked: the smallest one."""
     files: FileReports = field(default_factory=FileReports)
 
 
@@ -69,10 +69,10 @@ class Engine(Protocol):
     """The stages over the rows of one log."""
 
     def read(self, progress: Progress) -> LogCounts:
-        """Read, normalise and fingerprint all rows; they are kept for the stages after this."""
+        """Read, normalise and fingerprint all rows, keep them for later stages, and return their counts."""
 
     def templates(self) -> Iterator[Template]:
-        """Yield the templates, one sample each."""
+        """Yield the templates, each with one sample."""
 
     def samples(self) -> list[LogStatement]:
         """Return the sample of each template."""
@@ -82,18 +82,18 @@ class Engine(Protocol):
     ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are not templates.
 
-        `templates` are those of sessions in which something changes what later statements mean, and no others; the
-        runs of all other sessions are their templates'. Asked again with `versions`, what speaks of a name that
-        several tables have had is one unit for each of them.
+        `templates` are exactly those of sessions with a statement that changes what later statements mean. In all
+        other sessions, a run's unit is its template. With `versions`, a statement with a name that refers to several
+        tables over time is one unit for each of them.
         """
 
     def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
-        """Return when the parts that are wanted ran, by unit and number, in any order; `templates` as above."""
+        """Return the runs of the `wanted` parts (unit and part number), in any order; `templates` as in `sessions`."""
 
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
     ) -> Iterator[UnitSummary]:
-        """Extract units (all templates, without `work`); yield what the stages have to know, keep what they state."""
+        """Extract units (without `work`, all templates); yield their summaries, and keep their lineage."""
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
         """Return how often each part of each unit ran."""
@@ -102,17 +102,17 @@ class Engine(Protocol):
         """Yield the counts of runs (`COUNTED_SCHEMA`), some whole days at a time."""
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
-        """Yield what these units state."""
+        """Yield the lineage of these units."""
 
     def write(self, parts: Sequence[BatchPart], opener: Opener) -> AppliedChanges:
-        """Apply parts of a batch, none of which needs another, in whatever order, each by whoever opens the store.
+        """Apply independent parts of a batch, in any order, each in a process that opens the store; return the changes.
 
         Raises:
             StoreError: the store could not be reached or written.
         """
 
     def close(self) -> None:
-        """Let go of what was kept."""
+        """Release everything that the engine keeps."""
 
 
 def unit_of(
@@ -122,7 +122,7 @@ def unit_of(
     span: RunInterval,
     work: Work,
 ) -> ExtractionUnit:
-    """Return the unit that a template or a slice is; `runs` are those of its parts, `span` of all."""
+    """Return the unit of a template or session block; `runs` are those of its parts, `span` is the whole interval."""
     if isinstance(template_or_block, Template):
         listed: tuple[LogStatement, ...] = (template_or_block.part,)
     else:

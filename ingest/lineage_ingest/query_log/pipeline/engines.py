@@ -1,4 +1,4 @@
-"""Which engine runs the stages over a log, and how the rows get there."""
+"""Chooses and opens the engine for a log, and gives it the log's rows."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ __all__ = [
 ]
 
 SMALL = 200_000_000
-"""Bytes of a log that is read in-process where the engine is chosen by size."""
+"""Maximum size in bytes of a log that EngineKind.AUTO reads in-process."""
 _SPARK_READS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
 
 class EngineKind(StrEnum):
-    """Where the stages run."""
+    """Where the stages run: in this process or on Spark; AUTO chooses by the log's size."""
 
     AUTO = "auto"
     LOCAL = "local"
@@ -63,7 +63,7 @@ class EngineKind(StrEnum):
 
 
 class SparkMissingError(RuntimeError):
-    """Spark is asked for and not installed, or Java is not there."""
+    """Spark is needed, but Spark or Java is not installed."""
 
 
 class LogUnreachableError(RuntimeError):
@@ -72,7 +72,7 @@ class LogUnreachableError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Where Spark runs, and how."""
+    """Spark's master and configuration."""
 
     master: str | None = None
     """`local[*]` unless spark-submit or the configuration sets another master."""
@@ -80,11 +80,12 @@ class SparkOptions:
 
 
 def choose_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
-    """Return where the stages are to run: what is wanted, else by the input's size, if Spark is there at all.
+    """Return the engine to use: `wanted`, or for AUTO a choice by the input's size and by whether Spark is installed.
 
     Raises:
-        NoLogFilesError: a path gives no file.
+        NoLogFilesError: a path matches no file.
         NotOverJdbcError: the source's log is not in a database.
+        SparkMissingError: `wanted` is LOCAL, but only Spark can read the input.
     """
     if given.jdbc is not None and given.jdbc.query is None:
         given.source.query_since(given.jdbc.since)
@@ -100,13 +101,13 @@ def choose_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
 
 @contextmanager
 def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Iterator[Engine]:
-    """Yield an engine over a log's rows; LOCAL or SPARK.
+    """Yield an engine over a log's rows; `kind` is LOCAL or SPARK.
 
     Raises:
-        NoLogFilesError: a path gives no file.
-        SparkMissingError: Spark is not installed, or Java is not there.
+        NoLogFilesError: a path matches no file.
+        SparkMissingError: Spark or Java is not installed.
         NotOverJdbcError: the source's log is not in a database.
-        LogUnreachableError: the database that holds the log cannot be read.
+        LogUnreachableError: the database with the log cannot be read.
     """
     if kind is EngineKind.LOCAL:
         yield LocalEngine(lambda: count_scripts_once(normalize_rows(read_log(given.source, given.paths), given.source)))
@@ -126,10 +127,10 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
 
 @contextmanager
 def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
-    """Yield a Spark session: the one that is running, else a new one, stopped at the end.
+    """Yield the active Spark session, else a new one, which is stopped at the end.
 
     Raises:
-        SparkMissingError: Spark is not installed, or Java is not there.
+        SparkMissingError: Spark or Java is not installed.
     """
     try:
         from py4j.protocol import Py4JError  # noqa: PLC0415
@@ -159,14 +160,14 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
     try:
         yield spark
     finally:
-        with suppress(OSError, Py4JError):  # Java has ended already
+        with suppress(OSError, Py4JError):  # Java has already exited
             spark.stop()
 
 
 def _start_apart(settings: Mapping[str, str]) -> None:
-    """Start Spark's Java in a process group of its own: a signal to ours is for us, who end it in order.
+    """Start Spark's JVM in its own process group, so that a signal to this one does not kill it before `spark.stop()`.
 
-    It ends with this process, however that ends, since it reads its standard input.
+    The JVM still exits with this process, however that ends: it reads its standard input until the end.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415  Spark is an extra
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
@@ -178,7 +179,7 @@ def _start_apart(settings: Mapping[str, str]) -> None:
 
 def _defaults(master: str) -> dict[str, str]:
     quiet = files("lineage_ingest.query_log.pipeline").joinpath("log4j2.properties")
-    # A cluster's machines may be sent our modules, and have them only once a worker runs.
+    # Only for local masters: on a cluster, our modules may be shipped, and exist only once a worker runs.
     forked = {"spark.python.daemon.module": "lineage_ingest.query_log.pipeline.daemon"}
     return {
         **(forked if master.startswith("local") else {}),
@@ -187,7 +188,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
-        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # rows of ours are blocks
+        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # each row is a block
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -195,7 +196,7 @@ def _defaults(master: str) -> dict[str, str]:
 
 
 def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
-    """Return the rows of a log's inputs, and what makes them rows of the log schema."""
+    """Return the rows of a log's inputs, and the function that normalizes them to the log schema."""
     source = given.source
     if given.jdbc is not None:
         return _clustered(_over_jdbc(spark, given.jdbc, source), source), partial(
@@ -207,7 +208,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     check_log_files(source, paths)
     pieces = [(str(path), piece) for path in paths for piece in file_pieces(source, path)]
     if source.assembly is None or (source.reading.placed and not source.reading.rotated):
-        # Arrow to Arrow: by way of Spark's own rows, reading takes twice as long.
+        # Arrow to Arrow: conversion to Spark rows doubles the reading time.
         return _pieces(spark, pieces), partial(_read_files, source=source)
     if {look_at(source, path).kind for path in paths} == {"parquet"}:
         return _assembled_parquet(spark, source, paths, pieces)
@@ -220,9 +221,9 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
 
 
 def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
-    """Return what makes rows those of the log schema, without the scripts whose statements are in the log.
+    """Return a function that normalizes rows, and leaves out scripts whose statements are in the log, too.
 
-    Where they are is known only when all rows have been read: these logs are read twice.
+    The position of these statements in the log is not known in advance, so such logs are read twice.
     """
     ids = rows.mapInArrow(partial(script_ids, normalise=normalise), "id string, is_parent boolean")
     alone = ids.groupBy("id").agg({"is_parent": "max"}).where("NOT `max(is_parent)`").select("id").toArrow()
@@ -231,7 +232,7 @@ def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
 
 
 def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> tuple[DataFrame, Any]:
-    """Return the rows of files that only Spark reaches, by Spark's own readers."""
+    """Return the rows of files that only Spark can read (for example on S3), and the function that normalizes them."""
     formats = {_spark_format(source, path) for path in paths}
     if len(formats) == 1 and (only := formats.pop()) is not None:
         rows = _clustered(_read(spark, source, only, paths), source)
@@ -242,9 +243,9 @@ def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> t
 def _assembled_parquet(
     spark: SparkSession, source: Source, paths: Sequence[Path], pieces: Sequence[tuple[str, FilePiece]]
 ) -> tuple[DataFrame, Any]:
-    """Return the rows of Parquet files that are put together first: typed, as Spark reads them.
+    """Return the typed rows of Parquet files whose rows are assembled into statements, and their normalizing function.
 
-    A damaged file would end Spark's job: each is read once before, and left out whole.
+    A damaged file would fail the Spark job: each file is read once before, and a damaged one is left out entirely.
     """
     looked = _pieces(spark, pieces).mapInArrow(partial(_reports, source=source), f"`{REPORT}` string")
     reports = [row[REPORT] for row in looked.collect()]
@@ -256,16 +257,16 @@ def _assembled_parquet(
         rows = spark.createDataFrame([], ", ".join(f"`{name}` string" for name in source.columns))
     if not failed:
         return rows, partial(normalize_rows, source=source, clustered=True)
-    # In a partition of their own, behind the rows.
+    # The reports form a separate partition after the rows.
     reported = spark.createDataFrame(pa.table({REPORT: pa.array(reports, pa.string())})).coalesce(1)
     joined = rows.unionByName(reported, allowMissingColumns=True)
     return joined, partial(normalize_rows, source=source, clustered=True)
 
 
 def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, FilePiece]]) -> DataFrame:
-    """Return files, or pieces of them, as rows, distributed over the processors."""
+    """Return files, or pieces of files, as rows that are distributed over the cores."""
     tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
-    # From Arrow: a list would be taken apart in a Python worker of another kind, with a process of its own to fork it.
+    # From Arrow: for a list, Spark would start another kind of Python worker, with its own daemon process.
     table = pa.table(
         {
             "path": pa.array([path for path, _ in pieces], pa.string()),
@@ -278,7 +279,7 @@ def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, FilePiece]]) -> Dat
 
 
 def _spark_format(source: Source, path: str) -> str | None:
-    """Return what Spark reads a file as in pieces; None where a worker of ours has to read it whole."""
+    """Return the Spark format that reads a file in pieces; None if one of our workers has to read the whole file."""
     if source.reading.placed or source.reading.kind == "records":
         return None
     name = Path(path)
@@ -323,7 +324,7 @@ def _over_jdbc(spark: SparkSession, jdbc: Jdbc, source: Source) -> DataFrame:
 
 
 def _clustered(rows: DataFrame, source: Source) -> DataFrame:
-    """Return the rows with those that belong together behind each other."""
+    """Return the rows sorted so that the rows of one statement are adjacent."""
     if source.assembly is None:
         return rows
     names = {name.lower(): name for name in rows.columns}
@@ -332,20 +333,20 @@ def _clustered(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _read_pieces(batches: Iterable[Any], source: Source) -> Iterator[Iterator[Any]]:
-    """Yield the rows of pieces of files, each read by one worker."""
+    """Yield the rows of each piece of a file."""
     for batch in batches:
         for row in batch.to_pylist():
             yield read_log_file(source, Path(row["path"]), FilePiece(row["row_group"], row["start"], row["end"]))
 
 
 def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    """Yield the rows of pieces of files as batches of the log schema."""
+    """Yield the rows of pieces of files, normalized to the log schema."""
     for piece in _read_pieces(batches, source):
         yield from normalize_rows(piece, source)
 
 
 def _raw_rows(batches: Iterable[Any], source: Source, names: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the rows of pieces of files, all columns of the source as bytes."""
+    """Yield the rows of pieces of files, with all columns of the source as bytes."""
     for piece in _read_pieces(batches, source):
         for batch in piece:
             here = {name.lower(): batch.column(name) for name in batch.schema.names}
@@ -361,7 +362,7 @@ def _raw_rows(batches: Iterable[Any], source: Source, names: tuple[str, ...]) ->
 
 
 def _reports(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    """Yield a report of each piece that cannot be read."""
+    """Yield a report for each piece that cannot be read."""
     for piece in _read_pieces(batches, source):
         for batch in piece:
             if REPORT in batch.schema.names:

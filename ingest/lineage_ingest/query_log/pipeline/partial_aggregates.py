@@ -1,6 +1,6 @@
-"""What a worker makes of the rows that it reads: their runs, what is to be known of their templates, what is left out.
+"""Partial aggregates of the rows that a worker reads: runs, templates, and counts of rows that are left out.
 
-All of it is aggregated for some hundred thousand rows at once, packed.
+They are computed for each 262,144 rows, and packed into Arrow blocks.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 RUNS, TOTALS, PARTS, LEFT_OUT = "runs", "totals", "parts", "left out"
-"""The kinds of blocks: rows that ran; times and counts of templates; their texts; rows without lineage."""
+"""The kinds of blocks: runs; times and counts of templates; texts of templates; counts of rows without lineage."""
 TEMPLATES, NAMES = "templates", "names"
-"""And of what is made of them: templates, whole; how their names are completed, without their texts."""
+"""The kinds of merged blocks: complete templates; templates without text, with dialect, database and schema."""
 
 OF_RUNS = [name for name in RUN_SCHEMA.names if name not in ("outcome", "sample", "part")]
 
@@ -52,7 +52,7 @@ _UNDATED = "undated"
 
 
 def aggregate_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of `RUN_SCHEMA` as blocks; those of runs by session, those of templates by template."""
+    """Yield batches of `RUN_SCHEMA` as blocks: runs bucketed by session, TOTALS and PARTS bucketed by template."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -90,7 +90,7 @@ def templates_from(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _whole(found: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
-    """Yield what is known of one bucket's templates."""
+    """Yield the TEMPLATES and NAMES of one bucket."""
     totals = pa.concat_tables([table for table in found if "first" in table.column_names])
     texts = pa.concat_tables([table for table in found if "part" in table.column_names])
     summed = totals.group_by("template", use_threads=False).aggregate(
@@ -116,7 +116,7 @@ def _smallest(texts: pa.Table) -> pa.Table:
 
 
 def _counts_table(counts: LogCounts) -> pa.Table:
-    """Return counts as `add_counts` takes them in."""
+    """Return counts as the table that `add_counts` reads."""
     kinds = sorted(counts.left_out)
     counted = [(counts.rows, None, None), (counts.undated, _UNDATED, counts.unread_time)]
     counted += [(counts.left_out[kind], kind, counts.samples.get(kind)) for kind in kinds]
@@ -144,7 +144,7 @@ def add_counts(counts: LogCounts, table: pa.Table) -> None:
 
 
 def count_rows(counts: LogCounts, rows: pa.RecordBatch | pa.Table) -> None:
-    """Count rows of `RUN_SCHEMA`: all, those without lineage by reason, those without a time; keep samples."""
+    """Add rows of `RUN_SCHEMA` to `counts`: all rows, rows without lineage by reason, runs without a time; samples."""
     is_report = pc.fill_null(pc.equal(rows["outcome"], str(Problem.FILE_REPORT)), False)
     reports = rows.filter(is_report)
     for text in reports["sample"].to_pylist():

@@ -1,8 +1,9 @@
-"""The stage "sessions": which statements of a session need each other, and with which defaults each ran.
+"""The stage "sessions": which statements of a session depend on each other, and the defaults that each ran with.
 
-A session is read in its order. Statements that a temporary table or a rolled-back transaction ties together are one
-unit, a slice of the session; the others are their templates, or these with other defaults after USE or SET. Slices
-that repeat, in whatever sessions, are one. What names tables that others have had the name of is a unit for each.
+A session is read in execution order. Statements that share a temporary table or a rolled-back transaction form one
+unit, a session block. Any other statement's unit is its template, or its template with other defaults after USE or
+SET. Equal session blocks are one unit, across all sessions. A statement whose names refer to different tables over
+time is one unit for each combination of versions.
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ __all__ = [
 ]
 
 MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
-"""The kinds of blocks: the parts of units that are no templates; counts by unit, day and user; by unit and user.
+"""The kinds of blocks: the parts of units that are not templates; counts by unit, day and user; by unit and user.
 
-And when parts ran that say which table has a name.
+And the times at which parts ran that decide which table has a name.
 """
 NO_DAY = -1
-"""The bucket of runs without a time; for all others of BY_DAY it is the day."""
+"""The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""
 
 
 class Member(NamedTuple):
-    """A template within a slice, the defaults that it ran with, and what its names meant."""
+    """A template within a session block, its defaults, and the tables that its names refer to."""
 
     template: int
     database: str | None
@@ -82,7 +83,7 @@ class Member(NamedTuple):
         return {**own, "search_path": list(self.search_path), **pairs}
 
     def identity(self) -> tuple[object, ...]:
-        """Return what makes it this member and no other."""
+        """Return the values that identify the member."""
         if self.bound is not None:
             return tuple(self)
         return tuple(self[:4]) if self.search_path else tuple(self[:3])
@@ -102,7 +103,7 @@ _MEMBERS = pa.list_(
     )
 )
 ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
-"""Counts of runs by unit; and of each unit that is no template, where a worker meets it first, a row of its members."""
+"""Counts of runs by unit; and a row of members for each unit that is not a template, when a worker first sees it."""
 
 _EVENTS = pa.schema(
     [
@@ -124,13 +125,13 @@ _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 def assign_units(
     batches: Iterable[Any], templates: Mapping[int, TemplateInSession], versions: Versions | None = None
 ) -> Iterator[Any]:
-    """Yield the runs counted by the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
+    """Yield counts of runs by unit, as batches of `ASSIGNED_SCHEMA`.
 
     Args:
-        batches: of `RUN_SCHEMA`; if a template does something to its session, as `in_order`
-            returns them, a session in one worker whole.
-        templates: all that occur in sessions in which one does.
-        versions: which tables the names meant when, if one has meant several.
+        batches: runs of `RUN_SCHEMA`; if a template changes the state of its session, in the order of `in_order`,
+            with each session whole in one worker.
+        templates: all templates in sessions whose state a template changes.
+        versions: the tables that names refer to over time, if a name refers to several.
     """
     assign = _Assignment(templates, versions)
     bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
@@ -156,7 +157,7 @@ def assign_units(
 def events_of(
     batches: Iterable[Any], templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]
 ) -> Iterator[Event]:
-    """Yield when parts of units ran; the arguments are those of `assign_units`, and which parts."""
+    """Yield the runs of the `wanted` parts of units; the other arguments are those of `assign_units`."""
     assign = _Assignment(templates, None)
     units = pa.array(sorted({unit for unit, part in wanted if not part}), pa.int64())
     for rows in _whole_sessions(batches):
@@ -175,9 +176,9 @@ def events_of(
 
 
 def in_order(runs: pa.Table) -> pa.Table:
-    """Return runs with each session's together, as they ran: in the log's own order, by time where it has none.
+    """Return runs sorted by session, and in a session by position in the log, else by time.
 
-    What a log says of times can be computed, rounded, or of a clock that was set; a session's positions are none of it.
+    A log's times can be computed, rounded, or from a clock that was adjusted; positions within a session cannot.
     """
     by_time, by_position = ([(name, "ascending") for name in names] for names in (_BY_TIME, _BY_POSITION))
     unplaced = pc.and_(pc.is_null(runs["position"]), pc.is_valid(runs["session"]))
@@ -200,7 +201,7 @@ def assign_unit_blocks(
 ) -> Iterator[pa.RecordBatch]:
     """Yield blocks of runs as blocks of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
 
-    Where templates do something to their session, the blocks have to come by bucket, each `whole` in one worker.
+    If templates change the state of their session, blocks must arrive by bucket, each bucket `whole` in one worker.
     """
     found = tables_by_bucket(batches) if whole else ([table] for table in tables(batches))
     yield from to_blocks(_blocks_of(found, templates, versions))
@@ -213,7 +214,7 @@ def event_blocks(
     *,
     whole: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield blocks of runs as blocks of EVENTS: when the wanted parts of units ran."""
+    """Yield blocks of runs as blocks of EVENTS: the runs of the wanted parts of units."""
     for runs in tables_by_bucket(batches) if whole else ([table] for table in tables(batches)):
         rows = in_order(pa.concat_tables(runs))
         events = [(*one.at, one.unit, one.part) for one in events_of(rows.to_batches(), templates, wanted)]
@@ -257,7 +258,7 @@ def _counts(held: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
 
 
 def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the runs as tables in which no session is cut, of a bounded size if sessions are."""
+    """Yield the runs as tables that do not split a session; their size is bounded if the sessions' sizes are."""
     held: list[Any] = []
     size = 0
     for batch in batches:
@@ -290,7 +291,7 @@ def _with_members(counts: Any, members: Any) -> Any:
 
 @dataclass(slots=True)
 class _Columns:
-    """Assigned runs by column, and the members of units that were met first."""
+    """Assigned runs by column, and the members of units that are new."""
 
     unit: list[int] = field(default_factory=list)
     part: list[int] = field(default_factory=list)
@@ -319,7 +320,7 @@ class _SessionRows(NamedTuple):
     position: list[int | None]
 
     def moments(self) -> list[Moment]:
-        """Return when each ran, to be compared with what other sessions did; they are in the order of the runs."""
+        """Return when each run started, in the order of the runs, comparable across sessions."""
         if self.session is None or None in self.position:
             times = zip(self.started_at, self.position, strict=True)
             return [(-1 if time is None else time, self.session or "", position or 0) for time, position in times]
@@ -328,9 +329,9 @@ class _SessionRows(NamedTuple):
 
 
 def _placed(times: list[int | None]) -> list[int]:
-    """Return the times of a session's runs, of those that are not between their neighbours' that of the run before.
+    """Return a session's times in non-decreasing order; a time out of order becomes that of the run before.
 
-    Kept are as many as can be: one clock that was wrong for a while moves nothing else.
+    As many times as possible are kept, so that a clock that was wrong for a while does not change other times.
 
     >>> _placed([5, None, 9, 7, 8]), _placed([None, 99, 1, 2])
     ([5, 5, 5, 7, 8], [1, 1, 1, 2])
@@ -338,7 +339,7 @@ def _placed(times: list[int | None]) -> list[int]:
     known = [time for time in times if time is not None]
     if len(known) == len(times) and all(map(le, known, islice(known, 1, None))):
         return known
-    ends: list[tuple[int, int]] = []  # of the rising rows of each length: the lowest last time, and where it is
+    ends: list[tuple[int, int]] = []  # by length of rising subsequence: its lowest last time, and its index
     before: dict[int, int] = {}
     for index, time in enumerate(times):
         if time is not None:
@@ -355,7 +356,7 @@ def _placed(times: list[int | None]) -> list[int]:
 
 
 def _sessions(rows: Any) -> Iterator[_SessionRows]:
-    """Yield the sessions of a table that is sorted by them."""
+    """Yield the sessions of a table that is sorted by session."""
     sessions = rows["session"].to_pylist()
     columns = [rows[name].to_pylist() for name in _TAKEN]
     start = 0
@@ -378,13 +379,13 @@ class _Assignment:
         """Templates that use temporary tables which another template creates."""
 
     def inside(self, rows: Any) -> Any:
-        """Return which rows are of sessions in which something changes what later statements mean."""
+        """Return a mask of the rows whose session contains a statement that changes what later statements mean."""
         is_stateful = pc.is_in(rows["template"], value_set=self._stateful)
         touched = rows["session"].filter(is_stateful).unique().drop_null()
         return pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
 
     def session(self, rows: _SessionRows, held: _Columns) -> None:
-        """Add the runs of such a session to the columns, each with its unit."""
+        """Add the runs of a session selected by `inside` to the columns, each with its unit."""
         ran = [self._templates[number] for number in rows.template]
         units: list[int] = list(rows.template)
         parts: list[int] = [0] * len(ran)
@@ -410,7 +411,7 @@ class _Assignment:
         self._add(rows, units, parts, held)
 
     def without_session(self, rows: _SessionRows, held: _Columns) -> None:
-        """Add runs to the columns that no session ties to what made their temporary tables."""
+        """Add runs without a session that use temporary tables, together with the templates that create these."""
         units: list[int] = []
         parts: list[int] = []
         for template in rows.template:
@@ -422,7 +423,7 @@ class _Assignment:
         self._add(rows, units, parts, held)
 
     def apart(self, rows: _SessionRows, held: _Columns) -> None:
-        """Add runs to the columns of which each is its template, with what its names mean then."""
+        """Add runs that depend on no other statement, each with the versions that its names refer to at that time."""
         assert self._versions is not None
         units: list[int] = list(rows.template)
         for at, moment in enumerate(rows.moments()):
@@ -453,6 +454,6 @@ class _Assignment:
         held.runs += rows.runs
 
     def forget_some(self) -> None:
-        """Let go of which units are known, if these are many."""
+        """Clear the set of known units if it is large."""
         if len(self._known) > _MAX_KNOWN:
             self._known.clear()

@@ -1,4 +1,4 @@
-"""The order of the stages: what is made of a log, on whatever engine."""
+"""The order of the stages that extract a log's lineage, the same for every engine."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 _USES_AT_ONCE = 20_000
 _DATING = "--time-format names the form of the times, --observed-at dates what has none"
 _MAX_FILES = 100
-"""So many failed files are named."""
+"""Maximum number of failed files that diagnostics name."""
 _MAX_NAMED = 5
-"""So many files without rows are named."""
+"""Maximum number of files without rows that a note names."""
 _MAX_ROUNDS = 50
-"""Of views over views, each known only after the one below it; what is still open then is a circle."""
+"""Maximum number of resolution rounds: one per level of views over views. What is open after that is a cycle."""
 
 _COUNTED = {
     Completeness.FULL: "resolved",
@@ -53,10 +53,10 @@ _COUNTED = {
 
 
 class UndatedLogError(ValueError):
-    """A log without times; dating it by the clock would be a guess."""
+    """No run of the log has a time; the current time would be a guess."""
 
     def __init__(self, runs: int, unread: str | None) -> None:
-        """Take how many runs there are, and what stands where a time should, masked."""
+        """Take the number of runs, and a masked example of a time that cannot be parsed."""
         cause = f"the times cannot be read{_unread(unread)}" if unread else "there are none"
         super().__init__(
             f"none of the {runs:,} runs has a time: {cause}. Name the column (--map started_at=COLUMN, of the source "
@@ -74,21 +74,21 @@ class Extraction:
     uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]]
     counts: dict[str, int]
     failures: list[tuple[str, int]]
-    """Why statements are not resolved in full, with how often these ran; the most frequent first."""
+    """Reasons why statements are not fully resolved, with the number of their runs; most frequent first."""
     engine: Engine
     context: LogContext
     notes: tuple[str, ...] = ()
-    """What a reader of the summary has to know besides: of runs without a time."""
+    """Notes for the summary, for example about runs without a time."""
     templates: dict[int, UnitSummary] = field(default_factory=dict)
-    """What is known of each template by itself."""
+    """The summary of each template, extracted on its own."""
     session_blocks: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """The templates that the parts of each unit are, if it is no template."""
+    """By unit that is not a template: the template of each of its parts."""
 
     @property
     def key(self) -> str:
-        """What makes this log this and no other: what ran in it, when and how often, in whatever files it lies.
+        """The log's key: a hash of what ran in it, when and how often, whatever its files are.
 
-        It does not depend on what was known of the tables, as the units do: a log that comes again is the same.
+        Unlike the units, it does not depend on the known schemas: the same log ingested again has the same key.
         """
         context = self.context
         digest = hashlib.sha256(repr((context.namespace, context.database, context.schema)).encode())
@@ -102,7 +102,7 @@ class Extraction:
         return f"log:{digest.hexdigest()[:24]}"
 
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
-        """Yield what is to be stored, in order: the lineage, and the use of tables and columns, some days at once."""
+        """Yield the batches to store, in order: the lineage, then usage records in batches that span several days."""
         held: list[UsageRecord] = []
         *before, last = self.merger.batches(run)
         nothing = LineageBatch(run=run)
@@ -113,7 +113,7 @@ class Extraction:
                 if len(held) >= _USES_AT_ONCE:
                     yield replace(last, usage=tuple(held))
                     last, held = nothing, []
-        if held or last is not nothing:  # a DROP alone is stored, and so is a run without lineage
+        if held or last is not nothing:  # a DROP alone is stored, as is a run without lineage
             yield replace(last, usage=tuple(held))
 
 
@@ -124,17 +124,17 @@ def extract_log(
     progress: Progress,
     earlier: Callable[[datetime | None], Earlier],
 ) -> Extraction:
-    """Read a log and extract its lineage.
+    """Return a log's lineage, extracted by an engine.
 
     Args:
-        engine: over the log's rows.
-        setting: how names are completed, and the like.
-        given: the tables that are known beforehand, at all times.
-        progress: called with each stage and how far it is.
-        earlier: returns what was known just before a time (without one, what is known now).
+        engine: the engine over the log's rows.
+        context: default namespace, database and schema, the time of observation, and other settings.
+        given: the tables of the catalog, valid at all times.
+        progress: called with each stage and its progress.
+        earlier: returns the graph just before a time; for None, the graph as it is now.
 
     Raises:
-        UndatedLogError: none of the runs has a time, and nobody says when they were observed.
+        UndatedLogError: no run has a time, and `context` has no time of observation.
     """
     progress("reading", 0, None)
     log = engine.read(progress)
@@ -193,7 +193,7 @@ def _without_made_since(
     before: Earlier,
     progress: Progress,
 ) -> KnownSchemas:
-    """Return what is known beforehand without what the log makes; extract again what was read by the columns of it."""
+    """Return the known schemas without tables that the log itself creates; re-extract the units that mention these."""
     came = _made_since(found, base, before)
     if not came:
         return base
@@ -206,7 +206,7 @@ def _without_made_since(
 
 
 def _made_since(found: Mapping[int, UnitSummary], base: KnownSchemas, before: Earlier) -> frozenset[tuple[str, str]]:
-    """Return the tables that the log makes or renames so, of those that are known, but were not there before it."""
+    """Return the known tables that the log creates, or renames to that name, and that did not exist before the log."""
     made = {
         (part.namespace, name)
         for summary in found.values()
@@ -220,7 +220,7 @@ def _made_since(found: Mapping[int, UnitSummary], base: KnownSchemas, before: Ea
 
 
 def _in_sessions(first: dict[int, UnitSummary], templates: dict[int, Any]) -> dict[int, TemplateInSession]:
-    """Return what the templates do to their sessions; nothing, if none does anything."""
+    """Return the effect of each template on its session; empty if no template changes session state."""
     stateful = any(summary.session.stateful for summary in first.values())
     return (
         {key: TemplateInSession(summary.session, *templates[key]) for key, summary in first.items()} if stateful else {}
@@ -230,7 +230,7 @@ def _in_sessions(first: dict[int, UnitSummary], templates: dict[int, Any]) -> di
 def _existence(
     engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, UnitSummary], base: KnownSchemas
 ) -> Existence:
-    """Return when tables were there that units look for in several schemas."""
+    """Return when the tables existed that units search for in several schemas."""
     searched = {key: summary.searched for key, summary in found.items() if summary.searched}
     names = [(found[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
     if not names:
@@ -240,7 +240,7 @@ def _existence(
 
 
 def _parts(engine: Engine, found: Mapping[int, UnitSummary]) -> dict[tuple[int, int], NamesOfPart]:
-    """Return the parts that ran, of all units."""
+    """Return the parts that ran, for all units."""
     runs = engine.runs()
     return {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
 
@@ -248,7 +248,7 @@ def _parts(engine: Engine, found: Mapping[int, UnitSummary]) -> dict[tuple[int, 
 def _definitions(
     engine: Engine, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
 ) -> tuple[Definitions, Callable[[int], tuple[RunInterval, Mapping[int, RunInterval]]]]:
-    """Return the schemas that units define, and the times at which units, and the parts of longer ones, ran."""
+    """Return the schemas that units define, and a function that returns when a unit and each of its parts ran."""
     runs = engine.runs()
 
     def spans(key: int) -> tuple[RunInterval, Mapping[int, RunInterval]]:
@@ -266,11 +266,11 @@ def _definitions(
 def _names_found(
     engine: Engine, context: LogContext, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
 ) -> Iterator[tuple[int, UnitSummary]]:
-    """Yield anew what has to be, until it is known which schema has the tables that units look for in several."""
+    """Yield re-extracted units until each table that is searched for in several schemas is found in one of them."""
     if not any(summary.searched for summary in found.values()):
         return
     definitions, spans = _definitions(engine, base, found, existence)
-    for _ in range(_MAX_ROUNDS):  # a table is found by its columns, which others may have to tell first
+    for _ in range(_MAX_ROUNDS):  # a search can depend on columns that other units define
         work = [Work(key, overlay or None) for key, overlay in definitions.stale().items()]
         if not work:
             return
@@ -282,7 +282,7 @@ def _names_found(
 def _versions(
     engine: Engine, known: dict[int, TemplateInSession], found: dict[int, UnitSummary], earlier: Earlier
 ) -> Versions | None:
-    """Return which tables the names of the log meant when; None where each has meant one throughout."""
+    """Return the tables that the log's names refer to over time; None if each name refers to one table throughout."""
     runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
     taken = (read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())) - new_in(parts, began)
@@ -324,7 +324,7 @@ def _merged(
     for summary in definitions.summaries():
         namespaces.add(summary.namespace)
         ran = sum(part.runs for part in runs[summary.key].values())
-        if not ran:  # it is there for what others mean
+        if not ran:  # a unit without runs only provides context for other units
             continue
         for completeness in summary.completeness:
             counts[_COUNTED[Completeness(completeness)]] += 1
@@ -354,7 +354,7 @@ def _merged(
 
 
 def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
-    """Yield notes on a log."""
+    """Yield notes on a log: runs without a time, inputs without rows."""
     if log.undated and context.observed_at is None:
         yield f"{_undated(log)}; {_DATING}"
     if empty := log.files.empty():

@@ -1,8 +1,8 @@
-"""Which table a name means when: DDL of a log, in order of time.
+"""Which table a name refers to at each time, from the log's DDL in time order.
 
-A table that is dropped and made anew, replaced or renamed leaves its name to another one. Each of them is a version,
-with a name of its own while the log is read (`versioned_name`), so that nothing else has to know of times. What is
-made anew by the same definition, from the same versions, is the same version: a nightly rebuild is one.
+After a DROP and CREATE, a REPLACE or a RENAME, a name refers to another table. Each such table is a version, with a
+unique name while the log is read (`versioned_name`), so that other modules can ignore time. A table that is recreated
+by the same definition from the same versions is the same version: a nightly rebuild has one version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MAX_VERSIONS = 20
 
 
 class NameStep(StrEnum):
-    """What a statement does to a name."""
+    """What a statement does to a table's name."""
 
     CREATE = "create"
     CREATE_UNLESS_THERE = "create unless there"
@@ -68,7 +68,7 @@ class NameStep(StrEnum):
 
     @property
     def makes(self) -> bool:
-        """Whether it makes a table or view of the name."""
+        """Whether it creates a table or view with the name."""
         return self in _MAKING
 
 
@@ -83,11 +83,11 @@ class NamesOfPart(NamedTuple):
     reads: tuple[str, ...] = ()
     steps: tuple[tuple[NameStep, str, str | None], ...] = ()
     late: bool = False
-    """It makes a view: what that reads is what has the name whenever the view is read."""
+    """The part creates a view, whose names are resolved each time the view is read."""
     writes: bool = False
-    """It writes some table, or changes one."""
+    """The part writes or alters a table."""
     is_plain: bool = False
-    """It is a CREATE that fails where there is a table or view of the name."""
+    """The part is a CREATE that fails if a table or view with the name exists."""
 
     def names_any(self, table_ids: Collection[TableId]) -> bool:
         """Return whether the part mentions one of these tables."""
@@ -95,7 +95,7 @@ class NamesOfPart(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A part with steps ran."""
+    """One run of a part that changes names."""
 
     at: Moment
     unit: int
@@ -103,10 +103,10 @@ class Event(NamedTuple):
 
 
 class Bindings(NamedTuple):
-    """Which tables the names in a part mean in a run, where others have had them too.
+    """The versions that the names in a part refer to in one run, for names that several tables have had.
 
-    `versions` are pairs of a full name and the version's own name, `remade` of the version that a definition reads
-    and the one that it makes in its place.
+    `versions` are pairs of a full name and the version's name. `remade` are pairs of the version that a definition
+    reads and the version that it creates under the same name.
     """
 
     versions: tuple[tuple[str, str], ...] = ()
@@ -114,7 +114,7 @@ class Bindings(NamedTuple):
 
 
 def keeps_what_is_there(sql: str) -> bool:
-    """Return whether a statement makes a table or view only if there is none of the name."""
+    """Return whether a statement is CREATE TABLE or VIEW with IF NOT EXISTS."""
     return _UNLESS_THERE.match(sql) is not None
 
 
@@ -157,9 +157,9 @@ def names_of_parts(
 
 
 def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()) -> frozenset[UnitPart]:
-    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout.
+    """Return the parts whose runs decide which table has a name; empty if each name refers to one table throughout.
 
-    `before` are names whose tables from before the log are read in it, and made anew.
+    `before` are names of tables that existed before the log, and that the log both reads and recreates.
     """
     makers: dict[TableId, set[UnitPart]] = defaultdict(set)
     unsteady = set(before)
@@ -179,7 +179,7 @@ def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] =
 
 
 class Renaming(NamedTuple):
-    """A version gets another name."""
+    """A version is renamed."""
 
     at: Moment
     namespace: str
@@ -189,31 +189,31 @@ class Renaming(NamedTuple):
 
 
 class End(NamedTuple):
-    """What becomes of a version: its last name, whether it has that in the end, and whether the log made it."""
+    """A version's last name, whether it still exists at the end of the log, and whether the log created it."""
 
     name: str
     lasts: bool
     made: bool
     at: Moment | None = None
-    """When it went, if it did."""
+    """When it was dropped or replaced, if it was."""
     since: Moment | None = None
-    """When the log made it first."""
+    """When the log first created it."""
     named: Moment | None = None
-    """When it took its last name from another version."""
+    """When it took its last name over from another version."""
 
 
 @dataclass(slots=True)
 class Versions:
-    """The tables that names of a log meant, one after the other."""
+    """The tables that each name in a log refers to over time."""
 
     timelines: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
-    """By name: from when on it means which version, or none; before that the one that was there before the log."""
+    """By name: the times from which it refers to which version, or to none; before the first, the pre-log version."""
     parts: dict[UnitPart, NamesOfPart] = field(default_factory=dict)
-    """The parts that mention these names, restricted to them."""
+    """The parts that mention these names, restricted to these names."""
     ends: dict[TableId, End] = field(default_factory=dict)
-    """By namespace and a version's own name."""
+    """By namespace and the version's name."""
     renamings: list[Renaming] = field(default_factory=list)
-    """In order of time; none, if all were made by the log: these have had their last names all along."""
+    """In time order; empty if the log created every renamed version, which then has its last name throughout."""
     defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
     """The default database and schema of the templates among the units."""
 
@@ -222,7 +222,7 @@ class Versions:
         return frozenset(unit for unit, _ in self.parts)
 
     def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
-        """Return what the names in a part mean in a run; None where that is what they mean anyway."""
+        """Return the versions that a part's names refer to in a run; None if every version has its plain name."""
         own = self.parts.get((unit, part))
         return None if own is None else self._bindings(own, at)
 
@@ -248,9 +248,9 @@ class Versions:
         return Bindings(found, made) if found or made else None
 
     def meant(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
-        """Return the version that a name means just before a time (or after it; in the end, without one).
+        """Return the version that a name refers to just before `at` (with `after`, just after it; None: at the end).
 
-        Where none has the name, it is the next one that gets it, else the last that had it.
+        If no version has the name then, return the next one that takes it, else the last one that had it.
         """
         line = self.timelines.get((namespace, name))
         if line is None:
@@ -266,7 +266,7 @@ class Versions:
         return next(later, None) or next(earlier, name)
 
     def _end_of_view(self, part: NamesOfPart, created: Collection[str], at: Moment) -> Moment | None:
-        """Return when the view that a part makes went; None if it is there in the end."""
+        """Return when the view that a part creates is dropped or replaced; None if it exists at the end."""
         for name in created:
             times, states = self.timelines.get((part.namespace, name), ((), ()))
             index = bisect_right(times, at)
@@ -277,7 +277,7 @@ class Versions:
 
 
 def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[TableId]:
-    """Return the names that the parts make a table or view of, whatever has them."""
+    """Return the names under which the parts create a table or view, whether or not the name is in use."""
     return frozenset(
         (part.namespace, table)
         for part in parts.values()
@@ -287,7 +287,7 @@ def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[TableId]:
 
 
 def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[TableId]:
-    """Return the names of which the parts make a table or view, and which they take from one."""
+    """Return the names under which the parts create a table or view, and which they also drop or rename."""
     made: set[TableId] = set()
     left: set[TableId] = set()
     for part in parts:
@@ -298,7 +298,7 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[TableId]:
 
 
 def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int]) -> frozenset[TableId]:
-    """Return the names of which there was no table or view: the first that is done to them is a plain CREATE."""
+    """Return the names that did not exist before the log: their first change is a plain CREATE."""
     first: dict[TableId, tuple[int, bool]] = {}
     for key, part in parts.items():
         for step, table, other in part.steps:
@@ -306,7 +306,7 @@ def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int])
                 done = (
                     began[key],
                     not (step is NameStep.CREATE and part.is_plain),
-                )  # of two at one time, the one that is not
+                )  # at equal times, a step that is not a plain CREATE wins
                 first[part.namespace, name] = min(done, first.get((part.namespace, name), done))
     return frozenset(table_id for table_id, (_, is_other) in first.items() if not is_other)
 
@@ -314,9 +314,10 @@ def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int])
 def read_before_made(
     parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int], table_ids: Collection[TableId]
 ) -> frozenset[TableId]:
-    """Return those of some names whose tables a part reads or fills before the first one that makes them anew.
+    """Return the names in `table_ids` that a part uses before the first part that recreates the table.
 
-    `began` is when each part first ran. What only reads says nothing of lineage, and a view reads what comes later.
+    `began` is when each part first ran. Only parts that write count: a SELECT alone has no lineage, and a view resolves
+    its names later.
     """
     made: dict[TableId, int] = {}
     used: dict[TableId, int] = {}
@@ -336,12 +337,12 @@ def read_before_made(
 def versions_of(
     events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()
 ) -> Versions | None:
-    """Return which tables the names of a log meant when; None where no name has meant more than one.
+    """Return the versions that the log's names refer to over time; None if each name refers to one table throughout.
 
     Args:
-        events: the runs of the parts that are `watched`.
-        parts: all parts, with the tables that they speak of.
-        before: names that are known to have been those of other tables before the log.
+        events: the runs of the parts that `watched` returns.
+        parts: all parts, with the tables that they mention.
+        before: names that referred to other tables before the log.
     """
     walk = _Walk(parts)
     for table_id in sorted(before):
@@ -356,7 +357,7 @@ class _Walk:
         self._parts = parts
         self._lines: dict[TableId, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
         self._known: dict[tuple[TableId, UnitPart, object], list[str]] = defaultdict(list)
-        """The versions that a definition made of a table, from the same versions of others."""
+        """The versions that a definition created from the same versions of its inputs."""
         self._made_by: dict[tuple[TableId, UnitPart], list[str]] = defaultdict(list)
         self._makers: dict[TableId, UnitPart] = {}
         self._numbers: dict[TableId, Iterator[int]] = defaultdict(lambda: count(1))
@@ -367,7 +368,7 @@ class _Walk:
         self._gone: dict[TableId, Moment] = {}
         self._named: dict[TableId, Moment] = {}
         self._before: set[TableId] = set()
-        """What was there before the log."""
+        """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
 
     def take(self, event: Event) -> None:
@@ -383,7 +384,7 @@ class _Walk:
                 self._move(part.namespace, table, other, event.at, swap=step is NameStep.SWAP)
 
     def _now(self, namespace: str, name: str) -> str | None:
-        """Return the version that a name means now; for a name not seen yet, the one before the log."""
+        """Return the version that a name refers to now; for a name not seen yet, the one from before the log."""
         states = self._lines[namespace, name][1] if (namespace, name) in self._lines else None
         return states[-1] if states else name
 
@@ -421,15 +422,15 @@ class _Walk:
         self._set(table_id, own, event.at)
 
     def begin_with(self, table_id: TableId) -> None:
-        """Take in that a name was that of another table before the log."""
+        """Record that a name referred to another table before the log."""
         self._touch(table_id)
 
     def _touch(self, table_id: TableId) -> None:
-        """Note that there was a table of a name before the log."""
+        """Record that a table with the name existed before the log."""
         self._before.add(table_id)
         self._places[table_id].add(table_id[1])
         self._last[table_id] = table_id[1]
-        self._lines[table_id]  # it has a timeline from now on
+        self._lines[table_id]  # the defaultdict creates its timeline
 
     def _set(self, table_id: TableId, own: str | None, at: Moment) -> None:
         namespace, name = table_id
@@ -462,12 +463,12 @@ class _Walk:
         for old, new, version in ((table, other, moving), (other, table, there)):
             if version is not None:
                 self._renamings.append(Renaming(at, namespace, version, old, new))
-        self._places[namespace, moving].add(other)  # it goes nowhere between the two
+        self._places[namespace, moving].add(other)  # the version must not count as dropped between the two calls
         self._set((namespace, table), there, at)
         self._set((namespace, other), moving, at)
 
     def _unseen(self, table_id: TableId, at: Moment) -> str:
-        """Return the version that has a name again which was left: one that was made where no log says it."""
+        """Return a new version for a dropped name that is in use again: the log does not contain its CREATE."""
         own = versioned_name(table_id[1], next(self._numbers[table_id]))
         self._set(table_id, own, at)
         return own

@@ -23,7 +23,7 @@ class StatingJob(Protocol):
 
     record: JobRecord
     began: datetime
-    """The time of the first statement that was resolved with it: the earliest time at which it may have read."""
+    """The time of the first statement in its unit: the earliest time at which it may have read."""
 
     def stated(self) -> Iterable[EdgeRecord]:
         """Return its edges."""

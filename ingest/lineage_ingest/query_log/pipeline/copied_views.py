@@ -1,6 +1,6 @@
-"""What was copied of a view before a table under it was made anew: it comes from what the view read then.
+"""Lineage of copies from a view before a table under it was recreated: they come from what the view read then.
 
-A view keeps no rows, and reads what has the names whenever it is read. A log states it as it is in the end.
+A view stores no rows: its names are resolved each time it is read. A log's lineage has the view as of the log's end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def state_past_views(
     is_view: Callable[[str], bool],
     columns: Callable[[str], Sequence[str]],
 ) -> None:
-    """Let what was made of a view that reads something else by now come from what the view read then.
+    """Add edges to tables filled from a view that has since changed, from the sources that the view had then.
 
-    `columns` returns those of a table in their order, as far as they are known.
+    `columns` returns a table's columns in order, as far as they are known.
     """
     dropped: dict[str, datetime] = {}
     for change in changes:
@@ -46,7 +46,7 @@ def state_past_views(
     )
     for job in jobs:
         first, last = job.record.first_seen, job.record.last_seen
-        at = job.began if job.began < first else last  # of a slice, a temporary table may have been made of it before
+        at = job.began if job.began < first else last  # in a session block, an earlier part may have read it
         changed = {key for key in job.record.reads if views.has_changed(key, at)}
         if not changed or all(map(is_view, job.record.writes)):
             continue
@@ -71,7 +71,7 @@ def _edges_into_views(
     before_at: datetime,
     is_view: Callable[[str], bool],
 ) -> dict[str, list[tuple[EdgeRecord, datetime]]]:
-    """Return the edges into each view that the log reads or makes, with the times of their names."""
+    """Return the edges into each view that the log reads or creates, with the time at which their names are valid."""
     found: dict[str, list[tuple[EdgeRecord, datetime]]] = defaultdict(list)
     made: set[str] = set()
     for job in jobs:
@@ -108,7 +108,7 @@ class _Views:
         self._sources = {view: {dataset_of(edge.source) for edge, _ in own} - {view} for view, own in edges.items()}
 
     def has_changed(self, view: str, at: datetime, seen: frozenset[str] = frozenset()) -> bool:
-        """Return whether a view read something else at a time than it does in the end."""
+        """Return whether a view had other sources at a time than at the end of the log."""
         return view not in seen and any(
             self._keys.is_gone(source)
             or self._then(source, at) != source
@@ -118,7 +118,7 @@ class _Views:
         )
 
     def closure(self, views: Iterable[str], at: datetime) -> frozenset[str]:
-        """Return views with all those below them that have changed since."""
+        """Return views and all views below them that have changed since a time."""
         found = set(views)
         stack = list(found)
         while stack:
@@ -128,7 +128,7 @@ class _Views:
         return frozenset(found)
 
     def edges_at(self, view: str, at: datetime) -> Iterable[EdgeRecord]:
-        """Yield the edges into a view as they were at a time."""
+        """Yield the edges into a view as of a time."""
         for edge, named_at in self._edges[view]:
             own = self._names.edge_at(edge, named_at, at)
             source = dataset_of(own.source)
@@ -136,7 +136,7 @@ class _Views:
             yield replace(own, source=self._column_then(own.source, source, then))
 
     def _column_then(self, key: str, source: str, then: str) -> str:
-        """Return the column that a view read when its name was that of another table: by position, if not by name."""
+        """Return the column that a view read when the source's name referred to `then`: by name, else by position."""
         if then != source and is_column_key(key):
             path = split_column_key(key)[1]
             old, new = self._columns(then), self._columns(source)
@@ -145,5 +145,5 @@ class _Views:
         return then + key[len(source) :]
 
     def _then(self, source: str, at: datetime) -> str:
-        """Return what had the name at a time that a source has in the end."""
+        """Return the version that had a source's last name at a time."""
         return self._keys.meant(self._keys.key(source), at)

@@ -1,4 +1,4 @@
-"""When tables were there whose names are looked for in several schemas: DDL of the log, in order of time."""
+"""When tables existed whose names are searched for in several schemas, from the log's DDL in time order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Existence", "steps_on"]
 
 
 class _Timeline(NamedTuple):
-    """From when on a name is that of which table, by the name that it was made with; None: of none."""
+    """The times from which a name refers to which table, given by the name it was created with; None: to no table."""
 
     times: list[int]
     tables: list[TableId | None]
 
 
 class Existence:
-    """Tells from a log which tables exist at a time."""
+    """The tables that exist at a time, as far as a log shows."""
 
     def __init__(
         self,
@@ -28,13 +28,13 @@ class Existence:
         searched: Mapping[int, Iterable[tuple[str, ...]]] | None = None,
         known: Collection[TableId] = (),
     ) -> None:
-        """Follow events.
+        """Apply events in time order.
 
         Args:
             events: the runs of the parts that `steps_on` returns.
-            parts: what each of these parts speaks of.
-            searched: by unit, the tables that each of its names without a schema may mean, in the order of the path.
-            known: the tables that were there before.
+            parts: the names that each of these parts mentions.
+            searched: by unit, the tables that each unqualified name may refer to, in the order of the search path.
+            known: the tables that existed before the log.
         """
         self._lines: dict[TableId, _Timeline] = {}
         self._was_there: set[TableId] = set()
@@ -82,15 +82,15 @@ class Existence:
 
     @property
     def names(self) -> Iterable[TableId]:
-        """The names that the log has evidence about."""
+        """The names that the log creates, drops or renames."""
         return self._lines
 
     def says(self, name: TableId, at: int) -> bool:
-        """Return whether the log shows if a name was that of a table just before `at` (microseconds since 1970)."""
+        """Return whether the log shows if a table of the name existed just before `at` (microseconds since 1970)."""
         return name in self._was_there or (name in self._lines and self._lines[name].times[0] < at)
 
     def table(self, name: TableId, at: int) -> TableId | None:
-        """Return the table of a name just before a time, by the name that it was made with; None: there was none."""
+        """Return the table of a name just before a time, by the name that it was created with; None if none existed."""
         line = self._lines.get(name)
         if line is None or not (index := bisect_left(line.times, at)):
             return name
@@ -103,7 +103,7 @@ def _schema(table: str) -> str:
 
 
 def steps_on(names: Iterable[TableId], parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
-    """Return the parts that make, drop or rename tables that have some names, or have them before or after."""
+    """Return the parts that create, drop or rename tables that have one of the names before or after a rename."""
     wanted = set(names)
     size = -1
     while size < len(wanted):

@@ -1,4 +1,4 @@
-"""What is extracted as one: a template, or statements of a session that need each other."""
+"""The unit of extraction: a template, or statements of a session that depend on each other."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ PART_TYPE = pa.struct(
         ),
     ]
 )
-"""A template's sample on its way between the stages."""
+"""A template's sample, as Arrow data between the stages."""
 
 
 _UNBOUND = Bindings()
 
 
 class StatedColumn(NamedTuple):
-    """A column and one of its sources (none: a constant), as the log itself lists them."""
+    """A column and one of its sources (None: a constant), as listed in the log."""
 
     target_table: str
     target_column: str
@@ -60,7 +60,7 @@ class StatedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogStatement:
-    """A statement (or a script) that ran by itself, with the defaults that complete its names."""
+    """A statement (or a script) of the log, with the default database and schema that complete its names."""
 
     text: str
     fingerprint: str
@@ -70,16 +70,16 @@ class LogStatement:
     destination: str | None = None
     truncated: bool = False
     appends: bool = False
-    """The destination keeps its other rows."""
+    """Whether the statement keeps the other rows of its destination."""
     stated: tuple[StatedColumn, ...] | None = None
     search_path: tuple[str, ...] = ()
-    """The schemas that are searched after the default one; a template by itself has none."""
+    """The schemas searched after the default one; empty for a template on its own."""
     bindings: Bindings = _UNBOUND
-    """Which tables its names mean, where others have had them too."""
+    """The versions that its names refer to, for names that several tables have had."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> LogStatement:
-        """Return the part in a value of `PART_TYPE`."""
+        """Return the statement in a value of `PART_TYPE`."""
         stated = row["stated"]
         listed = None if stated is None else tuple(StatedColumn(**edge) for edge in stated)
         return cls(**{**row, "stated": listed})
@@ -87,7 +87,7 @@ class LogStatement:
     def within(
         self, database: str | None, schema: str | None, search_path: tuple[str, ...], bindings: Bindings | None
     ) -> LogStatement:
-        """Return the part with other defaults, and with what its names mean."""
+        """Return the statement with other defaults, and with the versions that its names refer to."""
         if (database, schema, search_path) == (self.database, self.schema, self.search_path) and bindings is None:
             return self
         bound = bindings or _UNBOUND
@@ -96,10 +96,10 @@ class LogStatement:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionUnit:
-    """Parts that are resolved with each other, in the order that they ran in; when first and last they did.
+    """Parts that are resolved together, in execution order, with the times of the first and last run.
 
-    Times are microseconds since 1970. `overlay` holds the columns of tables, by name, that this unit saw other than
-    the catalog says, since the table was defined anew later; None says that nothing is known of them.
+    Times are microseconds since 1970. `overlay` has the columns, by table, where they differ for this unit from the
+    catalog because the table was redefined later; None: the columns are unknown.
     """
 
     key: int
@@ -107,16 +107,16 @@ class ExtractionUnit:
     first: int | None
     last: int | None
     spans: tuple[tuple[int | None, int | None], ...] = ()
-    """When each of several parts ran first and last."""
+    """The times of the first and last run of each part, if there are several parts."""
     overlay: Mapping[str, tuple[str, ...] | None] | None = None
 
     def span(self, part: int) -> tuple[int | None, int | None]:
-        """Return when a part ran first and last."""
+        """Return the times of a part's first and last run."""
         return self.spans[part] if self.spans else (self.first, self.last)
 
 
 def session_block_key(members: Iterable[tuple[object, ...]]) -> int:
-    """Return the key of a session's statements that belong together: template, database, schema, … of each."""
+    """Return the key of a session block: a hash of its members' identities (template, database, schema, …)."""
     digest = hashlib.blake2b(repr(tuple(members)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -125,7 +125,7 @@ _WORK = pa.schema([pa.field("key", pa.int64()), pa.field("unit", pa.binary())])
 
 
 def work_batches(units: Iterable[ExtractionUnit], size: int = 256) -> Iterator[Any]:
-    """Yield units as record batches, to be sent to workers."""
+    """Yield units as record batches for the workers."""
     held: list[ExtractionUnit] = []
     for unit in units:
         held.append(unit)

@@ -1,7 +1,7 @@
 """The stage "fingerprint": rows of the log schema become runs of templates, and each template keeps one sample.
 
-A template is what a million runs of one query have in common: dialect, defaults, fingerprint, whether the text was
-cut, where the result went. The text goes on once for each template and not with every run.
+A template is what all runs of one query have in common: dialect, defaults, fingerprint, whether the text is truncated,
+and the destination of the result. Later stages get the text once per template, not with every run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RUN_SCHEMA = pa.schema(
         pa.field("duration_us", pa.int64()),
         pa.field("runs", pa.int64()),
         pa.field("outcome", pa.string()),
-        # Masked, the smallest so far: the text of a row with an outcome, or else a time that could not be read.
+        # Masked, the smallest so far: the text of a row with an outcome, else a time that cannot be parsed.
         pa.field("sample", pa.string()),
         pa.field("part", PART_TYPE),  # of a template's smallest text so far
     ]
@@ -55,7 +55,7 @@ def fingerprint_rows(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Templates:
-    """What one worker has seen of templates: so much that texts are passed on seldom, in bounded memory."""
+    """A bounded cache of the templates that a worker has seen, so that it passes on few texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -115,9 +115,9 @@ class _Templates:
         return number
 
     def _parts(self, template: Any, columns: dict[str, Any], prints: Any) -> Any:
-        """Return the part of each row whose text is smaller than those of its template so far; null for the rest.
+        """Return the part of each row whose text is its template's smallest so far; null for other rows.
 
-        The smallest text of all is a template's sample, so that it does not depend on the order of rows.
+        A template's sample is its smallest text, so that it does not depend on the order of rows.
         """
         if len(self._best) > _MAX_TEMPLATES or self._characters > _MAX_CHARACTERS:
             self._best.clear()
@@ -151,7 +151,7 @@ class _Templates:
         return parts.take(pa.array(indexes, pa.int64()))
 
     def _candidates(self, template: Any, texts: Any) -> Iterator[tuple[int, str, int]]:
-        """Yield the texts of templates that are not longer than the best so far: each once, with a row of it."""
+        """Yield each distinct text that is not longer than its template's smallest so far, with one of its rows."""
         encoded = template.dictionary_encode()
         numbers = encoded.dictionary.to_pylist()
         known = (self._best.get(number) for number in numbers)
@@ -169,9 +169,9 @@ class _Templates:
             yield numbers[index], words[code], row
 
     def _samples(self, outcome: Any, columns: dict[str, Any]) -> Any:
-        """Return, for each reason why rows are no lineage, the beginning of the smallest text so far.
+        """Return samples: for each reason why rows have no lineage, the beginning of the smallest text so far.
 
-        And of rows that ran the smallest time that could not be read; reports of files as they are.
+        For rows that ran, the sample is the smallest time that cannot be parsed. Reports of files are kept unchanged.
         """
         texts, dialects, times = columns["query_text"], columns["dialect"], columns["unread_time"]
         found: list[str | None] = [None] * len(outcome)
@@ -200,7 +200,7 @@ class _Templates:
 
 
 def _beginning(text: str, dialect: str | None) -> str:
-    """Return the beginning of a text, its literals masked: it may be anybody's."""
+    """Return the beginning of a text with its literals masked, since they may be personal data."""
     try:
         name = dialect_named(dialect or "ansi").name
     except UnknownDialectError:
@@ -211,7 +211,7 @@ def _beginning(text: str, dialect: str | None) -> str:
 def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
     """Return each row's fingerprint, and why a row produces no lineage: its problem, or its outcome."""
     problem = columns["problem"]
-    # A time that cannot be is left out; the statement is still what it is.
+    # An impossible time is ignored; the statement still has lineage.
     problem = pc.if_else(pc.equal(problem, str(Problem.ABSURD_TIME)), pa.scalar(None, pa.string()), problem)
     ended = pc.is_in(columns["status"], value_set=pa.array(sorted(_LINEAGE)))
     outcome = pc.coalesce(problem, pc.if_else(ended, pa.scalar(None, pa.string()), columns["status"]))

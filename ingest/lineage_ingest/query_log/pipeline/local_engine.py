@@ -1,4 +1,4 @@
-"""The stages in this process: for logs of some hundred megabytes, without Spark's start."""
+"""The stages in this process: for logs of a few hundred megabytes, without the time that Spark takes to start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["LocalEngine"]
 
 
 class LocalEngine:
-    """Rows in memory, without their texts; one process."""
+    """The engine in this process: rows are in memory, without their texts."""
 
     def __init__(self, log: Callable[[], Iterable[Any]]) -> None:
         """Take a function that yields the log's rows, as batches of the log schema."""
@@ -81,7 +81,7 @@ class LocalEngine:
         return [template.part for template in self._templates.values()]
 
     def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
-        """Yield when the wanted parts of units ran."""
+        """Return the runs of the wanted parts of units."""
         return events_of(in_order(self._runs).to_batches(), templates, wanted)
 
     def sessions(
@@ -108,7 +108,7 @@ class LocalEngine:
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
     ) -> Iterator[UnitSummary]:
-        """Extract units; yield what the stages have to know, keep what they state."""
+        """Extract units; yield their summaries, and keep their lineage."""
         wanted = [Work(key) for key in self._templates] if work is None else work
         done = 0
         for batch in extract_batches(work_batches(map(self._unit, wanted), 64), Extractor(context, known_schemas)):
@@ -127,7 +127,7 @@ class LocalEngine:
         return unit_of(found, parts, self._of_units.get(work.key, {}), span, work)
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
-        """Return how often each part of each unit ran."""
+        """Return the runs of each part of each unit."""
         return self._of_units
 
     def days(self) -> Iterator[Any]:
@@ -137,7 +137,7 @@ class LocalEngine:
             yield self._counted.filter(own)
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
-        """Yield what these units state."""
+        """Yield the lineage of these units."""
         for key in units:
             yield key, pickle.loads(self._lineage[key])  # our own, of this run
 
@@ -147,4 +147,4 @@ class LocalEngine:
             return sum(map(store.apply, parts), start=AppliedChanges())
 
     def close(self) -> None:
-        """Nothing is kept outside this object."""
+        """Do nothing: all data is in this object."""

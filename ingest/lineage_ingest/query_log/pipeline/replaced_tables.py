@@ -1,4 +1,4 @@
-"""Finds tables of earlier logs that a log replaces: copies of their old rows do not come from the new table."""
+"""Finds tables of earlier logs that a log replaces: rows copied earlier do not come from the new table."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def mark_replaced_tables(
 ) -> None:
     """Mark in `keys` which earlier tables the log replaces by others, and which it recreates unchanged.
 
-    A table is unchanged if the new one has all edges of the old one, from sources that are unchanged,
-    too.
+    A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too.
     """
     made = _made(jobs, keys)
     there = earlier.there(sorted(made))

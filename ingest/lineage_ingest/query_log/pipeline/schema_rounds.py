@@ -1,7 +1,7 @@
-"""Resolution rounds: what reads a table which another unit defines is extracted again once its columns are known.
+"""Resolution rounds: a unit that reads a table of another unit is extracted again once the table's columns are known.
 
-Of several definitions of a table that counts which was last in force when the reader last ran, else the first after
-it: what LineageX's stack of deferred statements does for a script, for a log in which everything runs many times.
+If a table has several definitions, the reader sees the one that was in force at its last run, else the first one after
+that. LineageX's stack of deferred statements does this for a script; here it is a log, whose statements run repeatedly.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Columns = tuple[str, ...]
 
 
 class RunInterval(NamedTuple):
-    """When a unit ran first and last, in microseconds since 1970; None if the log has no times."""
+    """The times of a unit's first and last run, in microseconds since 1970; None if the log has no times."""
 
     first: int | None
     last: int | None
 
     @classmethod
     def of(cls, runs: Iterable[JobRuns]) -> RunInterval:
-        """Return when several ran first and last."""
+        """Return the interval that covers all these runs."""
         listed = list(runs)
         return cls(
             min((one.first for one in listed if one.first is not None), default=None),
@@ -56,7 +56,7 @@ class Definitions:
     """The schemas that units define, and which units have to be extracted again for them."""
 
     def __init__(self, base: KnownSchemas, existence: Existence | None = None) -> None:
-        """Take what is known beforehand, and when tables were there, of those that are looked for."""
+        """Take the schemas known before the log, and when the tables existed that units search for."""
         self._base = base
         self._existence = existence or Existence()
         self._given = {table.name: tuple(table.names) for table in base.given}
@@ -66,11 +66,11 @@ class Definitions:
         self._seen_with: dict[int, dict[TableId, Columns | None]] = defaultdict(dict)
         self._readers: dict[TableId, set[int]] = defaultdict(set)
         self._shown_to: dict[int, tuple[tuple[str, ...], ...]] = {}
-        """What was seen of the columns that a unit was extracted again for."""
+        """By unit: the tables found for its ambiguous columns when it was last extracted again for these."""
         self._inferred: dict[TableId, dict[str, None]] = defaultdict(dict)
 
     def add(self, summary: UnitSummary, span: RunInterval, parts: Mapping[int, RunInterval] = _NO_PARTS) -> None:
-        """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
+        """Add or replace a unit's summary; `span` is when the unit ran, `parts` when each of its parts ran."""
         key, namespace = summary.key, summary.namespace
         if key in self._summaries:
             for (name, _), part in zip(self._summaries[key].defines, self._summaries[key].defined_in, strict=True):
@@ -87,9 +87,9 @@ class Definitions:
             self._inferred[namespace, name].update(dict.fromkeys(inferred))
 
     def stale(self) -> dict[int, dict[str, Columns | None]]:
-        """Return the units to extract again: for each, the tables that it sees other than `known_schemas` has them.
+        """Return the units to extract again, each with the tables whose columns differ for it from `known_schemas`.
 
-        What they see from now on is remembered: asked again without an `add`, nothing is stale.
+        The result is recorded as seen: a second call without an `add` in between returns nothing.
         """
         found: dict[int, dict[str, Columns | None]] = {}
         for table_id in sorted({*self._versions, *self._existence.names}):
@@ -98,7 +98,7 @@ class Definitions:
             newest = self._newest(table_id)
             for key in sorted(self._readers.get(table_id, ())):
                 columns = self._seen_by(table_id, key)
-                # Of what it makes itself, a unit is not shown what an earlier ingest stated.
+                # For a table that the unit itself creates, the columns from an earlier ingest do not count.
                 own = table_id[1] in self._summaries[key].makes
                 before = self._seen_with[key].get(
                     table_id, self._given.get(table_id[1]) if own else self._known(table_id)
@@ -121,7 +121,7 @@ class Definitions:
         return found
 
     def known_schemas(self) -> KnownSchemas:
-        """Return what is known now: the newest definition of each table, and of the others what use shows."""
+        """Return the schemas known now: the newest definition of each table, else the columns inferred from use."""
         tables: dict[TableId, TableSchema] = {
             table_id: TableSchema(table_id[1], tuple(map(ColumnSchema, columns)), inferred=True, exact=True)
             for table_id, columns in self._inferred.items()
@@ -147,7 +147,7 @@ class Definitions:
         return self._given.get(table_id[1])
 
     def _seen_by(self, table_id: TableId, key: int) -> Columns | None:
-        """Return the columns that a unit's table had when the unit ran last."""
+        """Return the columns that a table had when a unit last ran."""
         at = self._spans[key].last or 0
         if any(table_id[1] in names for names in self._summaries[key].searched):
             if self._is_passed_over(table_id, key, at):
@@ -157,7 +157,7 @@ class Definitions:
         return self._defined(table_id, key, at)
 
     def _defined(self, table_id: TableId, key: int, at: int) -> Columns | None:
-        """Return the columns that a table, by the name that it was made with, had when a unit ran."""
+        """Return the columns that a table had when a unit ran; `table_id` is the name that it was created with."""
         others = [version for version in self._versions[table_id].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
         if before:
@@ -166,17 +166,17 @@ class Definitions:
             later = min(others, key=lambda v: (v.first, v.unit, v.part))
             summary, before_log = self._summaries[later.unit], self._base.tables.get(table_id)
             is_renamed = table_id[1] not in summary.makes and table_id[1] not in dict(summary.before)
-            if is_renamed and before_log is not None and not before_log.inferred:  # until then it is another's name
+            if is_renamed and before_log is not None and not before_log.inferred:  # not yet renamed: another table
                 return tuple(before_log.names)
             return dict(summary.before).get(table_id[1], later.columns)
         if (
             table_id[1] in self._summaries[key].makes
-        ):  # it makes the table itself: an earlier ingest stated what it makes, not what it reads
+        ):  # columns from an earlier ingest are what the unit creates, not what it reads
             return self._given.get(table_id[1])
         return self._known(table_id)
 
     def _is_passed_over(self, table_id: TableId, key: int, at: int) -> bool:
-        """Return whether a unit looked for a name in several schemas, and this one had no such table yet."""
+        """Return whether a unit's schema search skips this table: it did not exist yet, but another candidate did."""
         for names in self._summaries[key].searched:
             if table_id[1] in names and not self._is_there((table_id[0], table_id[1]), key, at):
                 return any(self._is_there((table_id[0], name), key, at) for name in names)
@@ -193,10 +193,10 @@ class Definitions:
         return not others and (self._given.get(table_id[1]) if made else self._known(table_id)) is not None
 
     def _bears_on(self, key: int, table_id: TableId, columns: Columns | None, before: Columns | None) -> bool:
-        """Return whether knowing a table's columns can make a unit's result another.
+        """Return whether a table's columns can change a unit's result.
 
-        It cannot where the unit is resolved in full, nothing else that it reads is unknown, and the columns that were
-        concluded from its use are among them.
+        They cannot if the unit is fully resolved, the schemas of all other tables that it reads are known, and the
+        columns inferred from its use of the table are among these columns.
         """
         summary = self._summaries[key]
         if any(table_id[1] in names for names in summary.searched):
@@ -208,7 +208,7 @@ class Definitions:
         return bool(unknown) or not set(used) <= set(map(column_text, columns))
 
     def _decides_otherwise(self, summary: UnitSummary) -> bool:
-        """Return whether use now decides an ambiguous column, or no longer what it decided when less was known."""
+        """Return whether inferred columns now resolve an ambiguous column, or no longer resolve one that they did."""
         return any(len(found) == 1 for found in self._holders(summary, summary.ambiguous)) or any(
             len(found) != 1 for found in self._holders(summary, summary.decided)
         )
@@ -217,16 +217,16 @@ class Definitions:
         return tuple(self._holders(summary, sorted({*summary.ambiguous, *summary.decided})))
 
     def _holders(self, summary: UnitSummary, columns: Iterable[Decision]) -> Iterator[tuple[str, ...]]:
-        """Yield, for each column, which of its tables are seen in use to have it."""
+        """Yield, for each column, those of its candidate tables that have the column according to their use."""
         for column, tables in columns:
             yield tuple(t for t in tables if column in self._inferred.get((summary.namespace, t), ()))
 
     def spans(self) -> Mapping[int, RunInterval]:
-        """Return when each unit ran."""
+        """Return the interval in which each unit ran."""
         return self._spans
 
     def summaries(self) -> Iterable[UnitSummary]:
-        """Return what is known of each unit."""
+        """Return the summary of each unit."""
         return self._summaries.values()
 
     def __iter__(self) -> Iterator[int]:

@@ -1,8 +1,8 @@
 """The default database and schemas that each statement of a session ran with.
 
-What the log states counts where it changes: some sources state what the session has now, others what it logged on
-with. In between the session's own USE and SET count, and RESET; in PostgreSQL a ROLLBACK takes them back, and SET LOCAL
-ends with its transaction.
+The log's value applies where it changes from one statement to the next: some sources log the current defaults of the
+session, others those at logon. Between such changes, the session's USE, SET and RESET apply. In PostgreSQL, a ROLLBACK
+reverts them, and SET LOCAL lasts until the end of its transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOTHING = Defaults()
 
 @dataclass(slots=True)
 class _Session:
-    """The defaults now, those that count once the transaction is committed, and those to go back to."""
+    """The current defaults, those after a COMMIT, and those after a ROLLBACK."""
 
     now: Defaults = _NOTHING
     lasting: Defaults = _NOTHING
@@ -48,7 +48,7 @@ class _Session:
             self.savepoints.clear()
 
     def read(self, template: TemplateInSession) -> None:
-        """Take in a statement."""
+        """Apply a statement."""
         effects = template.effects
         after = self._after(template)
         in_transaction = dialect_named(template.dialect).settings_in_transactions
@@ -63,7 +63,7 @@ class _Session:
                 self.before = after
 
     def _after(self, template: TemplateInSession) -> Defaults | None:
-        """Return what a statement sets; None for most."""
+        """Return the defaults that a statement sets; None if it sets none."""
         effects, now = template.effects, self.now
         database = effects.database or now.database
         if effects.resets:

@@ -1,7 +1,7 @@
-"""The stages on Spark: a laptop's processors, or a cluster's. Rows never come to the driver; what templates state does.
+"""The stages on Spark, local or on a cluster. Rows never reach the driver; the lineage of templates does.
 
-Python's part runs in `mapInArrow`, on the same functions as in-process, between blocks of rows, which Spark deals to
-workers and keeps.
+The Python code runs in `mapInArrow`, with the same functions as in-process. They read and yield blocks of rows, which
+Spark distributes to workers and stores.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkEngine"]
 
 _FEW = 200
-"""So few units are extracted in the driver: sending them to workers would take longer."""
+"""Maximum number of units that the driver extracts: sending so few to workers would take longer."""
 _LOOK_EVERY = 0.3
 _ROWS_AT_ONCE = 2_000_000
 _PACKETS = "kind string, bucket bigint, rows bigint, packed binary"
@@ -66,10 +66,10 @@ T = TypeVar("T")
 
 
 class SparkEngine:
-    """Rows in Spark's storage on disk, without their texts."""
+    """The engine on Spark: rows are in Spark's storage on disk, without their texts."""
 
     def __init__(self, spark: SparkSession, rows: DataFrame, normalise: Normalise) -> None:
-        """Take the log's rows, and what makes them rows of the log schema."""
+        """Take the log's rows, and the function that normalizes them to the log schema."""
         self._spark = spark
         self._processors = spark.sparkContext.defaultParallelism
         self._rows = rows
@@ -111,14 +111,14 @@ class SparkEngine:
         return [LogStatement.of(part) for table in found for part in table["part"].to_pylist()]
 
     def _sessions(self, templates: Mapping[int, TemplateInSession]) -> tuple[DataFrame, bool]:
-        """Return the runs, and whether those of a session have to be together, as they are then."""
+        """Return the runs, and whether the runs of a session must be in one partition (then they are)."""
         assert self._all is not None
         runs = self._all.where(f.col("kind") == RUNS)
         whole = any(one.effects.stateful for one in templates.values())
         return (_by_bucket(runs, self._processors * 4) if whole else runs), whole
 
     def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
-        """Yield when the wanted parts of units ran."""
+        """Return the runs of the wanted parts of units."""
         runs, whole = self._sessions(templates)
         shared = self._spark.sparkContext.broadcast((dict(templates), wanted))
         found = runs.mapInArrow(partial(workers.find_events, shared=shared, whole=whole), _PACKETS)
@@ -146,7 +146,7 @@ class SparkEngine:
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
     ) -> Iterator[UnitSummary]:
-        """Extract units; yield what the stages have to know, keep what they state."""
+        """Extract units; yield their summaries, and keep their lineage."""
         assert self._templates is not None
         if work is None:
             shared = self._spark.sparkContext.broadcast((context, known_schemas))
@@ -171,7 +171,7 @@ class SparkEngine:
             progress("extracting", min(done * AT_ONCE, len(units)), len(units))
 
     def _watched(self, action: Callable[[], T], on_progress: Callable[[float], None]) -> T:
-        """Return what an action does; meanwhile tell which share of its last stage's tasks is done."""
+        """Return an action's result; while it runs, report the completed share of the tasks of its last stage."""
         spark_context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
 
@@ -230,7 +230,7 @@ class SparkEngine:
         return units
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
-        """Return how often each part of each unit ran."""
+        """Return the runs of each part of each unit."""
         return self._runs
 
     def days(self) -> Iterator[Any]:
@@ -250,7 +250,7 @@ class SparkEngine:
             days = days[taken:]
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
-        """Yield what these units state."""
+        """Yield the lineage of these units."""
         assert self._results is not None
         wanted = set(units)
         for row in self._results.where(f.col("kind") == LINEAGE).select("packed").toLocalIterator(True):
@@ -270,7 +270,7 @@ class SparkEngine:
         return sum(partitions.mapPartitions(partial(workers.write, opener=opener)).collect(), start=AppliedChanges())
 
     def close(self) -> None:
-        """Let go of what Spark stored."""
+        """Release the frames that Spark stores."""
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()
@@ -281,12 +281,12 @@ class SparkEngine:
         return tables(found.to_batches())
 
     def _keep(self, frame: DataFrame) -> DataFrame:
-        """Return the frame, so that it is computed once, into storage on disk."""
+        """Return the frame persisted on disk, so that it is computed once."""
         kept = frame.persist(StorageLevel.DISK_ONLY)
         self._kept.append(kept)
         return kept
 
 
 def _by_bucket(frame: DataFrame, partitions: int) -> DataFrame:
-    """Return blocks partitioned by bucket, each whole."""
+    """Return blocks partitioned by bucket, with each bucket in one partition."""
     return frame.repartition(partitions, "bucket").sortWithinPartitions("bucket")

@@ -1,4 +1,4 @@
-"""The stage "count": how often, by whom and for how long templates ran, and tables and columns were used by day."""
+"""The stage "count": runs of templates by user with their duration, and the use of tables and columns by day."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTED_SCHEMA = pa.schema(
     [
         pa.field("unit", pa.int64()),
         pa.field("part", pa.int64()),
-        pa.field("day", pa.int64()),  # since 1970; null if the log has no time
+        pa.field("day", pa.int64()),  # days since 1970; null if the run has no time
         pa.field("user", pa.string()),
         pa.field("runs", pa.int64()),
         pa.field("duration_us", pa.int64()),
@@ -46,7 +46,7 @@ COUNTED_SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class JobRuns:
-    """How often something ran, by whom, for how long."""
+    """Number of runs, by user, with their total duration and first and last time (microseconds)."""
 
     runs: int = 0
     duration_us: int = 0
@@ -55,7 +55,7 @@ class JobRuns:
     last: int | None = None
 
     def add(self, other: JobRuns) -> None:
-        """Add others' runs."""
+        """Add other runs."""
         self.runs += other.runs
         self.duration_us += other.duration_us
         for user, count in other.users.items():
@@ -64,7 +64,7 @@ class JobRuns:
         self.last = max((at for at in (self.last, other.last) if at is not None), default=None)
 
     def into(self, record: JobRecord) -> JobRecord:
-        """Return the job with these counts, seen when these runs ran."""
+        """Return the job with these counts, and with the times of the first and last run."""
         return replace(
             record,
             observations=max(self.runs, 1),
@@ -76,7 +76,7 @@ class JobRuns:
 
 
 def counted(table: Any) -> Any:
-    """Return runs counted by unit, day and user: of `RUNS_OF_UNITS_SCHEMA`, or what this made of parts of them."""
+    """Return runs counted by unit, day and user, from runs of `RUNS_OF_UNITS_SCHEMA` or from earlier results."""
     if "day" not in table.column_names:
         day = pc.cast(pc.floor(pc.divide(pc.cast(table["started_at"], pa.float64()), _DAY)), pa.int64())
         table = pa.table(
@@ -99,7 +99,7 @@ def counted(table: Any) -> Any:
 
 
 def totals_of(table: Any) -> Any:
-    """Return counts of `COUNTED_SCHEMA` summed over the days, or what this made of parts of them."""
+    """Return counts summed over the days, from counts of `COUNTED_SCHEMA` or from earlier results."""
     summed = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
         [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
     )
@@ -107,14 +107,14 @@ def totals_of(table: Any) -> Any:
 
 
 def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
-    """Return how often each part of each unit ran, from counts of `COUNTED_SCHEMA` or their totals."""
+    """Return the runs of each part of each unit, from counts of `COUNTED_SCHEMA` or their totals."""
     by_user = table.group_by(["unit", "part", "user"], use_threads=False).aggregate([("runs", "sum")])
     encoded = by_user["user"].combine_chunks().dictionary_encode()
     coded = pa.table(
         {"unit": by_user["unit"], "part": by_user["part"], "user": encoded.indices, "runs": by_user["runs_sum"]}
     )
     users = coded.filter(pc.is_valid(coded["user"])).group_by(["unit", "part"], use_threads=False)
-    names = encoded.dictionary.to_pylist()  # one object a user, not one a count
+    names = encoded.dictionary.to_pylist()  # one string object per user, not per count
     named: dict[tuple[int, int], dict[str, int]] = {}
     for unit, part, codes, runs in _rows(users.aggregate([("user", "list"), ("runs", "list")])):
         named[unit, part] = {names[code]: count for code, count in zip(codes, runs, strict=True)}
@@ -135,12 +135,12 @@ def _rows(grouped: Any) -> Iterator[tuple[Any, ...]]:
 def usage_by_day(
     table: Any, uses: Mapping[tuple[int, int], tuple[Sequence[str], Sequence[str]]], at: datetime | None
 ) -> Iterator[list[UsageRecord]]:
-    """Yield the use of tables and columns, some of a day's at a time.
+    """Yield the use of tables and columns by day, in one or more lists per day.
 
     Args:
         table: counts of `COUNTED_SCHEMA`.
-        uses: what each part of each unit reads and writes, as keys of datasets and columns.
-        at: the day of runs whose log does not say it; None: they are in no day.
+        uses: the keys of datasets and columns that each part of each unit reads and writes.
+        at: the time of runs without one; None: such runs count for no day.
     """
     if at is not None:
         table = table.set_column(

@@ -1,4 +1,4 @@
-"""Maps versions of tables to their keys in the graph, and tells which versions are not in it."""
+"""Maps versions of tables to their keys in the graph, and finds the versions that are not in it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SHORTLY = timedelta(microseconds=900)
 class VersionKeys:
     """The keys in the graph of versions of tables.
 
-    `gone` are the keys of versions that do not exist at the end of the log, `unseen` those of them that the log created
-    and whose name no other version has: their targets come from their sources.
+    `gone` has the keys of versions that do not exist at the end of the log. `unseen` has those of them that the log
+    created, and whose name no version has at the end: they are not in the graph, and edges lead past them.
     """
 
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
@@ -69,7 +69,7 @@ class VersionKeys:
         """Whether all keys are those in the graph."""
 
     def meant(self, dataset: str, at: datetime | None) -> str:
-        """Return the version that a dataset's key means at a time; without one, at the end of the log."""
+        """Return the version that a dataset's key refers to at a time; for None, at the end of the log."""
         if dataset in self._replaced:
             return self._replaced[dataset] if at is not None and at < self._since[dataset] else dataset
         namespace, name = split_dataset_key(dataset)
@@ -82,7 +82,7 @@ class VersionKeys:
         return moment(None if at is None or at[0] < 0 else at[0], self._undated_at)
 
     def key(self, key: str, at: datetime | None = None) -> str:
-        """Return the key in the graph of a dataset or a column at a time; without one, the last."""
+        """Return the key in the graph of a dataset or a column at a time; for None, its last key."""
         dataset = dataset_of(key)
         new = self._last.get(dataset)
         if new is None:
@@ -97,7 +97,7 @@ class VersionKeys:
         return self._spellings.get(key)
 
     def replace(self, key: str, at: datetime) -> None:
-        """Record that the log replaced a dataset at a time: before, another one had its name."""
+        """Record that the log replaced a dataset at a time: before that, another dataset had its key."""
         old = _before(key)
         self._last |= {old: key, key: key}
         self._held[key] = key
@@ -132,9 +132,9 @@ class VersionKeys:
         del self._gone_at[key]
 
     def since(self, key: str, at: datetime) -> datetime:
-        """Return a time at which a version was made or altered; one just after it took its name, if that was later.
+        """Return the time of a version's CREATE or ALTER; if it took its name later, a time just after that.
 
-        The order of such times stays. One whose renamings the graph follows is stated under the name that it had then.
+        The order of these times is kept. A version whose renames the graph records keeps `at`, under its name then.
         """
         named = self._named.get(key)
         if key in self._moves or named is None or at >= named:
@@ -143,7 +143,7 @@ class VersionKeys:
         return named if at <= made else named + _MOMENT + _SHORTLY * ((at - made) / (named - made))
 
     def moves(self, dataset: str) -> bool:
-        """Return whether a version has several names in turn, which the graph follows."""
+        """Return whether the graph records renames of a version."""
         return dataset in self._moves
 
     def job(self, key: str, at: datetime | None = None) -> str:
@@ -166,7 +166,7 @@ class VersionKeys:
 
     @property
     def passed(self) -> frozenset[str]:
-        """The versions that are not in the graph, or whose name another version has there."""
+        """The versions that are not in the graph, or whose name refers to another version there."""
         return self.unseen | {key for key in self.gone if self._last[key] in self._held}
 
     def changes(self, defined: Container[str]) -> Iterator[DatasetChange]:

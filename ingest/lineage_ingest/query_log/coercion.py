@@ -1,7 +1,7 @@
-"""Columns of any Arrow type into text, numbers and truth. What cannot be read is null, never an error.
+"""Converts columns of any Arrow type to text, numbers and booleans. What cannot be converted is null, never an error.
 
-The same column comes as text from a CSV file, typed from Parquet, and as text again where Spark reads JSON with a
-schema of strings: an adapter asks for what it needs and need not know.
+The same column is text in a CSV file, typed in Parquet, and text again if Spark reads JSON with a schema of strings.
+An adapter asks for the type that it needs, and does not depend on the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHOLE = r"^\s*-?\d{1,18}\s*$"
 
 
 def texts(values: Any) -> Any:
-    """Return values as strings; empty ones (which is how CSV writes null) and what is no text as null.
+    """Return values as strings; empty strings (CSV's null) and values that are not text become null.
 
     >>> texts(pa.array([7, None])).to_pylist(), texts(pa.array([b"a", b"\\xff"])).to_pylist()
     (['7', None], ['a', None])
@@ -31,14 +31,14 @@ def texts(values: Any) -> Any:
 
 
 def trimmed(values: Any) -> Any:
-    """Return texts without the blanks around them, which fixed-width columns are filled with."""
+    """Return texts without leading and trailing blanks, the padding of fixed-width columns."""
     return texts(pc.utf8_trim_whitespace(strings(values)))
 
 
 def statement_texts(values: Any) -> tuple[Any, Any]:
-    """Return the statements, and which values are there but are no text (bytes that are not UTF-8, NULs)."""
+    """Return the statements, and a mask of the values that are not text (invalid UTF-8, or with a NUL)."""
     read = strings(values)
-    # Not to be read, or read and with a NUL: no SQL has one, and no store takes it.
+    # Not decodable, or with a NUL: SQL never has one, and stores reject it.
     junk = pc.and_(pc.is_valid(values), pc.is_null(read))
     if _has_nul(read):
         junk = pc.or_(junk, pc.fill_null(pc.match_substring(read, "\0"), False))
@@ -47,7 +47,7 @@ def statement_texts(values: Any) -> tuple[Any, Any]:
 
 
 def count_of(values: Any, scale: float = 1) -> Any:
-    """Return values as whole numbers, `scale` times what they say; null where they are none.
+    """Return values multiplied by `scale`, as whole numbers; null for values that are not numbers.
 
     >>> count_of(pa.array(["12", "1.5", "x", "", None, "1e400"]), scale=1000).to_pylist()
     [12000, 1500, None, None, None, None]
@@ -72,7 +72,7 @@ def count_of(values: Any, scale: float = 1) -> Any:
 
 
 def flags(values: Any) -> Any:
-    """Return values as true and false; null where they are neither.
+    """Return values as booleans; null for values that are neither true nor false.
 
     >>> flags(pa.array(["t", "FALSE", "1", "maybe", None])).to_pylist()
     [True, False, True, None, None]
@@ -86,7 +86,7 @@ def flags(values: Any) -> Any:
 
 
 def objects(values: Any) -> list[Any]:
-    """Return values as Python objects: nested Arrow values as they are, texts as the JSON that stands in them.
+    """Return values as Python objects: nested Arrow values are converted, texts are parsed as JSON.
 
     >>> objects(pa.array(['{"a": [1]}', "not JSON", None]))
     [{'a': [1]}, None, None]
@@ -124,7 +124,7 @@ def is_texty(kind: Any) -> bool:
 
 
 def strings(values: Any) -> Any:
-    """Return values as strings; what is no text as null."""
+    """Return values as strings; values that are not text become null."""
     kind = values.type
     if kind == _STRING:
         return values
@@ -139,7 +139,7 @@ def strings(values: Any) -> Any:
 
 
 def _one_by_one(values: Any) -> Any:
-    """Return as texts what cannot be cast together: each value by itself, null where it is none."""
+    """Return values as texts, cast one by one where the whole column cannot be; null for values that are not text."""
     read: list[str | None] = []
     for value in values:
         try:
@@ -151,7 +151,7 @@ def _one_by_one(values: Any) -> Any:
 
 
 def _has_nul(read: Any) -> bool:
-    """Return whether a NUL is in any of the strings: one look at all their bytes, which is much the faster."""
+    """Return whether any of the strings has a NUL; searching their joined bytes is much faster than each string."""
     _validity, offsets, data = read.buffers()
     if data is None or not len(read):
         return False

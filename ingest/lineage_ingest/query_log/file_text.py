@@ -19,12 +19,12 @@ import pyarrow as pa
 __all__ = ["compression_of", "encoding_of", "lines_of", "open_bytes", "open_text", "read_head"]
 
 _HEAD = 1_000_000
-"""Bytes, unpacked, that show what a file is."""
+"""Number of decompressed bytes from which a file's form is detected."""
 _SMALL = 8_192
-"""Bytes that are read at once: what is read together with something broken is lost."""
+"""Bytes per read: small, since a read that fails loses all of its bytes."""
 _PACKED = 65_536
 _MAX_AT_ONCE = 1 << 20
-"""Bytes of a packed file that are unpacked at once, and to how many at the most."""
+"""Maximum number of compressed bytes per step, and of bytes that a step decompresses to."""
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -46,7 +46,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff",
 
 
 def compression_of(start: bytes) -> str | None:
-    """Return by what a file is compressed that begins with these bytes; None where it is not.
+    """Return the compression of a file that begins with these bytes; None if it is not compressed.
 
     >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"query_text")
     ('gzip', None)
@@ -121,7 +121,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def read_head(path: Path, size: int = _HEAD) -> bytes:
-    """Return the first bytes of a file, unpacked: as many of them as can be read."""
+    """Return the first decompressed bytes of a file, as many as can be read."""
     found = bytearray()
     try:
         with open_bytes(path) as raw:
@@ -133,7 +133,7 @@ def read_head(path: Path, size: int = _HEAD) -> bytes:
 
 
 class _Blocks(io.RawIOBase):
-    """What blocks unpack to, as a file."""
+    """The decompressed bytes of blocks, as a file."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -175,7 +175,7 @@ def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _bz2_parts(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield what bzip2 unpacks, up to the block in which the file breaks off; streams may follow each other."""
+    """Yield the decompressed bytes of bzip2 up to the truncated block; the file may have several streams."""
     unpacker = bz2.BZ2Decompressor()
     packed = raw.read(_PACKED)
     while packed or not unpacker.needs_input:
@@ -207,7 +207,7 @@ def _lz4_blocks(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _snappy_blocks(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield the blocks of org.xerial.snappy's SnappyOutputStream; streams may follow each other."""
+    """Yield the blocks of org.xerial.snappy's SnappyOutputStream; a file may have several streams."""
     codec = pa.Codec("snappy")
     while head := raw.read(4):
         if head == b"\x82SNA":
@@ -235,7 +235,7 @@ def _snappy_frames(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _snappy_length(body: bytes) -> int:
-    """Return the length that a block of Snappy begins with, seven bits a byte."""
+    """Return the length at the start of a Snappy block, a varint with seven bits per byte."""
     length = 0
     for index, byte in enumerate(body[:5]):
         length |= (byte & 0x7F) << (7 * index)

@@ -1,4 +1,4 @@
-"""`ingest_log_rows`: a query log into the graph."""
+"""`ingest_log_rows` ingests a query log into the graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lineage_ingest.star_expansion import expand_stars
 __all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
 
 _LARGE = 20_000
-"""Edges and counts of use from which on it pays to write in parts."""
+"""Number of edges and usage records from which a batch is written in parts."""
 
 
 class FailOn(StrEnum):
@@ -46,12 +46,12 @@ class LogSummary:
     applied: AppliedChanges
     diagnostics: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
-    """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    """Reasons why statements are not fully resolved or rows are left out, with the number of runs; most first."""
     notes: tuple[str, ...]
     """Notes on runs without a time."""
     seconds: float
     storing: float
-    """The part of the seconds that the store took."""
+    """Seconds spent in the store."""
     store: str = ""
     """Address of the store."""
     source: str = ""
@@ -66,7 +66,7 @@ class LogSummary:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there were files, and not one of them had a row."""
+        """Whether the log has files, but none of them has a row."""
         return not self.run.counts["rows"] and bool(self.run.counts["empty_files"])
 
     @property
@@ -75,7 +75,7 @@ class LogSummary:
         return any(d.diagnostic.severity is Severity.ERROR for d in self.diagnostics)
 
     def fails(self, on: FailOn) -> bool:
-        """Return whether the ingest has failed, where these failures count."""
+        """Return whether the ingest has failed, given the failures that count."""
         if on is FailOn.FILE:
             return self.failed_files > 0 or self.is_empty
         return on is FailOn.STATEMENT and (self.has_errors or self.is_empty)
@@ -100,18 +100,18 @@ def ingest_log_rows(
     opener: Opener | None = None,
     progress: Progress | None = None,
 ) -> LogSummary:
-    """Extract the lineage of a log and store it.
+    """Extract the lineage of a log, store it, and return a summary.
 
     Args:
-        engine: over the log's rows; it is not closed.
-        store: takes the lineage; what it knows of tables is used.
-        setting: how names are completed, and what the log is called.
+        engine: the engine over the log's rows; it is not closed.
+        store: the store for the lineage; its schemas are used, too.
+        context: default namespace, database and schema, and the name of the log's source.
         catalog: schemas of tables that the log does not define.
-        run_key: what makes this log this and no other, so that its counts are overwritten when it is ingested again;
-            what ran in it and when, if it is left out.
-        opener: opens the store in other processes, so that several can write large batches at the same time; without
-            one, this process writes alone.
-        progress: called with each stage and how far it is.
+        run_key: identifies the log, so that its counts are overwritten when it is ingested again; default: a hash of
+            what ran in it and when.
+        opener: opens the store in other processes, so that several can write a large batch in parallel; without it,
+            only this process writes.
+        progress: called with each stage and its progress.
 
     Raises:
         StoreError: the store could not be read or written.
@@ -142,7 +142,7 @@ def ingest_log_rows(
 
 @contextmanager
 def _seldom_collecting() -> Iterator[None]:
-    """Let the collector of cycles look seldom, while what is made is kept: it would find nothing, again and again."""
+    """Raise the garbage collection threshold: most new objects are kept, so collections would find nothing."""
     before = gc.get_threshold()
     gc.set_threshold(100_000, 50, 100)
     try:
@@ -161,15 +161,15 @@ def store_batches(
 ) -> AppliedChanges:
     """Store the lineage of a log in order, and expand stars over the tables that it describes.
 
-    What takes more than one transaction can be interrupted: until the last one is in, the run is marked `unfinished`.
+    A write of several transactions can be interrupted: until the last one commits, the run is marked `unfinished`.
 
     Args:
-        store: takes the batches.
-        batches: what the log states.
-        run: that it is stored as.
-        progress: called with how many are stored.
-        touched: gets the keys of the datasets of which something is stored.
-        apply: stores a batch; the store itself does, if it is left out.
+        store: the store for the batches.
+        batches: the lineage of the log.
+        run: the run under which it is stored.
+        progress: called with the number of stored batches.
+        touched: receives the keys of the datasets that the batches change.
+        apply: stores a batch; default: the store's own `apply`.
 
     Raises:
         StoreError: the store could not be read or written.

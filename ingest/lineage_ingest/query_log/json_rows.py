@@ -1,4 +1,4 @@
-"""JSON into rows by column: a document a line, an array of values a line."""
+"""JSON lines into rows by column: one document, or one array of values, per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lineage_ingest.query_log.sources.source import CORRUPT, ColumnsMissingError
 __all__ = ["MAX_SHOWN", "ColumnOrder", "check_rows", "is_type_row", "json_row", "read_json_lines"]
 
 MAX_SHOWN = 10_000
-"""Characters that are kept of a record that is broken."""
+"""Number of characters kept of an invalid record."""
 _TYPE_OF_TEXT = re.compile(r"(?:\w+\()*String\)*")
 
 
@@ -58,7 +58,7 @@ def read_json_lines(
 
 
 def check_rows(source: Source, document: Mapping[str, Any]) -> None:
-    """Check that a document is a row, and not all rows, column by column.
+    """Check that a document is one row, not a table with an array per column.
 
     Raises:
         ColumnsMissingError: it has an array for each column, as ClickHouse writes FORMAT JSONColumns.
@@ -90,12 +90,12 @@ class ColumnOrder:
         self._types_may_follow = False
 
     def name(self, names: Sequence[str]) -> None:
-        """Take the names of columns that the file says."""
+        """Set the column names given in the file."""
         self._source.check(names)
         self._names = [name.lower() for name in names]
 
     def row(self, values: Sequence[Any]) -> dict[str, Any] | None:
-        """Return a row by column; None where it holds the names or types of columns.
+        """Return a row by column; None if the row has the names or types of the columns.
 
         Raises:
             ColumnsMissingError: the first row is neither names nor a row of this source.
@@ -124,7 +124,7 @@ class ColumnOrder:
 
 
 def is_type_row(source: Source, row: dict[str, Any]) -> bool:
-    """Return whether a row says the types of columns: the statement of such a row is `String`."""
+    """Return whether a row has the types of the columns: its statement is `String`."""
     values = [row.get(name) for name in source.needed]
     return any(isinstance(value, str) and _TYPE_OF_TEXT.fullmatch(value) for value in values)
 

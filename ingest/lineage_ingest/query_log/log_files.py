@@ -1,4 +1,4 @@
-"""Which files a log is: those of folders and patterns, each once, and the parts that one log was written in."""
+"""Finds the files of a log from paths, folders and patterns, and the parts of a log that is split into files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class NoLogFilesError(ValueError):
 
 
 def find_log_files(paths: Iterable[str | Path], source: Source | None = None) -> list[Path]:
-    """Return the files of files, folders and patterns, in order, each once.
+    """Return the files that paths, folders and patterns match, in order, without duplicates.
 
-    Of a folder these are all below it but hidden ones, markers such as `_SUCCESS`, and stores of this program. Where
-    the source writes a log in parts, the first part stands for all of them, of whichever of them a path speaks.
+    A folder matches all files below it except hidden files, markers such as `_SUCCESS`, and this program's stores. If
+    the source splits a log into parts, the first part represents all of them, whichever part a path names.
 
     Raises:
-        NoLogFilesError: a path gives no file.
+        NoLogFilesError: a path matches no file.
     """
     found: dict[Path, Path] = {}
     for given in paths:
@@ -52,9 +52,9 @@ def _is_other(path: Path) -> bool:
 
 
 def parts_of(path: Path, source: Source | None) -> list[Path]:
-    """Return the parts, in order, of the log that a file is a part of; the file alone, where it is none.
+    """Return the parts, in order, of the log that a file belongs to; only the file if its log is not split.
 
-    Spark puts parts that it has compacted into one, which holds what they held.
+    Spark compacts parts into one file with the same content, which replaces them.
     """
     if source is None or not source.reading.part:
         return [path]
@@ -77,5 +77,5 @@ def parts_of(path: Path, source: Source | None) -> list[Path]:
 
 
 def size_of(path: Path, source: Source) -> int:
-    """Return the bytes of a log's file, with its other parts."""
+    """Return the size in bytes of a log's file, including its other parts."""
     return sum(part.stat().st_size for part in parts_of(path, source))

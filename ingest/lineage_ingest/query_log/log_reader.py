@@ -39,11 +39,11 @@ __all__ = [
 _ROWS = 8_192
 _CHARACTERS = 32_000_000
 _PIECE = 64_000_000
-"""Bytes of plain lines that one worker reads."""
+"""Size in bytes of a piece of uncompressed lines, which one worker reads."""
 
 
 def check_log_files(source: Source, files: Iterable[Path]) -> None:
-    """Check that one of these files, at least, can be of this source; the others are failed files.
+    """Check that at least one of these files can be of this source; the others are failed files.
 
     Raises:
         ColumnsMissingError: all of them are of another source, or empty.
@@ -93,7 +93,7 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
 
 
 class FilePiece(NamedTuple):
-    """A part of a file that can be read by itself: a row group of Parquet, or bytes of plain lines."""
+    """A part of a file that can be read on its own: a Parquet row group, or a byte range of uncompressed lines."""
 
     group: int | None = None
     start: int = 0
@@ -106,7 +106,7 @@ class FilePiece(NamedTuple):
 
 
 def file_pieces(source: Source, path: Path) -> list[FilePiece]:
-    """Return the pieces that a file can be read in: one, where it has to be read whole."""
+    """Return the pieces in which a file can be read: one if it has to be read whole."""
     try:
         form = look_at(source, path)
         if form.kind == "parquet":
@@ -159,7 +159,7 @@ def read_log_file(
 
 
 def _is_silent(source: Source, batch: Any) -> bool:
-    """Return whether none of these rows has a value that the source cannot do without."""
+    """Return whether none of these rows has a value that the source requires."""
     there = [batch.column(name) for name in batch.schema.names if name in source.needed]
     return all(texts(column).null_count == batch.num_rows for column in there)
 
@@ -215,9 +215,9 @@ def _lines_of_piece(path: Path, piece: FilePiece) -> Iterator[str]:
 
 
 def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows that stand in messages (a queue's, in the column `value`) as batches of the source's columns.
+    """Yield the rows in messages of a queue (column `value`) as batches of the source's columns.
 
-    A message holds what a file of the source would: JSON lines or lines of text, mostly one.
+    A message has the same content as a file of the source: JSON lines or lines of text, usually one.
     """
     for batch in batches:
         if source.reading.kind == "lines":

@@ -1,7 +1,7 @@
-"""Scripts that have a row for themselves, beside one for each of their statements: each statement counts once.
+"""Scripts that a log lists in addition to their statements: each statement must count once.
 
-A row with `is_script` counts where no row of the log has it as its parent: in whichever file, before it or after it.
-A log that was exported without the statements (`WHERE parent_job_id IS NULL`) holds nothing but scripts.
+A row with `is_script` counts only if no row of the log, in any file and at any position, has it as its parent. A log
+that was exported without the statements (`WHERE parent_job_id IS NULL`) contains only scripts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lineage_ingest.query_log.log_schema import Problem
 __all__ = ["IDS_SCHEMA", "count_scripts_once", "mark_unknown", "script_ids", "within"]
 
 IDS_SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("is_parent", pa.bool_())])
-"""Names of runs: those that some row has as its parent, and those of scripts."""
+"""Statement ids: those of parents (`is_parent`), and those of scripts."""
 
 Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 
@@ -42,7 +42,7 @@ def count_scripts_once(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def script_ids(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
-    """Yield the names of scripts and of parents among a source's rows, as `IDS_SCHEMA`: of a part of a log."""
+    """Yield the ids of scripts and of parents in a part of a log, as batches of `IDS_SCHEMA`."""
     for batch in normalise(batches):
         parents = pa.array(list(_parents(batch)), pa.string())
         scripts = batch.column("statement_id").filter(_is_script(batch)).drop_null()
@@ -53,9 +53,9 @@ def script_ids(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
 
 
 def within(batches: Iterable[Any], normalise: Normalise, shared: Any) -> Iterator[Any]:
-    """Yield a source's rows in the log schema without scripts, but for those that are named.
+    """Yield a source's rows in the log schema, without scripts whose statements are in the log.
 
-    `shared` is what Spark sent to all workers: the names of the scripts whose statements are nowhere in the log.
+    `shared` is a Spark broadcast variable: the ids of the scripts without statements in the log.
     """
     for batch in normalise(batches):
         identity = batch.column("statement_id")
@@ -66,7 +66,7 @@ def within(batches: Iterable[Any], normalise: Normalise, shared: Any) -> Iterato
 
 
 def mark_unknown(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield batches in which scripts are rows with a problem: the rest of a stream is unknown."""
+    """Yield batches in which scripts have a problem: a stream may still deliver their statements."""
     for batch in batches:
         scripts = _is_script(batch)
         if not pc.any(scripts, min_count=0).as_py():

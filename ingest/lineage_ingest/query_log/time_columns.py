@@ -1,6 +1,6 @@
-"""Columns of any Arrow type into moments. What cannot be read, or means two moments, is null, never a guess.
+"""Converts columns of any Arrow type to UTC times. A time that cannot be parsed, or is ambiguous, is null, not a guess.
 
-ISO 8601 is read by Arrow, a column at once; other forms by `written_times`, each text by itself.
+Arrow parses ISO 8601 by column; `time_parsing` parses other formats, text by text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PER_UNIT = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
 
 
 def times(values: Any, zone: str | None = None, unit: str | None = None, formats: Sequence[str] = ()) -> Any:
-    """Return values as moments in UTC; null where they are none, or no query log can be as old or as new.
+    """Return values as times in UTC; null for values that are not times, or are too old or too new for a query log.
 
     >>> read = times(pa.array(["2026-03-29 10:00:00.5 CEST", "16.11.2026 08:00", "9999-12-31", "soon"]))
     >>> [str(moment) for moment in read.to_pylist()]
@@ -40,12 +40,12 @@ def times(values: Any, zone: str | None = None, unit: str | None = None, formats
     ['2026-01-03 00:00:00+00:00']
 
     Args:
-        values: timestamps, dates, texts, or numbers since 1970: of seconds, thousandths, millionths or billionths,
-            which their size tells apart in the years that a log can be of.
-        zone: of times that do not say theirs; UTC if left out. An abbreviation that means several zones is read
-            as this one, and is no time without it.
-        unit: s, ms, us or ns: which unit of numbers is tried first.
-        formats: of texts, as of `strptime`. With them a text is of one of these forms, or ISO 8601.
+        values: timestamps, dates, texts, or numbers since 1970 in s, ms, us or ns; for the years that a log can
+            have, the size of a number determines its unit.
+        zone: the zone of times without one; default UTC. An ambiguous zone abbreviation is read as this zone; without
+            it, such a time is null.
+        unit: s, ms, us or ns: the unit of numbers that is tried first.
+        formats: `strptime` formats. If given, a text must have one of them, or be ISO 8601.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -67,19 +67,19 @@ def times(values: Any, zone: str | None = None, unit: str | None = None, formats
 
 
 def _rest(found: Any, read: Any, reader: Callable[[Any], Any]) -> Any:
-    """Return moments, and of texts that were none yet those that a function makes of them."""
+    """Return times; `reader` parses the texts that have no time yet."""
     rest = pc.if_else(pc.is_null(found), read, pa.scalar(None, _STRING))
     return found if rest.null_count == len(rest) else pc.coalesce(found, reader(rest))
 
 
 def is_absurd(values: Any, moments: Any) -> Any:
-    """Return where a time is given that is none."""
+    """Return a mask of values that are given but are not valid times."""
     given = pc.is_valid(texts(values)) if is_texty(values.type) else pc.is_valid(values)
     return pc.and_(given, pc.is_null(moments))
 
 
 def _since_1970(values: Any, unit: str | None) -> Any:
-    """Return numbers as moments; the units' numbers for the years of a log do not overlap."""
+    """Return numbers as times; for the years that a log can have, the units' ranges do not overlap."""
     found = pa.nulls(len(values), _MOMENT)
     for one in dict.fromkeys((unit or "s", *_PER_UNIT)):
         found = pc.coalesce(found, _bounded(count_of(values, _PER_UNIT[one]).cast(_MOMENT)))
@@ -89,7 +89,7 @@ def _since_1970(values: Any, unit: str | None) -> Any:
 
 
 def _one_by_one(read: Any, reader: Callable[[str], datetime | None]) -> Any:
-    """Return as moments what a function makes of each text."""
+    """Return the times that a function parses from each text."""
     encoded = read.dictionary_encode()
     moments = [None if text is None else reader(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(moments, _MOMENT).take(encoded.indices)
@@ -129,7 +129,7 @@ def _iso(read: Any, zone: str | None) -> Any:
 
 
 def _second_of_two(moments: Any, naive: Any, names: Any, zone: str) -> Any:
-    """Return moments with those an hour later that name the zone as it is called after its clock was put back."""
+    """Return times, an hour later where the zone is named as after the clock change from summer time."""
     later = _local(naive, zone, "latest")
     doubtful = pc.fill_null(pc.and_(pc.not_equal(moments, later), pc.not_equal(names, "")), False)
     if not pc.any(doubtful, min_count=0).as_py():
@@ -146,7 +146,7 @@ def _digits(column: Any) -> Any:
 
 
 def _local(naive: Any, zone: str | None, ambiguous: Literal["earliest", "latest"] = "earliest") -> Any:
-    """Return local times as moments; of the hour that a clock shows twice the first one, unless asked otherwise."""
+    """Return local times as UTC; `ambiguous` selects the first or second of the hour repeated at a clock change."""
     bounded = _bounded(naive)
     if zone is None or zone.upper() == "UTC":
         return bounded.cast(_MOMENT)
@@ -155,7 +155,7 @@ def _local(naive: Any, zone: str | None, ambiguous: Literal["earliest", "latest"
 
 
 def _bounded(moments: Any) -> Any:
-    """Return moments in microseconds, null outside of the years that a log can be of."""
+    """Return times in microseconds; null outside the years that a log can have."""
     kind = moments.type
     lowest, highest = (
         pa.scalar(bound if kind.tz else bound.replace(tzinfo=None), pa.timestamp("s", "UTC" if kind.tz else None)).cast(

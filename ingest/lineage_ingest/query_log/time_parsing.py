@@ -1,7 +1,7 @@
-"""Times as people and programs write them, beside ISO 8601: one text into one moment, or None.
+"""Parses times in formats other than ISO 8601: one text to one time, or None.
 
-A date whose day and month could change places is none: 03/01/2026 is read with a format only. Where dots are between
-the numbers the day comes first, as everywhere that writes dots.
+A date is None if day and month could be swapped: 03/01/2026 needs a format. With dots between the numbers, the day
+comes first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
-"""Outside of these no query log was written: zero, sentinels like 9999-12-31, and clocks gone wild."""
+"""Times out of these bounds are invalid: zero, sentinels like 9999-12-31, and wrong clocks."""
 
 ZONE_MINUTES = {
     name: round(hours * 60)
@@ -69,7 +69,7 @@ class TimeFormatError(ValueError):
 
 
 def read_written(text: str, zone: str | None) -> datetime | None:
-    """Return the moment that a text says; None where it says none, or may say two.
+    """Return the time in a text; None if it has none, or is ambiguous.
 
     >>> str(read_written("16/Nov/2026:08:00:00 +0100", None)), str(read_written("Nov 16, 2026 8:00 PM", None))
     ('2026-11-16 07:00:00+00:00', '2026-11-16 20:00:00+00:00')
@@ -87,7 +87,7 @@ def read_written(text: str, zone: str | None) -> datetime | None:
 
 
 def read_by_formats(text: str, formats: Sequence[str], zone: str | None) -> datetime | None:
-    """Return the time that a text has in the first of these formats that matches."""
+    """Return a text's time by the first of these formats that matches; None if none does."""
     for one in formats:
         try:
             read = datetime.strptime(text.strip(), one)
@@ -99,10 +99,10 @@ def read_by_formats(text: str, formats: Sequence[str], zone: str | None) -> date
 
 
 def time_format_named(text: str) -> str:
-    """Return a format of `strptime`, checked.
+    """Return a `strptime` format after validation.
 
     Raises:
-        TimeFormatError: it is none, or leaves out the year, the month or the day.
+        TimeFormatError: the format is invalid, or lacks the year, the month or the day.
     """
     then = datetime(2001, 12, 23, 22, 11, 10, 123_456, UTC)
     try:

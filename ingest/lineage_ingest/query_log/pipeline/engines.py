@@ -223,7 +223,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
 def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
     """Return a function that normalizes rows, and leaves out scripts whose statements are in the log, too.
 
-    The position of these statements in the log is not known in advance, so such logs are read twice.
+    Which scripts these are is known only after all rows have been read, so such logs are read twice.
     """
     ids = rows.mapInArrow(partial(script_ids, normalise=normalise), "id string, is_parent boolean")
     alone = ids.groupBy("id").agg({"is_parent": "max"}).where("NOT `max(is_parent)`").select("id").toArrow()

@@ -1,4 +1,4 @@
-"""Kinds of query logs, one module per source; each maps the source's own columns to the log schema."""
+"""Query log formats, one module per source; each maps the source's columns to the log schema."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def source_named(
 
     Args:
         name: one of SOURCES.
-        dialect: of the statements, if it is not the source's (MariaDB's in a MySQL log, a fork of PostgreSQL).
+        dialect: SQL dialect of the statements, if it differs from the source's (MariaDB in a MySQL log, for example).
         zone: the time zone of times without one; default UTC.
-        mapping: `generic` only: column by field of the log schema, where their names differ.
-        time_formats: `strptime` formats of times in an unknown format.
+        mapping: `generic` only: fields of the log schema mapped to columns, where the names differ.
+        time_formats: `strptime` formats for times in none of the known formats.
         delimiter: the delimiter of CSV (or `tab`); detected in the first line by default.
         columns: the columns of CSV without a header, in order.
         line_prefix: `postgres_stderr` only: the server's log_line_prefix; detected by default.
@@ -112,12 +112,12 @@ def source_named(
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
-        MappingError: the mapping has an unknown field, or the source takes no mapping.
+        MappingError: the mapping has an unknown field, or the source does not accept a mapping.
         TimeFormatError: a format is invalid.
-        ColumnsMissingError: the columns are not the source's.
-        LinePrefixError: the prefix is invalid, or the source takes none.
-        DelimiterError: the delimiter is not a single character, or is a quote of CSV.
-        ValueError: there is no such time zone.
+        ColumnsMissingError: `columns` lacks the columns that the source requires.
+        LinePrefixError: the prefix is invalid, or the source does not accept one.
+        DelimiterError: the delimiter is not a single character, or is a double quote or line break.
+        ValueError: the time zone is unknown.
     """
     found = SOURCES.get(name.strip().lower())
     if found is None:
@@ -148,7 +148,7 @@ def source_named(
 
 
 def _delimiter_named(text: str) -> str:
-    """Return the character that a text names.
+    """Return the delimiter character for a user's text.
 
     >>> _delimiter_named("tab"), _delimiter_named("\\\\t"), _delimiter_named(";")
     ('\\t', '\\t', ';')

@@ -3,16 +3,16 @@
 https://cloud.google.com/bigquery/docs/information-schema-jobs
 
 Traps:
-- A script has a row for itself, with its whole text, and one for each statement in it (`parent_job_id`). The script's
-  own is left out where the log has one of these: its statements would count twice.
-- The result of a SELECT can be written to a table that only `destination_table` names. Where nobody asks for one, it is
-  a temporary table in a hidden dataset (`_…`).
-- `table$20260301` as a destination is a partition: the table's other rows stay.
+- A script has one row with its full text and one row per statement (`parent_job_id`). If the log has statement rows,
+  the script's row is skipped; otherwise its statements would count twice.
+- A SELECT can write its result to a table that only `destination_table` names. By default this is a temporary table in
+  a hidden dataset (`_…`).
+- The destination `table$20260301` is a partition: the table's other rows are kept.
 - There is no default dataset; the project is `project_id`.
-- A query in legacy SQL is another language.
-- Load, copy and extract jobs have no text. A copy names the table it wrote, and mostly its sources: that is a
-  query of all columns. The others are rows with a problem.
-- Documents (`destination_table`) are columns of their own in CSV: `destination_table.project_id`.
+- Legacy SQL is a different language and is not parsed.
+- Load, copy and extract jobs have no text. A copy job names its destination and usually its sources; it is read as a
+  SELECT * from them. The other jobs are rows with a problem.
+- In CSV, the fields of a nested column (`destination_table`) are separate columns: `destination_table.project_id`.
 - Only JOBS and JOBS_BY_PROJECT have `query`.
 """
 
@@ -53,7 +53,7 @@ _COLUMNS = (
 
 
 def is_legacy(text: Any, dialect: Any) -> Any:
-    """Return where a query is in legacy SQL, according to the job or to the query's first line."""
+    """Return a mask of the queries in legacy SQL, according to the job or the query's first line."""
     by_job = pc.is_in(dialect, pa.array(["LEGACY_SQL", "DEFAULT_LEGACY_SQL"]))
     return pc.or_(by_job, pc.fill_null(pc.match_substring_regex(text, r"(?i)^\s*#legacysql\b"), False))
 
@@ -105,7 +105,7 @@ def _named(table: Any) -> list[Any]:
 
 
 def copied(tables: Iterable[tuple[str, bool | None] | None]) -> str | None:
-    """Return the query that copies tables, of which `written_table` was asked; None where one of them is not named.
+    """Return the query that copies tables, given as results of `written_table`; None if one of them is None.
 
     >>> copied([("p.d.one", None), ("p.d.two", True)])
     'SELECT * FROM `p`.`d`.`one` UNION ALL SELECT * FROM `p`.`d`.`two`'
@@ -129,9 +129,10 @@ def _status(state: str | None, error: Any) -> str | None:
 
 
 def written_table(parts: Iterable[Any]) -> tuple[str, bool | None] | None:
-    """Return the table that a result was written to, of its project, dataset and name, and whether other rows stay.
+    """Return the table that a result was written to, and True if its other rows are kept; None if it is temporary.
 
-    They do if a partition or a shard was written; else that is not known. None: it was written to no lasting table.
+    `parts` are the project, dataset and table name. Other rows are kept if the target is a partition or a shard;
+    otherwise this is unknown, and the second value is None.
 
     >>> written_table(["p", "d", "orders$20240131"]), written_table(["p", "d", "t"]), written_table(["p", "_anon", "x"])
     (('p.d.orders', True), ('p.d.t', None), None)
@@ -169,7 +170,7 @@ BIGQUERY = Source(
     ),
     has_scripts=True,
     known_by=(("query", "job_id"), ("query", "job_type"), ("query", "statement_type")),
-    # The view is one of a region; where the jobs ran is part of its name, and here the user's to change.
+    # The view is regional: users in another region change `region-us` to theirs.
     jdbc="SELECT creation_time, start_time, end_time, project_id, user_email, job_id, job_type, statement_type, state, "
     "TO_JSON_STRING(error_result) AS error_result, query, TO_JSON_STRING(destination_table) AS destination_table, "
     "TO_JSON_STRING(referenced_tables) AS referenced_tables, "

@@ -1,17 +1,18 @@
-"""BigQuery's audit log: entries of Cloud Logging as JSON, a line each, with BigQueryAuditMetadata in them.
+"""BigQuery's audit log: Cloud Logging entries with BigQueryAuditMetadata, as JSON, one per line.
 
 https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata
 
-Taken are `jobInsertion` and `jobChange` entries whose job is done. A sink to BigQuery's own tables
-writes the same as `protopayload_auditlog` with the metadata as text in `metadataJson`; that is read too.
+Only `jobInsertion` and `jobChange` entries of completed jobs are read. A log sink to BigQuery tables writes the same
+entries as `protopayload_auditlog`, with the metadata as text in `metadataJson`; these are read too.
 
 Traps:
-- A job has an entry as it is inserted and one as it is done; the first is left out unless the job is done in it.
-- The text ends at 50,000 characters; `queryTruncated` says so.
-- The rows of a script's statements name it in `parentJobName`; the script's own is left out where the log has one.
-- A copy names its tables: a query of all columns. Load and extract jobs are rows with a problem.
-- A failed job's `errorResult` has the code of google.rpc.Code: 1 is a cancelled one.
-- Entries of the older kind (`serviceData`, AuditData) are rows with a problem.
+- A job has one entry when it is inserted and one when it completes; the first is skipped unless the job is already
+  DONE in it.
+- The text is cut at 50,000 characters; `queryTruncated` is then true.
+- The statements of a script name it in `parentJobName`; if the log has statement entries, the script's is skipped.
+- A copy job names its tables and is read as a SELECT * from them. Load and extract jobs are rows with a problem.
+- `errorResult.code` of a failed job is a google.rpc.Code; 1 means cancelled.
+- Entries in the older format (`serviceData`, AuditData) are rows with a problem.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ _FLAT = (
 _CANCELLED = 1
 _OLDER = "AuditData"
 _KINDS = ("queryConfig", "tableCopyConfig", "loadConfig", "extractConfig")
-"""The fields that describe an entry's job; it has one of them."""
+"""The fields of a job's configuration; each job has one of them."""
 
 
 _MARK = r'(?s)^(?!.*"(?:serviceData|servicedata_v1_bigquery)"\s*:\s*\{).*"(?:protoPayload|protopayload_auditlog)"'
-"""Matches readable entries: a file with only older entries is not a log of this source."""
+"""Matches entries in the current format: a file with only older entries is not a log of this source."""
 
 
 def _convert(lines: SourceRows) -> Any:
@@ -136,7 +137,7 @@ def _destination(config: dict[str, Any], *, copies: bool) -> dict[str, str | Non
 
 
 def _parts(name: Any) -> dict[str, str]:
-    """Return a resource's name as its parts: `projects/p/datasets/d` is p and d."""
+    """Return the parts of a resource name by kind: `projects/p/datasets/d` is projects p and datasets d."""
     if not isinstance(name, str):
         return {}
     parts = name.split("/")

@@ -42,7 +42,7 @@ _COLUMNS = (
     "query_id",
     "initial_query_id",
 )
-# The enumeration comes as words, or as its numbers in some formats.
+# The enum is exported as names, or as numbers in some formats.
 _STATUS = {
     "queryfinish": Status.SUCCESS,
     "2": Status.SUCCESS,
@@ -83,7 +83,7 @@ _LAYOUTS = tuple(
     Layout((*leading, *_TIMES, *formatted, *_NAMED, *parts, *_ENDED, *connection, *_WHO), _MARKS)
     for leading, formatted, parts, connection in product(_LEADING, _FORMATTED, _PARTS, _CONNECTION)
 )
-"""Of SELECT * in the releases since 21: `FORMAT TSV` and `FORMAT CSV` write no header."""
+"""Column orders of SELECT * in releases since 21: `FORMAT TSV` and `FORMAT CSV` write no header."""
 
 
 def _convert(every: SourceRows) -> Any:

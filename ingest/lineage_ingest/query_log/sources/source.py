@@ -1,4 +1,4 @@
-"""The description of a source, and the view of its rows that adapters use."""
+"""`Source` describes a query log format; `SourceRows` is what its adapter reads the rows through."""
 
 from __future__ import annotations
 
@@ -34,40 +34,40 @@ __all__ = [
 ]
 
 LINE = "value"
-"""The column that lines of text stand in, as Spark calls it."""
+"""The column of a line of text, named as in Spark."""
 CORRUPT = "_corrupt_record"
-"""Holds the raw text of a record that could not be read, as Spark has it; null in all others."""
+"""The column with the raw text of an unreadable record, named as in Spark; null for all other records."""
 FILE = "log_file"
-"""The file that a row was read from, where the source's rows mean something only beside the others of their file."""
+"""The column with the file of a row, for sources whose rows depend on the other rows of the same file."""
 POSITION = "log_position"
-"""The number of the row among those read of its file, from 1 on."""
+"""The column with the number of a row in its file, from 1."""
 
 
 _SEVERAL_ZONES = " - several zones have this abbreviation: name yours with --zone"
 _SHAPE = 40
-"""Characters that are shown of a time that could not be read."""
+"""Maximum number of characters shown of an unreadable time."""
 _NAME = re.compile(r"(?:[^\W\d][\w$.:/-]*(?: [\w$.:/-]+){0,3})?")
-"""What a column is called in a log; a statement has more words or other characters."""
+"""Matches a column name; a statement has more words or other characters."""
 
 
 class ColumnsMissingError(ValueError):
-    """Rows without the columns that a source requires: most likely the rows of another source."""
+    """The rows lack the columns that a source requires; they are probably from another source."""
 
 
 class NotOverJdbcError(ValueError):
-    """A log that is not in a database."""
+    """The source is read from files only, not over JDBC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a file without a header, in order, and the test of its first row that recognizes them."""
+    """The columns of a CSV file without a header, in order, and a test of its first row that recognizes them."""
 
     columns: tuple[str, ...]
-    """Those that the source reads, up to the last one that matters; releases add others behind them."""
+    """Column names up to the last one that is read; newer releases may append others."""
     marks: tuple[tuple[str, str], ...]
-    """Columns, each with a regular expression of its values."""
+    """Pairs of a column and a regular expression that its values match."""
     unescaped: bool = False
-    r"""Values within quotes have a backslash before what is meant literally, and `\n` for the end of a line."""
+    r"""Whether quoted values use backslash escapes, such as `\n` for a line break."""
 
     def fits(self, row: Sequence[str]) -> bool:
         """Return whether a row can have these columns."""
@@ -75,7 +75,7 @@ class Layout:
         return all(name in values and re.fullmatch(mark, values[name].strip()) for name, mark in self.marks)
 
     def columns_of(self, count: int) -> tuple[str, ...]:
-        """Return the names of the first `count` columns; unknown columns have an empty name."""
+        """Return the names of the first `count` columns; unknown columns have empty names."""
         return (*self.columns, *[""] * count)[:count]
 
 
@@ -84,35 +84,36 @@ class Reading:
     """How to read a source's files into rows of its own columns."""
 
     kind: Literal["table", "lines", "records"] = "table"
-    """table: JSON lines, CSV or Parquet. lines: each line of text is a row, in the column `value`. records: text in
-    which a record may span lines, taken apart by `records`."""
+    """table: JSON lines, CSV or Parquet. lines: each line of text is a row, in the column `value`. records: text whose
+    records may span lines; `records` parses it."""
     headers: tuple[tuple[str, ...], ...] = ()
-    """CSV without a header: the columns, one tuple for each number of them that releases of the source write."""
+    """Columns of CSV without a header: one tuple per release of the source, each with a different number of columns."""
     aliases: tuple[tuple[str, str], ...] = ()
-    """Of `table`: names that a column has in another view or answer of the product, each with the source's own."""
+    """For `table`: pairs of a name used by another view or API of the product, and the source's name."""
     layouts: tuple[Layout, ...] = ()
-    """CSV that may come without a header: the orders of columns in which the product writes it."""
+    """For CSV that may have no header: the column orders that the product writes."""
     severities: tuple[int, str] | None = None
-    """Of `headers`: the index of a column whose values are known, and a regular expression of them."""
+    """For `headers`: the index of a column with known values, and a regular expression that matches them."""
     record_start: str = ""
-    """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
+    """For `records`: a regular expression that matches only the first line of a record."""
     records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
-    """Lines of one file in, rows of the source's columns out (without `log_file` and `log_position`)."""
+    """For `records`: converts the lines of one file into rows of the source's columns, without `log_file` and
+    `log_position`."""
     preamble: str = ""
-    """Of `records`: a regular expression of the lines that may stand before the first record."""
+    """For `records`: a regular expression that matches lines allowed before the first record."""
     only: str = ""
     """For `lines`: a regular expression; lines without a match are skipped."""
     part: str = ""
-    """A regular expression of the names of files that are parts of one log: its `log` and its `number` among them."""
+    """A regular expression for names of files that are parts of one log, with the groups `log` and `number`."""
     mark: str = ""
-    """Of `lines`: a regular expression that is found in some line of each file of the source."""
+    """For `lines`: a regular expression that at least one line of each file of the source matches."""
     placed: bool = False
-    """The rows need `log_file` and `log_position` beside their own columns."""
+    """Whether the rows need `log_file` and `log_position` in addition to the source's columns."""
     rotated: bool = False
-    """Rows that belong together may lie in several files."""
+    """Whether one session may span several files of a rotated log."""
 
     def headers_fit(self, row: Sequence[str]) -> bool:
-        """Return whether a row can be one of those without a header."""
+        """Return whether a row fits one of `headers`."""
         if self.severities is None or len(row) not in map(len, self.headers):
             return False
         index, values = self.severities
@@ -121,64 +122,64 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """How several of a source's rows become one: done before they are normalised, on rows of the same shape."""
+    """How several rows of a source are merged into one. This happens before they are normalised."""
 
     by: tuple[str, ...]
-    """The columns whose values the rows of one group share. A group must be together in the table."""
+    """The columns that identify a group. All rows of a group must be in the same table."""
     order: tuple[str, ...]
-    """The columns by which the rows of a group are in order. The table need not be."""
+    """The columns that order the rows of a group. The table itself need not be sorted."""
     rows: Callable[[Any], Any] = field(repr=False)
-    """A table of any number of whole groups in; the table of fewer rows out."""
+    """Converts a table of complete groups into the table of merged rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of query log: what its rows look like, how they are read, and how they become the log schema's.
+    """A query log format: its columns, how it is read, and how its rows are converted to the log schema.
 
-    A source is a value: it can be sent to Spark's workers.
+    A source is an immutable value that can be sent to Spark's workers.
     """
 
     name: str
     title: str
     dialect: str | None
-    """The dialect of its statements; None if a column has it."""
+    """The SQL dialect of the statements; None if it is in a column."""
     columns: tuple[str, ...]
-    """The source's own columns that are read; the rest need not be there. Names are compared without case."""
+    """The columns that are read; those not in `needed` are optional. Names are case-insensitive."""
     needed: tuple[str, ...]
-    """One of these must be there."""
+    """At least one of these columns is required."""
     convert: Callable[[SourceRows], Any] = field(repr=False)
     reading: Reading = Reading()
     assembly: Assembly | None = None
     jdbc: str | None = None
-    """The query that reads it over JDBC; `{since}` is replaced by the text of a timestamp literal (in UTC)."""
+    """The query that reads the log over JDBC; `{since}` is replaced by the text of a timestamp literal (in UTC)."""
     documentation: tuple[str, ...] = ()
     zone: str | None = None
     """The time zone of times without one; None is UTC."""
     time_formats: tuple[str, ...] = ()
-    """The forms of times that are texts, as of `strptime`; none: those that are known."""
+    """`strptime` formats of text times; if empty, the known formats are tried."""
     delimiter: str | None = None
-    """What parts the values of a row in CSV; None: what its first line shows."""
+    """The CSV delimiter; None to detect it in the first line."""
     known_by: tuple[tuple[str, ...], ...] = ()
-    """Columns, or keys of a document, in small letters: rows that have all of one of these are this source's."""
+    """Sets of lowercase column names (or JSON keys); rows that have all names of one set are from this source."""
     header: tuple[str, ...] = ()
-    """The columns of CSV without a header, if the user sets them."""
+    """User-supplied columns of CSV without a header."""
     nested: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that hold documents, each with the fields of it that are read: they may be columns of their own,
+    """Columns with nested objects, each with its fields that are read. The fields may also be separate columns,
     `column.field` or `column_field`, as in CSV."""
     has_scripts: bool = False
-    """Some rows are scripts (`is_script`), whose statements have rows of their own."""
+    """Whether some rows are scripts (`is_script`) whose statements are separate rows."""
     mapping: tuple[tuple[str, str], ...] = ()
-    """Of `generic` only: fields of the log schema, and the columns they stand in."""
+    """For `generic` only: pairs of a field of the log schema and the column with its values."""
 
     @property
     def wanted(self) -> dict[str, str]:
-        """Return the columns that are read, by their names in small letters, also by other views' names of them."""
+        """Return the columns that are read, by lowercase name, including aliases and flattened fields."""
         own = {name.lower(): name for name in self.columns}
         return {**dict(self.reading.aliases), **self.flattened, **own}
 
     @property
     def flattened(self) -> dict[str, str]:
-        """Return the names of columns that hold a field of a document, each with that by which it is read.
+        """Return the possible column names of nested fields, each with the name `column.field`.
 
         >>> Source("s", "S", None, ("a",), ("a",), len, nested=(("a", ("b",)),)).flattened
         {'a.b': 'a.b', 'a_b': 'a.b'}
@@ -187,7 +188,7 @@ class Source:
         return {f"{column}{mark}{name}": f"{column}.{name}" for column, name in pairs for mark in "._"}
 
     def wanted_of(self, columns: Iterable[str]) -> dict[str, str]:
-        """Return which of a table's columns are read, as `wanted`: of two names of one column the source's own."""
+        """Return the entries of `wanted` for these columns; if a column and its alias both exist, only the column."""
         found = {column.lower() for column in columns}
         own = {name.lower() for name in self.columns} & found
         return {
@@ -197,15 +198,15 @@ class Source:
         }
 
     def has_columns(self, columns: Iterable[str]) -> bool:
-        """Return whether rows with these columns can be this source's."""
+        """Return whether rows with these columns can be from this source."""
         found = {column.lower() for column in columns}
         return any(name.lower() in found for name in self.needed) or any(found.issuperset(k) for k in self.known_by)
 
     def check(self, columns: Iterable[str]) -> None:
-        """Check that rows with these columns can be this source's.
+        """Check that rows with these columns can be from this source.
 
         Raises:
-            ColumnsMissingError: none of the columns that it needs is there; names the nearest that are.
+            ColumnsMissingError: all required columns are missing; the message suggests the most similar column.
         """
         found = {column.lower(): column for column in columns}
         if self.has_columns(found):
@@ -217,21 +218,21 @@ class Source:
         )
 
     def query_since(self, since: datetime) -> str:
-        """Return the query that reads the log over JDBC from a moment on.
+        """Return the query that reads the log over JDBC since a given time.
 
-        Logs come late (Snowflake's by up to 45 minutes): ask from well before what was read last.
+        Rows arrive late (Snowflake's by up to 45 minutes): start well before the latest row already read.
 
         Raises:
-            NotOverJdbcError: the log is not in a database.
+            NotOverJdbcError: the source is read from files only.
         """
         if self.jdbc is None:
             raise NotOverJdbcError(f"{self.title} is read from files, not over JDBC")
         return self.jdbc.replace("{since}", since.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"))
 
     def assemble(self, table: Any) -> Any:
-        """Return a table with rows that belong together made one; the table itself where each row is a run.
+        """Return a table with the rows of each run merged; without an assembly, the table itself.
 
-        The table holds whole groups of `assembly.by`, as many as it likes, in any order.
+        The table must contain complete groups of `assembly.by`; their order does not matter.
         """
         if self.assembly is None or table.num_rows == 0:
             return table
@@ -244,11 +245,11 @@ class Source:
         return pa.concat_tables([made, rest], promote_options="default")
 
     def normalise(self, batch: Any) -> Any:
-        """Return a record batch of the source's rows as one of the log schema.
+        """Return a record batch of the source's rows converted to the log schema.
 
-        Rows that are no statements (a connection, the start of a query whose end follows) are left out; what cannot be
-        read is a row with a `problem`. Nothing raises for what stands in a row: where a batch as a whole cannot be
-        converted, its rows are by themselves, and the one at fault is a row with a problem.
+        Rows that are not statements (a connection, the start of a query) are skipped; an unreadable row gets a
+        `problem`. Row content never raises: if a batch cannot be converted, it is split until only the invalid rows
+        fail, and each of these becomes a row with a problem.
         """
         if batch.num_rows == 0:
             return log_batch(0)
@@ -263,9 +264,9 @@ class Source:
 
 
 class SourceRows:
-    """Rows of a source, by its columns' names in any case: a column that is missing is null.
+    """Rows of a source, with case-insensitive column names. A missing column reads as nulls.
 
-    It remembers what could not be read, so that `batch` can say so of the row.
+    It records the problems found while reading columns; `batch` adds them to the rows.
     """
 
     def __init__(self, batch: Any, source: Source) -> None:
@@ -287,9 +288,9 @@ class SourceRows:
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def _first(self, names: Sequence[str], read: Callable[[Any], Any]) -> Any:
-        """Return, for each row, what is read of the first of some columns that has a value there.
+        """Return, for each row, the first non-null value among these columns, each converted by `read`.
 
-        Readers of CSV and JSON add the columns that a file lacks: those are there, and have none.
+        CSV and JSON readers add missing columns to a file as columns of nulls.
         """
         there = [name for name in names if self.has(name)] or [names[0]]
         return pc.coalesce(*(read(self.column(name)) for name in there))
@@ -299,32 +300,32 @@ class SourceRows:
         return self._batch if isinstance(self._batch, pa.Table) else pa.Table.from_batches([self._batch])
 
     def has(self, name: str) -> bool:
-        """Return whether there is such a column."""
+        """Return whether the column exists."""
         return name.lower() in self._names
 
     def where(self, mask: Any) -> SourceRows:
-        """Return the rows for which the mask is true, and those that could not be read."""
+        """Return the rows where the mask is true, and all unreadable rows."""
         keep = pc.fill_null(mask, False)
         if CORRUPT in self._names:
             keep = pc.or_(keep, pc.is_valid(self.column(CORRUPT)))
         return SourceRows(self._batch.filter(keep), self.source)
 
     def text(self, *names: str) -> Any:
-        """Return the first column that has a value as texts, the empty ones null."""
+        """Return the first non-null value of these columns as text; empty text is null."""
         return self._first(names, coercion.texts)
 
     def trimmed(self, *names: str) -> Any:
-        """Return the first column that has a value as texts without the blanks around them."""
+        """Return the first non-null value of these columns as text, without surrounding whitespace."""
         return self._first(names, coercion.trimmed)
 
     def statement(self, name: str) -> Any:
-        """Return a column as statements, and note where there is something else."""
+        """Return a column as statements; record a problem for values that are not text."""
         read, junk = coercion.statement_texts(self.column(name))
         self.note(Problem.NOT_TEXT, junk)
         return read
 
     def time(self, name: str, unit: str | None = None) -> Any:
-        """Return a column as moments in UTC, and note where there is something else."""
+        """Return a column as UTC timestamps; record a problem for unreadable values."""
         values = self.column(name)
         moments = times(values, self.source.zone, unit, self.source.time_formats)
         absurd = pc.fill_null(is_absurd(values, moments), False)
@@ -338,15 +339,15 @@ class SourceRows:
         return moments
 
     def count(self, *names: str, scale: float = 1) -> Any:
-        """Return the first column that has a value, as integers multiplied by `scale`."""
+        """Return the first non-null value of these columns as an integer, multiplied by `scale`."""
         return self._first(names, lambda column: coercion.count_of(column, scale))
 
     def flag(self, name: str) -> Any:
-        """Return a column as true and false."""
+        """Return a column as booleans."""
         return coercion.flags(self.column(name))
 
     def objects(self, name: str) -> list[Any]:
-        """Return a column as Python objects, texts as the JSON in them, and fields in columns of their own together."""
+        """Return a column as Python objects: JSON text is parsed, and fields in separate columns are combined."""
         whole = coercion.objects(self.column(name))
         there = [
             (field, flat)
@@ -362,12 +363,12 @@ class SourceRows:
         return [one if one is not None else parts or None for one, parts in zip(whole, made, strict=True)]
 
     def note(self, problem: Problem, mask: Any) -> None:
-        """Remember which rows have a problem."""
+        """Record a problem for the rows where the mask is true."""
         known = self._problems.get(problem)
         self._problems[problem] = mask if known is None else pc.or_(known, mask)
 
     def batch(self, query_text: Any, **columns: Any) -> Any:
-        """Return the rows as a batch of the log schema, in the source's dialect, each with its worst problem."""
+        """Return the rows as a batch of the log schema, with the source's dialect and each row's worst problem."""
         lineage = columns.get("source_lineage")
         silent = pc.is_null(query_text) if lineage is None else pc.and_(pc.is_null(query_text), pc.is_null(lineage))
         self.note(Problem.NO_TEXT, silent)
@@ -387,7 +388,7 @@ class SourceRows:
 
 
 def _found(columns: list[str]) -> str:
-    """Return which columns were found. What reads as a row of values, in a file without a header, is not shown."""
+    """Return a message with the columns found; their names are not shown if they may be the values of a first row."""
     if all(_NAME.fullmatch(name.strip()) for name in columns):
         return f"found are {', '.join(columns)}"
     return f"the first row has {len(columns)} values that read as a row of the log: is there a header?"
@@ -400,19 +401,19 @@ def _shape(texts: Any) -> Any:
 
 
 def raw_records(column: Any) -> Any:
-    """Return the texts of records that could not be read; null for those that were."""
+    """Return the texts of unreadable records; null for the others."""
     flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     shown = pc.fill_null(coercion.texts(flat), "not text")
     return pc.if_else(pc.is_valid(flat), shown, pa.scalar(None, pa.string()))
 
 
 def selecting(columns: Iterable[str], rest: str) -> str:
-    """Return a query of these columns."""
+    """Return a SELECT of these columns, followed by `rest`."""
     return " ".join(("SELECT", ", ".join(columns), rest))
 
 
 def status_of(values: Any, meanings: dict[str, Status], otherwise: Status = Status.UNKNOWN) -> Any:
-    """Return a source's words for the outcome of a run as those of the log schema.
+    """Return the log schema's status for each of a source's status values.
 
     >>> status_of(pa.array(["FINE   ", None]), {"fine": Status.SUCCESS}).to_pylist()
     ['success', 'unknown']

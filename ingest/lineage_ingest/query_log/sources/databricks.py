@@ -1,13 +1,13 @@
-"""Databricks' system.query.history, and the answers of its REST API (`databricks query-history list`).
+"""Databricks' system.query.history, and responses of its REST API (`databricks query-history list`).
 
 https://docs.databricks.com/aws/en/admin/system-tables/query-history
 https://docs.databricks.com/api/workspace/queryhistory/list
 
 Traps:
-- `statement_text` is empty where the workspace has customer-managed keys.
-- Very long texts can end early, without a mark; nothing tells them from whole ones.
-- There is no default catalog or schema: names that say none are completed by what the user gives, and by USE.
-- The REST API gives times as numbers of milliseconds, and no sessions: its statements stand alone.
+- `statement_text` is empty if the workspace uses customer-managed keys.
+- Very long texts can be cut without a mark; they cannot be distinguished from complete ones.
+- There is no default catalog or schema: unqualified names are resolved by the user's defaults and by USE.
+- The REST API returns times in milliseconds and no sessions: each statement is processed independently.
 - Only SQL warehouses and serverless compute are logged.
 """
 
@@ -48,7 +48,7 @@ _ALIASES = (
     ("query_start_time_ms", "start_time"), ("query_end_time_ms", "end_time"), ("user_name", "executed_by"),
     ("duration", "total_duration_ms"), ("rows_produced", "produced_rows"),
 )  # fmt: skip
-"""What the REST API calls them."""
+"""Column names in the REST API, each with the name in the system table."""
 
 
 def _convert(log: SourceRows) -> Any:

@@ -1,17 +1,16 @@
-"""DuckDB's query log: the view `duckdb_logs`, or the one file that `storage = 'file', normalize = false` writes.
+"""DuckDB's query log: the view `duckdb_logs`, or the single file that `storage = 'file', normalize = false` writes.
 
 https://duckdb.org/docs/stable/operations_manual/logging/overview
 
-`CALL enable_logging('QueryLog')` begins it; `COPY (FROM duckdb_logs) TO 'log.parquet'` exports it.
+`CALL enable_logging('QueryLog')` enables it; `COPY (FROM duckdb_logs) TO 'log.parquet'` exports it.
 
 Traps:
-- Other kinds of entries (`FileSystem`, `HTTP`, …) stand between those of the type `QueryLog`.
-- A statement is logged before it is bound: it is not known whether it succeeded (the status is `unknown`).
-- A process that starts anew counts its connections and queries from the beginning: a connection whose queries are
-  counted from further down is another session.
-- The file storage writes two files by default, and only `duckdb_log_contexts.csv` says who ran what. Its numbers
-  come again with each process: export the view, or write one file.
-- There are no users; each text holds one statement, with its parameters left open.
+- The log also contains entries of other types (`FileSystem`, `HTTP`, …); only those of type `QueryLog` are read.
+- A statement is logged before it is bound: whether it succeeds is unknown (the status is `unknown`).
+- Connection and query ids restart with each process: if the query id of a connection decreases, a new session begins.
+- By default the file storage writes two files, and only `duckdb_log_contexts.csv` has the connections. Its ids repeat
+  in each process: export the view, or write a single file.
+- The log has no users. Each text is one statement, without its parameter values.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = ["DUCKDB"]
 
 _COLUMNS = ("connection_id", "transaction_id", "query_id", "timestamp", "type", "message")
 _SESSION = "session"
-"""Added by `assemble`: connections of one number apart."""
+"""Added by `assemble`: distinguishes connections with the same id."""
 
 
 def _convert(every: SourceRows) -> Any:
@@ -46,7 +45,7 @@ def _convert(every: SourceRows) -> Any:
 
 
 def _assemble(table: Any) -> Any:
-    """Return the rows in order, with the session that each belongs to."""
+    """Return the rows in order, each with its session."""
     names = {name.lower(): name for name in table.column_names}
     keys = {
         "file": coercion.texts(_column(table, FILE)),
@@ -60,7 +59,7 @@ def _assemble(table: Any) -> Any:
     before = pa.concat_arrays([pa.nulls(1, pa.int64()), keys["query"].slice(0, max(table.num_rows - 1, 0))])
     anew = pc.or_(begins, pc.fill_null(pc.less(keys["query"], before.slice(0, table.num_rows)), False))
     first = carried(keys["at"].cast(pa.int64()).cast(pa.string()), anew, begins)
-    # Where all that is joined is null, Arrow leaves the row out.
+    # Arrow drops a row if all joined values are null.
     named = pc.binary_join_element_wise(pc.fill_null(keys["connection"], ""), first, "@", null_handling="skip")
     session = pc.if_else(pc.is_valid(keys["connection"]), named, pa.scalar(None, pa.string()))
     return table.take(order).append_column(_SESSION, session)

@@ -1,4 +1,4 @@
-"""Rows that speak of one run made one row: of each column the first value that is there."""
+"""Merges rows of the same run into one row with the first non-null value of each column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["merged"]
 
 
 def merged(table: Any, key: str) -> Any:
-    """Return a table with one row for each value of a column; rows without one stay as they are.
+    """Return a table with one row per value of the key column; rows with a null key are unchanged.
 
     >>> merged(pa.table({"id": ["a", "a", None], "text": [None, "SELECT 1", "x"]}), "id").to_pylist()
     [{'id': 'a', 'text': 'SELECT 1'}, {'id': None, 'text': 'x'}]
@@ -23,7 +23,7 @@ def merged(table: Any, key: str) -> Any:
     keyed = table.filter(given)
     numbers = pa.array(range(keyed.num_rows), pa.int64())
     nowhere = pa.scalar(None, pa.int64())
-    # Where each column's first value stands: places can be grouped whatever the type of what stands there.
+    # Aggregate the row index of each column's first value, not the value: this works for every type.
     places = {
         str(i): pc.if_else(pc.is_valid(keyed.column(i)), numbers, nowhere) for i in range(len(keyed.column_names))
     }

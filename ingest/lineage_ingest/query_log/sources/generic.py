@@ -1,7 +1,7 @@
 """Any table of statements: the user maps its columns to the fields of the log schema.
 
-Columns that are named as fields of the log schema are these fields; the mapping says more, or otherwise. Status words
-of other sources are understood, and a row without one is taken to have run.
+Columns with the name of a field of the log schema are used as that field; the mapping adds to this or overrides it.
+Status values of other sources are recognized. A row without a status is a success.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MappingError(ValueError):
 
 
 def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return a mapping of fields to columns, checked.
+    """Return a validated mapping of fields to columns.
 
     >>> mapped({"query_txt": "sql"})
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     lineage_ingest.query_log.sources.generic.MappingError: no field 'query_txt'; did you mean 'query_text'?
 
     Raises:
-        MappingError: a field is not one of the log schema's.
+        MappingError: a field is not in the log schema.
     """
     for name in mapping:
         if name not in FIELDS:
@@ -60,7 +60,7 @@ def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _convert(log: SourceRows) -> Any:
-    # Fields whose column is not there are as good as not mapped.
+    # Fields whose column is missing are treated as not mapped.
     column = {name: given for name, given in log.source.mapping if log.has(given)}
     fields: dict[str, Any] = {name: log.text(column[name]) for name in _TEXTS if name in column}
     fields |= {name: log.count(column[name]) for name in _COUNTS if name in column}

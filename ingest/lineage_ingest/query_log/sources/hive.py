@@ -1,15 +1,15 @@
-"""Hive's LineageLogger: a hook that writes each statement, with its column lineage, as JSON into Hive's log.
+"""Hive's LineageLogger: a hook that writes each statement and its column lineage as JSON to Hive's log.
 
 https://hive.apache.org/docs/latest/capture-lineage-info
 (`hive.exec.post.hooks` = org.apache.hadoop.hive.ql.hooks.LineageLogger)
 
 Traps:
-- The JSON stands behind what log4j writes before it (time, level, class); lines of other loggers lie between.
-- `timestamp` is in seconds and says when the statement began; `duration` is in milliseconds.
-- A hook after execution sees only what succeeded, and no session: temporary tables are traced through
-  where the log makes one of a name only.
-- A result's columns may have a table's name or alias before theirs: `src1.key`. A table's have its database as well.
-- An edge of the type PREDICATE is influence, not a value's way; only PROJECTION is taken as column lineage.
+- log4j writes a prefix before the JSON (time, level, class), and the log has lines of other loggers.
+- `timestamp` is the start of the statement in seconds; `duration` is in milliseconds.
+- A post-execution hook sees only successful statements, and no session: a temporary table is resolved to its sources
+  only if the log creates one of that name.
+- A column of a result may be qualified by a table name or alias, `src1.key`. A column of a table also has its database.
+- A PREDICATE edge is indirect lineage; only PROJECTION edges are read as column lineage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLAT = ("queryText", "hash", "timestamp", "duration", "user", "database")
 
 
 def _convert(every: SourceRows) -> Any:
-    # Lines of other loggers are not statements; unreadable lines of the hook's own are.
+    # Skip lines of other loggers, but keep unreadable lines of the hook.
     spoken = pc.or_(
         pc.is_null(every.text(LINE)), pc.fill_null(pc.match_substring(every.text(LINE), '"queryText"'), False)
     )
@@ -59,18 +59,18 @@ def _lineage(document: dict[str, Any]) -> list[dict[str, str | None]] | None:
     for vertex in vertices:
         if isinstance(vertex, dict) and vertex.get("vertexType") == "COLUMN":
             table, _, column = str(vertex.get("vertexId")).rpartition(".")
-            # A table stands there with its database. What has none is a column of a result that is not written.
+            # A table has its database; a vertex without one is a column of a result that is not written.
             if "." in table and isinstance(vertex.get("id"), int):
                 columns[vertex["id"]] = (table, column)
     sources: dict[int, dict[int, None]] = {}
     for edge in edges:
         if isinstance(edge, dict) and edge.get("edgeType") == "PROJECTION":
-            # The same pair stands there again for each statistic that Hive gathers of a column.
+            # Hive repeats a pair for each statistic that it gathers on a column.
             for target in _ids(edge.get("targets")):
                 sources.setdefault(target, {}).update(dict.fromkeys(_ids(edge.get("sources"))))
     return [
         edge
-        for target, read in sorted(sources.items())  # numbered in the order of the table's columns
+        for target, read in sorted(sources.items())  # vertex ids follow the order of the table's columns
         if target in columns
         for edge in written_column(columns[target], (columns[source] for source in read if source in columns))
     ]

@@ -1,4 +1,4 @@
-"""Lines that each hold a nested JSON document, into flat rows that an adapter reads like any table's."""
+"""Converts lines of nested JSON documents into flat rows that an adapter reads like a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITIO
 __all__ = ["LINEAGE", "flattened", "nested", "written_column"]
 
 LINEAGE = "source_lineage"
-"""A key of a flat row whose value is a list of edges, or None."""
+"""The key of a flat row's list of edges; its value can be None."""
 
 Flatten = Callable[[dict[str, Any]], dict[str, Any] | None]
 
@@ -23,9 +23,14 @@ Flatten = Callable[[dict[str, Any]], dict[str, Any] | None]
 def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten, only: str = "") -> SourceRows:
     """Return rows with these columns, read from the documents in the column `value`.
 
-    What is no JSON is a row in `_corrupt_record`. `flatten` gives a document's row, or None where it is none of a
-    statement; it is not asked about documents without the text `only`, where that is given, which are not even read.
-    Text before the first `{`, which a logger put there, is no part of the document.
+    A line that is not JSON becomes a row with its text in `_corrupt_record`. Text before the first `{` is a logger's
+    prefix and is skipped.
+
+    Args:
+        log: the lines.
+        columns: the columns of the result.
+        flatten: returns the flat row of a document, or None if the document is not a statement.
+        only: a text; documents without it are skipped before they are parsed.
     """
     if only:
         whole = pc.ends_with(pc.utf8_rtrim_whitespace(log.text(LINE)), "}")
@@ -54,7 +59,7 @@ def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten, only:
 
 
 def nested(document: Any, *path: str) -> Any:
-    """Return what stands at a path in a document; None where there is nothing.
+    """Return the value at a path in a document, or None if there is none.
 
     >>> nested({"a": {"b": 1}}, "a", "b"), nested({"a": 3}, "a", "b")
     (1, None)
@@ -67,10 +72,10 @@ def nested(document: Any, *path: str) -> Any:
 
 
 def written_column(target: tuple[str, Any], sources: Iterable[tuple[str, Any]]) -> list[dict[str, str | None]]:
-    """Return what the log schema has of a column that is written, and of those that its value comes from.
+    """Return the `source_lineage` entries of a written column: one per source column.
 
-    Columns are a table and a name; a source without columns, a file, has no name. Of a value without sources, a
-    constant, it has one entry without them.
+    A column is a pair of table and name; the name is None for a source without columns, such as a file. A column
+    without sources (a constant) has one entry, with null sources.
     """
     table, column = target[0], str(target[1])
     read = sorted(((one, None if name is None else str(name)) for one, name in sources), key=str)
@@ -95,5 +100,5 @@ def _texts(values: list[Any]) -> Any:
     read = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values]
     try:
         return pa.array(read, pa.string())
-    except UnicodeEncodeError:  # half of a surrogate pair is JSON, but no text
+    except UnicodeEncodeError:  # half of a surrogate pair is valid JSON, but not valid text
         return pa.array([None if v is None else v.encode("utf-8", "surrogatepass") for v in read], pa.binary())

@@ -1,4 +1,4 @@
-"""What PostgreSQL writes before each message of its own log: `log_line_prefix`, as a regular expression.
+"""Converts PostgreSQL's `log_line_prefix`, the prefix of each log message, to a regular expression.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#GUC-LOG-LINE-PREFIX
 """
@@ -29,7 +29,7 @@ KNOWN_PREFIXES = (
     "%t [%p]: [%l-1] ",
     "%t [%p] ",
 )
-"""Those of PostgreSQL itself, of distributions, of clouds, and that tools recommend; the longer ones first."""
+"""Prefixes of PostgreSQL, Linux distributions and cloud providers, and those that tools recommend; longest first."""
 
 _ZONE = r"(?:[A-Za-z]{1,6}|[+-]\d{2}(?::?\d{2})?)"
 _SECOND = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
@@ -68,14 +68,14 @@ class LinePrefixError(ValueError):
 
 
 def line_pattern(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of the lines that begin a message, or a part of one.
+    """Return the pattern of the first line of a message, or of one of its parts such as DETAIL.
 
     >>> found = line_pattern("%m [%p] %q%u@%d ").match("2026-03-01 10:00:00.123 UTC [7] ann@shop LOG:  hello")
     >>> found["process_id"], found["user_name"], found["severity"], found["message"]
     ('7', 'ann', 'LOG', 'hello')
 
     Raises:
-        LinePrefixError: it has an escape that there is none of, or nothing that tells sessions apart.
+        LinePrefixError: the prefix has an unknown escape, or neither %p nor %c to identify the session.
     """
     pieces: list[str] = []
     names: set[str] = set()
@@ -105,7 +105,7 @@ def line_pattern(prefix: str) -> re.Pattern[str]:
 
 
 def recognise_prefix(lines: Sequence[str]) -> str | None:
-    """Return which of the known prefixes these lines have; None if it is none of them."""
+    """Return the known prefix that matches most of these lines; None if none matches."""
     best, most = None, 0
     for prefix in KNOWN_PREFIXES:
         pattern = line_pattern(prefix)
@@ -116,7 +116,7 @@ def recognise_prefix(lines: Sequence[str]) -> str | None:
 
 
 def _is_plain(found: re.Match[str] | None) -> bool:
-    """Return whether a line has a prefix, and no name in it that is rather a piece of another prefix."""
+    """Return whether a line matches, and its user and database names do not look like parts of another prefix."""
     if found is None:
         return False
     named = found.groupdict()

@@ -1,28 +1,25 @@
 r"""MySQL's general query log: the text file, and the table mysql.general_log, which has the same columns.
 
-The table may come as CSV (also the server's own general_log.CSV), JSON or Parquet.
+The table may be exported as CSV, JSON or Parquet, or read from the server's data file general_log.CSV.
 
 https://dev.mysql.com/doc/refman/8.4/en/query-log.html
 https://dev.mysql.com/doc/refman/8.4/en/log-destinations.html
 https://mariadb.com/kb/en/general-query-log/
 
-In the file a record is `TIME<tab>ID COMMAND<tab>ARGUMENT`, its statement over as many lines as it has. MariaDB and old
-releases write `yymmdd hh:mm:ss`, and leave the time out while it does not change.
+In the file a record is `TIME<tab>ID COMMAND<tab>ARGUMENT`; its statement may span lines. MariaDB and old MySQL releases
+write `yymmdd hh:mm:ss`, and omit the time if it is the same as in the record before.
 
 Traps:
-- The database stands nowhere near the statement: `Connect user@host on db`, `Init DB`, `Change user` and a statement
-  `USE db` set it for their thread from there on. So a thread's rows are brought together in order.
-- The log is written as statements arrive: it does not know whether they succeeded (the status is `unknown`), how long
-  they took, and what they returned.
-- `Prepare` is no run; each `Execute` is, with its parameters filled in.
-- A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew, and so do
-  `Change user`, `Reset Connection` and what comes after a `Quit`. Without one a thread goes on in the next file of a
-  log that was rotated.
-- Times of MariaDB are in whole seconds: those of one second are distinguished by their order, between
-  sessions, too.
-- Times are UTC (`log_timestamps`), or in the system's zone with its offset; the old form is local and does not say.
+- A statement's record does not contain its database: `Connect user@host on db`, `Init DB`, `Change user` and the
+  statement `USE db` set it for the rest of the thread. So the rows of each thread are read together, in order.
+- Statements are logged when they arrive: their outcome (the status is `unknown`), duration and row count are unknown.
+- `Prepare` does not run a statement; each `Execute` does, and is logged with its parameter values.
+- Thread ids restart with the server: `Connect` begins a new session, and so do `Change user`, `Reset Connection` and
+  the first row after `Quit`. Otherwise a thread continues in the next file of a rotated log.
+- MariaDB's times are in whole seconds: rows of the same second are ordered by position, also between sessions.
+- Times are in UTC, or in the system's zone with an offset (`log_timestamps`); the old format is local time without one.
 - `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
-- This log does not cut texts. (The performance schema's digests do; they are not read here.)
+- Texts are not cut.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ RECORD_START = (
 _START = re.compile(RECORD_START)
 _BANNER = re.compile(r"^(?:.*, Version: .*started with:|Tcp port: .*|Time\s+Id\s+Command\s+Argument)$")
 _DATABASE = "current_database"
-"""Added by `assemble`: the thread's database as the statement ran; `session` tells threads of one number apart."""
+"""Added by `assemble`: the thread's database when the statement ran. `session` distinguishes threads with the same id."""
 _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
 _ANEW = pa.array(["Connect", "Change user", "Reset Connection"])
@@ -79,11 +76,11 @@ _TABLE = Layout(
     ),
     unescaped=True,
 )
-"""The file general_log.CSV in which the server keeps the table."""
+"""The columns of general_log.CSV, the server's data file of the table."""
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
-    """Yield (event_time, user_host, thread_id, server_id, command_type, argument) of the lines of a log file."""
+    """Yield the records of a log file as (event_time, user_host, thread_id, server_id, command_type, argument)."""
     time: str | None = None
     since = 0
     head: tuple[str, str] | None = None
@@ -105,7 +102,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
 
 
 def _in_second(time: str | None, number: int) -> str | None:
-    """Return the time of a row that is so many rows after the first one of its second."""
+    """Return a time in whole seconds with the row's number within that second as microseconds."""
     return time if time is None or "T" in time else f"{time}.{min(number, 999_999):06}"
 
 
@@ -157,19 +154,19 @@ def _assemble(table: Any) -> Any:
     out = out.set_column(out.column_names.index("argument"), "argument", text)
     out = out.append_column(_DATABASE, pc.if_else(pc.equal(database, ""), pa.scalar(None, pa.string()), database))
     out = out.append_column(_SESSION, session).drop_columns(["thread", "time", "owner"])
-    # `PREPARE p FROM …` is no run either; its EXECUTE is logged as a statement, and as what it executes.
+    # `PREPARE p FROM …` does not run a statement; EXECUTE is logged twice: itself, and the statement it executes.
     is_run = pc.fill_null(pc.is_in(command, _RUNS), False)
     runs = pc.and_(is_run, pc.invert(pc.match_substring_regex(argument, _PREPARES)))
     return _with_rollbacks(out, pc.if_else(is_run, argument, pa.scalar(None, pa.string())), runs)
 
 
 def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
-    """Return the rows that are runs, and a row `ROLLBACK` for each session that ends with a transaction open."""
+    """Return the rows that are runs, and a row `ROLLBACK` for each session that ends with an open transaction."""
     session = _flat(rows.column(_SESSION))
     command = coercion.trimmed(_flat(rows.column("command_type")))
     begins = starts(session)
     quits = pc.fill_null(pc.equal(command, "Quit"), False)
-    # A change of the user or a reset is the first row of the session that follows on the same connection.
+    # `Change user` or `Reset Connection` is the first row of the next session on the same connection.
     previous = pa.concat_arrays([pa.nulls(1, session.type), session]).slice(0, len(session))
     owners = [pc.replace_substring_regex(one, "/[^/]*$", "") for one in (previous, session)]
     follows = pc.and_(begins, pc.fill_null(pc.equal(*owners), False))
@@ -189,7 +186,7 @@ def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
 
 
 def _decoded(argument: Any) -> Any:
-    """Return arguments, those that clients wrote as the BLOBs that they are as their texts."""
+    """Return the arguments as text; BLOBs exported as hexadecimal or base64 are decoded."""
     texts = coercion.strings(argument)
     is_blob = pc.fill_null(pc.match_substring_regex(texts, _BLOB), False)
     if not pc.any(is_blob, min_count=0).as_py():
@@ -209,7 +206,7 @@ def _blob(text: str | None) -> str | None:
 
 def _convert(every: SourceRows) -> Any:
     log = every.where(pc.is_in(every.trimmed("command_type"), _RUNS))
-    # The table writes `root[root] @ localhost []`, the file's Connect `root@localhost`.
+    # The table has `root[root] @ localhost []`, Connect in the file has `root@localhost`.
     user = pc.replace_substring_regex(log.text("user_host"), r"^([^\[@]*?)\s*(?:\[.*|@.*)?$", r"\1")
     return log.batch(
         query_text=log.statement("argument"),

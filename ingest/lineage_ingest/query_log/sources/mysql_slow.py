@@ -1,18 +1,18 @@
-r"""MySQL's and MariaDB's slow query log: with long_query_time = 0 all that ran.
+r"""MySQL's and MariaDB's slow query log; with long_query_time = 0 it contains all statements.
 
 https://dev.mysql.com/doc/refman/8.4/en/slow-query-log.html
 https://mariadb.com/kb/en/slow-query-log-overview/
 
-A record is some lines that begin with `# `, then `use db;` and `SET timestamp=…;`, then the statement.
+A record is several lines that begin with `# `, then `use db;` and `SET timestamp=…;`, then the statement.
 
 Traps:
-- It is written as statements end: so is its order. `SET timestamp` says when one began, in seconds since 1970.
-- The same may be a table, mysql.slow_log (log_output = TABLE): its `start_time` and `query_time` are written as times.
-- `# Time` is when it ended, in UTC or the system's zone (MySQL), or in local time (MariaDB): it is not read.
-- `use db;` stands where the database is another one than that of the record before it, whosever that is. MariaDB says
-  it of each record (`Schema:`).
-- Whether a statement failed is said by MySQL with log_slow_extra (`Errno:`) only; else the status is `unknown`.
-- What a procedure runs is not logged but as its CALL (MariaDB's log_slow_disabled_statements, MySQL's default).
+- Records are in order of the statements' ends. `SET timestamp` is a statement's start in seconds since 1970.
+- The log can also be the table mysql.slow_log (log_output = TABLE), whose `start_time` and `query_time` are times.
+- `# Time` is the end, in UTC or the system's zone (MySQL) or in local time (MariaDB); it is not read.
+- `use db;` is written only if the database differs from the previous record's, even of another session. MariaDB
+  writes the database in each record (`Schema:`).
+- MySQL logs whether a statement failed only with log_slow_extra (`Errno:`); otherwise the status is `unknown`.
+- Statements inside a procedure are not logged, only its CALL (MariaDB's log_slow_disabled_statements, MySQL's default).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SESSION = "session"
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
-    """Yield the records of the lines of a file, each a row of `_COLUMNS`."""
+    """Yield the records of a file, each as a row of `_COLUMNS`."""
     record: dict[str, str] | None = None
     text: list[str] = []
     database: str | None = None
@@ -94,7 +94,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
 
 
 def _assemble(table: Any) -> Any:
-    """Return the rows with the session of each: a thread, until it quits."""
+    """Return the rows with their sessions; a session is a thread until it quits."""
     rows = SourceRows(table, MYSQL_SLOW)
     owner = pc.binary_join_element_wise(log_names(rows.text(FILE)), rows.trimmed("thread_id"), "/")
     place = places_in_log(owner, rows.text(FILE), rows.count(POSITION), rows.time("started"))
@@ -111,7 +111,7 @@ def _assemble(table: Any) -> Any:
 
 
 def _convert(every: SourceRows) -> Any:
-    # What is prepared runs when it is executed, and is logged then.
+    # A prepared statement runs, and is logged, when it is executed.
     admin = pc.fill_null(pc.match_substring_regex(every.text("sql_text"), _NO_RUN), False)
     log = every.where(pc.invert(admin))
     errno = log.count("errno")
@@ -132,7 +132,7 @@ def _convert(every: SourceRows) -> Any:
 
 
 def _clocked(texts: Any) -> Any:
-    """Return durations such as 00:00:02.000150, as the table has them, in microseconds."""
+    """Return durations in the table's format, such as 00:00:02.000150, in microseconds."""
     found = pc.extract_regex(texts, r"^(?P<h>\d{1,4}):(?P<m>\d\d):(?P<s>\d\d(?:\.\d+)?)$")
     parts = [
         pc.if_else(pc.is_valid(found), found.field(place), pa.scalar(None, pa.string())).cast(pa.float64())

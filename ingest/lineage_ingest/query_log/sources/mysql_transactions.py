@@ -1,7 +1,7 @@
-"""MySQL's transactions that end with their connection: nothing in the log says ROLLBACK, but it happens.
+"""Finds MySQL transactions that are still open when the connection ends: MySQL rolls them back without logging it.
 
-https://dev.mysql.com/doc/refman/8.4/en/commit.html and .../implicit-commit.html; a change of the user and a reset of
-the connection end it as well (mysql_reset_connection()).
+https://dev.mysql.com/doc/refman/8.4/en/commit.html and .../implicit-commit.html; changing the user and resetting the
+connection also roll back (mysql_reset_connection()).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HEAD = 1_000  # maximum characters to inspect
 
 
 def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:
-    """Return the numbers of the rows at which a session ends that has a transaction open.
+    """Return the indexes of the rows at which a session ends with an open transaction.
 
-    DDL and whatever else commits by itself is not looked for: a ROLLBACK after it undoes nothing.
+    Implicit commits, such as DDL, are not detected: a ROLLBACK after one undoes nothing.
 
     Args:
-        sql: the statement of each row, in the order of its connection; null for rows without one.
-        leaves: where a session ends.
-        begins: where a session begins; the row can be the one that ends the session before.
+        sql: statement of each row, ordered by connection; null for rows without one.
+        leaves: mask of the rows that end a session.
+        begins: mask of the rows that begin a session; such a row may also end the previous session.
     """
     found = pc.extract_regex(pc.utf8_slice_codeunits(sql, 0, _HEAD), _VERB)
     opens = pc.fill_null(pc.match_substring_regex(found.field(0), r"(?i)^(?:begin|start|set)"), False)

@@ -29,7 +29,7 @@ KNOWN_PREFIXES = (
     "%t [%p]: [%l-1] ",
     "%t [%p] ",
 )
-"""Prefixes of PostgreSQL, Linux distributions and cloud providers, and those that tools recommend; longest first."""
+"""Prefixes of PostgreSQL, Linux distributions, cloud providers, and those that tools recommend; longer ones first."""
 
 _ZONE = r"(?:[A-Za-z]{1,6}|[+-]\d{2}(?::?\d{2})?)"
 _SECOND = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"

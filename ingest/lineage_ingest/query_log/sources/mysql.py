@@ -55,7 +55,7 @@ RECORD_START = (
 _START = re.compile(RECORD_START)
 _BANNER = re.compile(r"^(?:.*, Version: .*started with:|Tcp port: .*|Time\s+Id\s+Command\s+Argument)$")
 _DATABASE = "current_database"
-"""Added by `assemble`: the thread's database when the statement ran. `session` distinguishes threads with the same id."""
+"""Added by `assemble`: the thread's database at the statement; `session` distinguishes threads with the same id."""
 _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
 _ANEW = pa.array(["Connect", "Change user", "Reset Connection"])
@@ -141,7 +141,7 @@ def _assemble(table: Any) -> Any:
     is_initial = pc.fill_null(pc.equal(command, "Init DB"), False)
     uses = pc.and_(pc.fill_null(pc.is_in(command, _RUNS), False), pc.is_valid(use))
     database = pc.if_else(connects, greeting.field(2), pc.if_else(is_initial, argument, use.field(0)))
-    # A statement USE changes what follows; in its own row the old or the new database means the same.
+    # USE sets the database of the rows that follow; for its own row either database gives the same result.
     database = carried(database, pc.or_(pc.or_(connects, is_initial), uses), begins)
     own = coercion.texts(column["user_host"])
     user = pc.coalesce(own, carried(greeting.field(0), connects, begins))

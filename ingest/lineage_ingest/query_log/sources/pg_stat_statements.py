@@ -1,17 +1,18 @@
-"""PostgreSQL's extension pg_stat_statements: statements with their constants out, and how often each ran.
+"""PostgreSQL's extension pg_stat_statements: normalized statements without constants, and their run counts.
 
 https://www.postgresql.org/docs/current/pgstatstatements.html
 
-A row stands for `calls` runs; its times and rows are those of all of them.
+A row is the total of `calls` runs: its times and row counts are sums.
 
 Traps:
-- The texts of other users are `<insufficient privilege>` without the role pg_read_all_stats; a text can be null when
-  the file of texts was thrown away.
-- It says who and where by numbers (oids): the query over JDBC adds the names and the time of asking, `sampled_at`.
-- There is no time of a run: `sampled_at` is when it was known to have run, `stats_since` (17) when counting began.
+- Without the role pg_read_all_stats, the texts of other users are `<insufficient privilege>`. A text is null if the
+  server discarded its file of query texts.
+- Users and databases are oids: the query over JDBC adds their names and the time of sampling, `sampled_at`.
+- Runs have no times: `sampled_at` is a time by which they had run, `stats_since` (from 17) the start of the counting.
 - `total_exec_time` is `total_time` before 13.
-- There are no sessions: a temporary table is traced through where only one statement makes a table of its name.
-- pg_stat_activity, not this view, cuts texts (at track_activity_query_size).
+- There are no sessions: a temporary table is resolved to its sources only if one statement creates a table of that
+  name.
+- Texts are not cut; pg_stat_activity cuts them (at track_activity_query_size).
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ PG_STAT_STATEMENTS = Source(
     needed=("query",),
     convert=_convert,
     known_by=(("query", "calls"),),
-    # The view has no history: `since` keeps nothing out, but which version knows it (17) does not matter then.
+    # The view has no history: {since} filters nothing. Filtering by stats_since would need version 17.
     jdbc="SELECT s.userid, s.dbid, r.rolname, d.datname, s.queryid, s.query, s.calls, s.total_exec_time, s.rows, "
     "now() AS sampled_at FROM pg_stat_statements AS s LEFT JOIN pg_roles AS r ON r.oid = s.userid "
     "LEFT JOIN pg_database AS d ON d.oid = s.dbid WHERE now() >= TIMESTAMPTZ '{since}+00'",

@@ -1,12 +1,12 @@
-"""PostgreSQL's csvlog. For the content of its messages see postgres_messages.
+"""PostgreSQL's csvlog. postgres_messages describes the content of its messages.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG
 
 Traps:
-- There is no header, and the number of columns tells the release: 23 up to 12, 24 in 13, 26 from 14 on.
-- Statements span lines, inside of quotes.
-- `log_time` names its zone by an abbreviation (log_timezone); of one that means several zones the session's id and
-  start say which (postgres_zones), else the zone has to be given.
+- There is no header; the number of columns identifies the release: 23 up to 12, 24 in 13, 26 from 14.
+- A quoted statement can span lines.
+- `log_time` has a zone abbreviation (log_timezone). An ambiguous one is resolved from the session's id and start
+  (postgres_zones); if that fails, the user must set the zone.
 """
 
 from __future__ import annotations

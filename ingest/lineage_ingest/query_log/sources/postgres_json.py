@@ -1,8 +1,8 @@
-"""PostgreSQL's jsonlog (from 15 on). What stands in its messages: postgres_messages.
+"""PostgreSQL's jsonlog (from 15). postgres_messages describes the content of its messages.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG
 
-Traps: keys without a value are left out of their row, and some have other names than csvlog's columns.
+Traps: keys without a value are omitted, and some keys are named differently from csvlog's columns.
 """
 
 from __future__ import annotations

@@ -1,26 +1,24 @@
-"""PostgreSQL's server log, with the SQL inside `message`. Shared by csvlog and jsonlog.
+"""PostgreSQL's server log, with the SQL inside `message`. Shared by csvlog, jsonlog and stderr.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-WHAT
 
-What is written depends on the settings, and a run may be one row or several:
-- log_min_duration_statement: `duration: 12.3 ms  statement: SELECT …`, once the statement has ended well.
-- log_statement: `statement: SELECT …` before it runs, and with log_duration `duration: 12.3 ms` after it, as a row of
-  its own.
-- the extended protocol: `execute NAME: SELECT … $1`, beside `parse NAME: …` and `bind NAME: …`, which are no runs;
-  `execute fetch from NAME/PORTAL: …` goes on with one. Its parameters are in `detail`: they do not shape lineage, are
-  often personal, and are not taken.
-- EXECUTE as a statement: `statement: EXECUTE q(1)`, with `prepare: PREPARE q AS SELECT …` in `detail`: that is what
-  ran. PREPARE itself is no run.
-- an error: a row of severity ERROR with the statement in `query` (csvlog) or `statement` (jsonlog); with log_statement
-  the statement was written before, as if all were well. SQLSTATE 57014 is a cancelled statement.
+The content depends on the settings, and one run may be several rows:
+- log_min_duration_statement: `duration: 12.3 ms  statement: SELECT …`, after the statement succeeds.
+- log_statement: `statement: SELECT …` before the statement runs, and with log_duration a separate row
+  `duration: 12.3 ms` after it.
+- Extended query protocol: `execute NAME: SELECT … $1`. `parse NAME: …` and `bind NAME: …` are not runs, and
+  `execute fetch from NAME/PORTAL: …` continues a run. The parameters are in `detail`; they are not read, because they
+  do not affect lineage and are often personal data.
+- The statement EXECUTE: `statement: EXECUTE q(1)`, with `prepare: PREPARE q AS SELECT …` in `detail`; the prepared
+  statement is what ran. PREPARE itself is not a run.
+- An error: a row of severity ERROR with the statement in `query` (csvlog) or `statement` (jsonlog). With log_statement
+  the statement was also logged before it ran. SQLSTATE 57014 is a cancelled statement.
+- COMMIT after an error in the transaction: the server rolls back but logs COMMIT. It is read as ROLLBACK.
+- With log_min_error_statement above ERROR, an error does not contain its statement: it belongs to the preceding
+  statement that has not ended.
 
-- COMMIT after an error within the transaction: the server rolls back, and says COMMIT in the log all the same. It is
-  read as the ROLLBACK that it is.
-- with log_min_error_statement above ERROR an error does not show its statement: it is that of the statement which was
-  logged before it and has not ended.
-
-So rows of one session are brought together, in the order of their numbers: a session's times are those of the ends,
-in milliseconds, less the durations, and are not in order. Texts are not cut (only what pg_stat_activity shows is, at
+So the rows of a session are read together, ordered by line number. They cannot be ordered by time: a start time is the
+time of the row, in milliseconds, minus the duration. Texts are not cut (pg_stat_activity cuts them, at
 track_activity_query_size).
 """
 
@@ -56,13 +54,16 @@ _FATAL = pa.array(["FATAL", "PANIC"])
 _QUERY_CANCELED = "57014"
 _NOTHING = pa.scalar(None, pa.string())
 _BEFORE = "run_before"
-"""Added by `assemble_messages`: when the session's run before this one had ended."""
+"""Added by `assemble_messages`: the end of the session's previous run."""
 
 
 def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool = True) -> Any:
-    """Return rows of the server log as a batch of the log schema, without rows that are not runs.
+    """Return the runs in the server log as a batch of the log schema.
 
-    `names` gives the columns' names in this form of the log, by those of csvlog; the server has `numbered` the lines.
+    Args:
+        every: rows of the server log.
+        names: maps csvlog's column names to those of this log format.
+        numbered: whether the server wrote the line numbers, so that they can identify statements.
     """
     kept = _Parts(every.text("message"))
     failed = pc.fill_null(pc.is_in(every.trimmed("error_severity"), _ERRORS), False)
@@ -78,8 +79,8 @@ def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool
     ran = pc.if_else(pc.and_(pc.is_valid(prepared), pc.is_valid(whole)), prepared.field(0), shown)
     status = pc.if_else(failed, pc.if_else(canceled, str(Status.CANCELED), str(Status.FAILED)), str(Status.SUCCESS))
     duration = coercion.count_of(found.ms, scale=1_000)
-    # A row is written once its statement has ended; where a duration is said, it began that long before, but not
-    # before the one before it had ended.
+    # A row is written when its statement has ended. The start is that time minus the duration, but not before the end
+    # of the previous run.
     written = log.time(names["log_time"])
     end = written.cast(pa.int64())
     began = pc.subtract(end, pc.fill_null(duration, 0))
@@ -103,7 +104,7 @@ def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool
 
 
 def assemble_messages(table: Any, names: dict[str, str]) -> Any:
-    """Return rows of the server log with all rows of one run merged into one, as the server itself would write it."""
+    """Return the rows of the server log with the rows of each run merged into one row in the same format."""
     table = _in_order(table, names)
     began = _column(table, names["session_start_time"])
     dated = with_stated_zones(_column(table, names["log_time"]), began, _column(table, "session_id"))
@@ -119,18 +120,18 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     alone = pc.and_(found.is_duration, pc.invert(failed))
     before = last_before(run, begins)
     rows = table.num_rows
-    # A run has one duration: its own, else the first one logged after it.
+    # A run has one duration: the one in its row, or the first one logged after it.
     silent = pc.fill_null(pc.is_null(found.ms).take(before), False)
     lasted = _first(before, pc.and_(alone, silent), rows)
-    # An error belongs to the statement before it, if it shows the same one, or none and that one has not ended.
+    # An error belongs to the previous statement if it has the same text, or if it has none and that has not ended.
     same = pc.fill_null(
         pc.equal(pc.utf8_trim_whitespace(shown), pc.utf8_trim_whitespace(found.sql.take(before))), False
     )
     bare = pc.and_(pc.fill_null(pc.equal(severity, "ERROR"), False), pc.is_null(shown))
-    # What cannot be parsed fails before it is logged as `execute`: it is not the one before.
+    # A statement that cannot be parsed fails before its `execute` is logged: the error is not the previous statement's.
     parsed = pc.fill_null(pc.equal(found.what, "execute").take(before), False)
     state = coercion.trimmed(_column(table, names["sql_state_code"]))
-    # Without its code in the prefix an error is known by its words.
+    # Without %e in the prefix, a cancellation is recognized by its message.
     canceled = pc.and_(failed, pc.fill_null(pc.starts_with(message, "canceling statement due to "), False))
     state = pc.coalesce(state, pc.if_else(canceled, _QUERY_CANCELED, _NOTHING))
     table = _put(table, names["sql_state_code"], state)
@@ -148,7 +149,7 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     prefix = pc.binary_join_element_wise("duration: ", pc.fill_null(found.ms.take(lasted), ""), " ms  ", "")
     message = pc.if_else(pc.is_valid(lasted), pc.binary_join_element_wise(prefix, message, ""), message)
     table = _put(table, "message", message)
-    # Such a row is written at the end: its time is that of the row with the duration.
+    # A statement logged before it ran has no end: take the time of its duration row.
     time = _column(table, names["log_time"])
     time = pc.if_else(pc.is_valid(lasted), time.take(lasted), time)
     table = _put(table, names["log_time"], time)
@@ -162,9 +163,9 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
 
 
 def _in_order(table: Any, names: dict[str, str]) -> Any:
-    """Return the rows by session, in the order that they were written in, each once.
+    """Return the rows by session, in the order of their line numbers, without duplicates.
 
-    Two servers can give sessions the same name: the clients' addresses tell these apart.
+    Sessions of two servers can have the same id; client addresses distinguish them.
     """
     session = coercion.texts(_column(table, "session_id"))
     number = coercion.count_of(_column(table, names["session_line_num"]))
@@ -195,14 +196,14 @@ def _in_order(table: Any, names: dict[str, str]) -> Any:
 
 
 class _Parts:
-    """The duration, kind and SQL of a message; `is_run` if it is a run of a statement."""
+    """The duration, kind and SQL of each message; `is_run` marks those that are runs of a statement."""
 
     def __init__(self, message: Any) -> None:
-        # Groups are read off the head, and the head off the message: a group with the SQL costs ten times as much.
+        # Match groups on the head only, and remove it from the message: a group for the SQL takes ten times as long.
         found = pc.extract_regex(pc.utf8_slice_codeunits(message, 0, _HEAD), _SAID)
         self.ms, self.what = _given(found, 0), _given(found, 1)
         rest = pc.replace_substring_regex(message, _SAID, "", max_replacements=1)
-        # After a duration comes a statement or the end; something else that begins so is none of this.
+        # A duration is followed by a statement or by nothing; other messages with that beginning are not runs.
         self.sql = pc.if_else(pc.is_valid(self.what), rest, pa.scalar(None, pa.string()))
         prepares = pc.and_(
             pc.match_substring_regex(self.sql, _PREPARES), pc.invert(pc.match_substring_regex(self.sql, _OF_TWO))
@@ -214,7 +215,7 @@ class _Parts:
 
 
 def _given(found: Any, number: int) -> Any:
-    """Return a group of a match; null where it matched nothing."""
+    """Return a group of a match; null if the group is empty."""
     column = found.field(number)
     return pc.if_else(
         pc.and_(pc.is_valid(found), pc.greater(pc.binary_length(column), 0)), column, pa.scalar(None, pa.string())
@@ -222,7 +223,7 @@ def _given(found: Any, number: int) -> Any:
 
 
 def _first(owner: Any, mask: Any, rows: int) -> Any:
-    """Return for each row the number of the first row under the mask that it owns."""
+    """Return for each row the index of the first masked row whose owner it is; else null."""
     pairs = pa.table({"owner": owner, "number": pa.array(range(rows), pa.int64())}).filter(mask)
     firsts = pairs.group_by("owner").aggregate([("number", "min")])
     at = pc.index_in(pa.array(range(rows), pa.int64()), firsts.column("owner").combine_chunks())
@@ -230,7 +231,7 @@ def _first(owner: Any, mask: Any, rows: int) -> Any:
 
 
 def _shifted(values: Any) -> Any:
-    """Return each value's predecessor."""
+    """Return the values shifted by one row; the first is null."""
     return pa.concat_arrays([pa.nulls(1, values.type), values]).slice(0, len(values))
 
 

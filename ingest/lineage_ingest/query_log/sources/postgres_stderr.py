@@ -1,16 +1,18 @@
-"""PostgreSQL's own log (log_destination stderr), by its `log_line_prefix`. Its messages: postgres_messages.
+"""PostgreSQL's text log (log_destination stderr), parsed by its `log_line_prefix`.
+
+postgres_messages describes the content of its messages.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-WHERE
 
-A message is `PREFIX SEVERITY:  TEXT`, its further lines begin with a tab. What belongs to it follows with the same
+A message is `PREFIX SEVERITY:  TEXT`; its continuation lines begin with a tab. Its other parts follow with the same
 prefix: `DETAIL:  …`, `STATEMENT:  …`.
 
 Traps:
-- The prefix is a setting. Without --log-line-prefix those of PostgreSQL, Debian, Amazon RDS, Google Cloud SQL, Azure
-  and of pgBadger are recognised, file by file.
-- A session has an id only where the prefix has %c; else it is its process, until another session has its number.
-- A log that is rotated goes on in the next file, whose name may say anything: its first time says which is the next.
-- Words of other languages (lc_messages) are not read.
+- The prefix is configurable. Without --log-line-prefix, the prefixes of PostgreSQL, Debian, Amazon RDS, Google Cloud
+  SQL, Azure and pgBadger are recognised, in each file separately.
+- Only the prefix escape %c is a session id. Without it a session is a process, until its process id is reused.
+- A rotated log continues in another file, which can have any name: files are ordered by their first time.
+- Only English messages are recognised (lc_messages).
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ _OF_PREFIX = (
 _COLUMNS = (*_OF_PREFIX, "error_severity", "message", "detail", "query", CORRUPT)
 _NAMES = {name: name for name in (*_OF_PREFIX, "query")}
 _OF_ONE = ("user_name", "database_name", "session_start_time")
-"""What does not change in a session."""
+"""Columns that are constant within a session."""
 _PART = {"DETAIL": "detail", "STATEMENT": "query"}
 _UNUSED = frozenset(("HINT", "QUERY", "CONTEXT", "LOCATION", "BACKTRACE"))
 _A_MESSAGE = re.compile(r"(?:^|[^A-Za-z])(?:LOG|ERROR|FATAL|PANIC|STATEMENT):  ")
@@ -64,10 +66,10 @@ _TEACHES = (
 
 
 def _records(lines: Iterable[str], prefix: str | None = None) -> Iterator[tuple[Any, ...]]:
-    """Yield the messages of the lines of a file, each a row of `_COLUMNS`.
+    """Yield the messages of a file, each as a row of `_COLUMNS`.
 
     Raises:
-        ColumnsMissingError: no line has the prefix, or one that is known.
+        ColumnsMissingError: without `prefix`, no line has a known prefix.
     """
     rest = iter(lines)
     head = list(islice(rest, _LOOKED_AT))
@@ -108,7 +110,7 @@ def _records(lines: Iterable[str], prefix: str | None = None) -> Iterator[tuple[
 
 
 def _assemble(table: Any) -> Any:
-    """Return the messages of whole sessions, put together as those of the other forms of the log."""
+    """Return the rows of complete sessions with each run merged into one row, as for csvlog and jsonlog."""
     rows = SourceRows(table, POSTGRES_STDERR)
     log = pa.table(
         {
@@ -128,7 +130,7 @@ def _assemble(table: Any) -> Any:
     order = pc.sort_indices(log.select(["owner", "place"]), [("owner", "ascending"), ("place", "ascending")])
     table, log = table.take(order), log.take(order)
     owner, number, place = (_flat(log, name) for name in ("owner", "number", "place"))
-    # A process's number goes to another session in time.
+    # A process id is reused by a later session.
     greets = pc.fill_null(pc.match_substring_regex(_flat(log, "message"), _BEGINS), False)
     fresh = pc.or_(
         pc.and_(greets, pc.invert(_previous(greets))), pc.fill_null(pc.less(number, _previous(number)), False)
@@ -143,7 +145,7 @@ def _assemble(table: Any) -> Any:
 
 
 def _previous(values: Any) -> Any:
-    """Return each value's predecessor."""
+    """Return the values shifted by one row; the first value is repeated."""
     return pa.concat_arrays([values.slice(0, 1), values]).slice(0, len(values))
 
 
@@ -173,10 +175,10 @@ POSTGRES_STDERR = Source(
 
 
 def with_line_prefix(source: Source, prefix: str) -> Source:
-    """Return a source whose lines have this log_line_prefix.
+    """Return the source with a given log_line_prefix.
 
     Raises:
-        LinePrefixError: it is none, or the source's lines have none.
+        LinePrefixError: the prefix is invalid, or the source is not `postgres_stderr`.
     """
     if source.name != POSTGRES_STDERR.name:
         raise LinePrefixError(f"{source.title} has no log_line_prefix; only the source postgres_stderr has one")

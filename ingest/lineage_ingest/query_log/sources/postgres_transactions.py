@@ -1,7 +1,7 @@
-"""Which rows of PostgreSQL's log, or Redshift's, end a transaction that was not committed, without saying so.
+"""Finds the rows of PostgreSQL's or Redshift's log that roll back a transaction without a logged ROLLBACK.
 
-The server logs what the client asked for. COMMIT rolls back where a statement before it has failed, or where it fails
-itself (a deferred constraint); so does the end of the connection.
+The server logs what the client requests. A COMMIT rolls back if an earlier statement failed, or if it fails itself (a
+deferred constraint). The end of the connection also rolls back.
 https://www.postgresql.org/docs/current/sql-commit.html
 """
 
@@ -24,13 +24,13 @@ _CHAIN = r"(?i)\band\s+chain\b"
 
 
 def find_rollbacks(sql: Any, failed: Any, ends: Any, begins: Any) -> list[int]:
-    """Return the numbers of the rows that mean ROLLBACK.
+    """Return the indexes of the rows that have the effect of ROLLBACK.
 
     Args:
-        sql: the statement of each row, in the order of its session; null for rows without one.
-        failed: where a statement has failed.
-        ends: where a connection ends.
-        begins: where another session begins.
+        sql: statement of each row, ordered by session; null for rows without one.
+        failed: mask of the rows whose statement failed.
+        ends: mask of the rows that end a connection.
+        begins: mask of the rows that begin a session.
     """
     if not pc.any(pc.or_(failed, ends), min_count=0).as_py():
         return []
@@ -58,7 +58,7 @@ def find_rollbacks(sql: Any, failed: Any, ends: Any, begins: Any) -> list[int]:
         elif is_failed:
             is_broken = is_open
         elif word == "begin" or word.startswith("start"):
-            is_open = True  # a second BEGIN is a warning
+            is_open = True  # a second BEGIN only raises a warning
         elif word.endswith("to"):
             is_broken = False
         elif word:
@@ -67,5 +67,5 @@ def find_rollbacks(sql: Any, failed: Any, ends: Any, begins: Any) -> list[int]:
 
 
 def is_row(numbers: list[int], rows: int) -> Any:
-    """Return where rows have one of these numbers."""
+    """Return a mask of `rows` rows that is true at these indexes."""
     return pc.is_in(pa.array(range(rows), pa.int64()), value_set=pa.array(numbers, pa.int64()))

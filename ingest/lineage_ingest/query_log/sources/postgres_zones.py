@@ -1,6 +1,7 @@
-"""The zone of PostgreSQL's times where its abbreviation means several: a session's id says when it began.
+"""Resolves ambiguous zone abbreviations in PostgreSQL's times from the session's id.
 
-The id is `SECONDS.PROCESS` in hexadecimal, seconds since 1970; beside it stands when it began in the log's zone.
+The id is `SECONDS.PROCESS` in hexadecimal, where SECONDS is the session's start in seconds since 1970. The log also has
+that start in the log's zone; the difference is the zone's offset.
 https://www.postgresql.org/docs/current/runtime-config-logging.html#GUC-LOG-LINE-PREFIX
 """
 
@@ -25,16 +26,16 @@ _QUARTER, _MOST = 15 * 60, 14 * 3_600
 
 
 def with_stated_zones(times: Any, starts: Any, sessions: Any) -> Any:
-    """Return times with an offset in place of an abbreviation that means several zones, where the session says it.
+    """Return times with ambiguous zone abbreviations replaced by offsets, if the session determines them.
 
     >>> with_stated_zones(*(pa.array([one]) for one in (
     ...     "2026-07-01 11:30:00.5 BST", "2026-07-01 11:00:00 BST", "6a44e520.7b"))).to_pylist()
     ['2026-07-01 11:30:00.5 +0100']
 
     Args:
-        times: as the log has them.
-        starts: when the session began, in the same zone.
-        sessions: its id.
+        times: times as logged.
+        starts: start of each row's session, in the same zone.
+        sessions: session id of each row.
     """
     if not is_texty(times.type):
         return times
@@ -53,7 +54,7 @@ def with_stated_zones(times: Any, starts: Any, sessions: Any) -> Any:
 
 
 def _offset(key: str | None) -> tuple[str, str] | None:
-    """Return the abbreviation of a session's start, and its offset."""
+    """Return the zone abbreviation and the offset of `SESSION_ID START`; None if they cannot be determined."""
     session, _, start = (key or "").partition(" ")
     began, written = _SESSION.match(session), _START.fullmatch(start)
     if began is None or written is None:

@@ -1,4 +1,4 @@
-r"""Redshift's SYS_QUERY_HISTORY, with the texts put together from SYS_QUERY_TEXT.
+r"""Redshift's SYS_QUERY_HISTORY, with full texts from SYS_QUERY_TEXT.
 
 https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_HISTORY.html
 https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_TEXT.html
@@ -6,21 +6,21 @@ https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERY.html
 https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERYTEXT.html
 https://docs.aws.amazon.com/redshift/latest/dg/r_UNLOAD.html
 
-The query over JDBC joins them, a row for each piece; files of both views may also be read together. So may those of
-STL_QUERY and STL_QUERYTEXT, whose columns have other names; and UNLOAD writes neither names nor quotes by default.
+The query over JDBC joins the views, one row per text piece; exported files of both can also be read together. The same
+applies to STL_QUERY and STL_QUERYTEXT, whose columns have other names. UNLOAD by default writes no header or quotes.
 
 Traps:
-- A text comes in pieces of 4,000 bytes (200 in the STL views), numbered by `sequence` from 0 on, in any order.
-- The pieces are fixed-width columns: blanks at the end of a piece are lost by most ways of export, and words would run
-  together; all pieces but the last are filled up again.
-- STL_QUERY's `querytxt` is filled up with blanks likewise: a text ends with its last other character.
-- Line breaks stand as the two characters `\n` in the text, backslashes as two.
-- `query_text` of SYS_QUERY_HISTORY ends at 4,000 bytes, of which the last may be blanks, so that a little less is seen
-  of it. A text of which a piece is missing is marked truncated as well.
-- STL_QUERY has no DDL, and does not say whether a query failed: `aborted` is 1 where it was stopped.
-- It writes its own work as statements, `Undoing 1 transactions on table 105 with current xid 9`; these are left out.
-- Users are numbers; the query over JDBC adds their names. Words are filled with blanks. `elapsed_time` is in
-  microseconds, and times are UTC.
+- A text is split into pieces of 4,000 bytes (200 in the STL views), numbered by `sequence` from 0, in any order.
+- The pieces are fixed-width columns, and most exports drop trailing spaces. All pieces but the last are padded again;
+  otherwise words would run together.
+- STL_QUERY's `querytxt` is also padded with spaces: trailing spaces are not part of the text.
+- In texts, a line break is the two characters `\n`, and a backslash is doubled.
+- `query_text` of SYS_QUERY_HISTORY is cut at 4,000 bytes; without its trailing spaces a cut text is slightly shorter. A
+  text with a missing piece is also marked as truncated.
+- STL_QUERY has no DDL and no failure status; `aborted` is 1 if the query was stopped.
+- Redshift logs internal work as statements, `Undoing 1 transactions on table 105 with current xid 9`; they are skipped.
+- Users are ids; the query over JDBC adds their names. Text columns are padded with spaces. `elapsed_time` is in
+  microseconds, and times are in UTC.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["REDSHIFT"]
 
 _WIDE, _NARROW = 4_000, 200
 _INDENT = 40
-"""So many blanks may stand where a text was cut off: the column is filled up with blanks, which do not count."""
+"""Maximum number of trailing spaces at the cut of a text; they are stripped with the padding."""
 _HISTORY = (
     "user_id", "query_id", "session_id", "database_name", "status", "start_time", "elapsed_time", "returned_rows",
     "query_text",
@@ -84,7 +84,7 @@ _LAYOUTS = (
 )
 _OF_SESSION = frozenset(("session_id", "query_text", "status", "aborted", "pieces"))
 _PIECES = "pieces"
-"""Added by `assemble`: the whole text, and in `incomplete` whether a piece of it is missing."""
+"""Added by `assemble`: the full text; `incomplete` is true if a piece of it is missing."""
 _INCOMPLETE = "incomplete"
 _STATUS = {
     "success": Status.SUCCESS,
@@ -103,12 +103,12 @@ def _convert(every: SourceRows) -> Any:
     whole, head, piece = log.statement(_PIECES), log.statement("query_text"), log.statement("text")
     raw = pc.utf8_rtrim_whitespace(pc.coalesce(whole, head, piece))
     text = _unescaped(raw)
-    # Without assembly a row is a piece: a first one is a statement that may go on, a later one is none by itself.
+    # Without assembly each row is one piece: the first is a statement that may continue, a later one is no statement.
     cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE - _INDENT))
     missing = log.flag(_INCOMPLETE)
     started, ended, stopped = log.time("start_time"), log.time("end_time"), log.flag("aborted")
     took = pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64()))
-    by_flag = pc.if_else(stopped, str(Status.CANCELED), str(Status.SUCCESS))  # null where STL_QUERY is not spoken of
+    by_flag = pc.if_else(stopped, str(Status.CANCELED), str(Status.SUCCESS))  # null if the row is not from STL_QUERY
     status = pc.if_else(pc.is_valid(log.trimmed("status")), status_of(log.column("status"), _STATUS), by_flag)
     return log.batch(
         query_text=text,
@@ -132,13 +132,13 @@ def _unescaped(texts: Any) -> Any:
         plain = pc.replace_substring(plain, f"\\{letter}", meant)
     if not pc.any(doubled, min_count=0).as_py():
         return plain
-    # After an escaped backslash an n is a letter: such a text is read from left to right.
+    # `\\n` is a backslash and the letter n: texts with doubled backslashes are unescaped from left to right.
     read = [_ESCAPED.sub(lambda m: _MEANT[m[1]], text) for text in texts.filter(doubled).to_pylist()]
     return pc.replace_with_mask(plain, doubled, pa.array(read, pa.string()))
 
 
 def _assemble(table: Any) -> Any:
-    """Return a row a query, with its pieces joined in order."""
+    """Return one row per query, with its text pieces joined in order."""
     names = {name.lower(): name for name in table.column_names}
     if not {"query_id", "sequence", "text"} <= names.keys():
         return _with_rollbacks(merged(table, names["query_id"]) if "query_id" in names else table)
@@ -157,7 +157,7 @@ def _assemble(table: Any) -> Any:
 
 
 def _with_rollbacks(runs: Any) -> Any:
-    """Return the runs of whole sessions, with `ROLLBACK` for each statement that ends a failed transaction."""
+    """Return the runs of complete sessions, with each statement that ends a failed transaction replaced by ROLLBACK."""
     names = {name.lower(): name for name in runs.column_names}
     if not {"session_id", "query_id", "query_text"} <= names.keys():
         return runs
@@ -186,10 +186,10 @@ def _with_rollbacks(runs: Any) -> Any:
 
 
 def _joined(pieces: Any) -> Any:
-    """Return for each key its pieces joined, and whether one is missing between the first and the last."""
+    """Return the joined text of each key, and whether one of its pieces is missing."""
     pieces = pieces.group_by(["key", "number"], use_threads=False).aggregate(
         [("text", "first")]
-    )  # read twice, once meant
+    )  # a piece may have been read twice
     pieces = pieces.sort_by([("key", "ascending"), ("number", "ascending")]).combine_chunks()
     keys, numbers, texts = (_flat(pieces.column(name)) for name in ("key", "number", "text_first"))
     if not len(keys):
@@ -214,7 +214,7 @@ def _joined(pieces: Any) -> Any:
 
 
 def _shifted(values: Any) -> Any:
-    """Return each value's successor."""
+    """Return the values shifted by one row; the last is null."""
     return pa.concat_arrays([values.slice(1), pa.nulls(1, values.type)])
 
 

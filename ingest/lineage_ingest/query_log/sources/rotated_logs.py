@@ -1,4 +1,4 @@
-"""The order of rows over the files of a log that was rotated, where nothing but their places says it."""
+"""Orders rows across the files of a rotated log, for logs whose rows are ordered only by their position."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["log_names", "places_in_log"]
 
 _PACKED = r"\.(?:gz|bz2|zst|lz4|xz)$"
 _ROTATED = r"(?:[-_.]\d{1,14}|\d{6,14})*(?:\.log)?(?:[-_.]\d{1,14})*$"
-"""Dates and numbers behind a name. A number that is part of it is a server's: `db1.log`, `db2.log`."""
+"""Matches the dates and numbers that rotation appends; `db1.log` and `db2.log` are logs of different servers."""
 _FILE = 40
-"""Bits of a row's place within its file."""
+"""Number of bits for a row's position in its file."""
 
 
 def log_names(files: Any) -> Any:
-    """Return which log each file is of: its folder and name, without what rotation gives it.
+    """Return the log of each file: its path without the suffixes of rotation and compression.
 
     >>> log_names(pa.array(["a/general.log", "a/general.log.2.gz", "b/pg-2026-03-01_000000.log"])).to_pylist()
     ['a/general', 'a/general', 'b/pg']
@@ -31,7 +31,7 @@ def log_names(files: Any) -> Any:
 
 
 def places_in_log(sessions: Any, files: Any, places: Any, times: Any) -> Any:
-    """Return numbers that put the rows of each session in order: by their file's first time, then the place there."""
+    """Return numbers that order the rows of each session: by the file's first time, then by position in the file."""
     keys = pc.binary_join_element_wise(pc.fill_null(sessions, ""), pc.fill_null(files, ""), "\x1f")
     seconds = pc.divide(times.cast(pa.int64()), 1_000_000)
     log = pa.table({"key": keys, "session": sessions, "file": files, "time": seconds})
@@ -49,7 +49,7 @@ def places_in_log(sessions: Any, files: Any, places: Any, times: Any) -> Any:
 
 
 def _turn(name: str) -> str:
-    """Return what puts the files of a log in order by their names: `log.2`, `log.1`, those with dates, `log`.
+    """Return a sort key that orders the files of a log by name: `log.2`, `log.1`, those with dates, `log`.
 
     >>> sorted(["log", "log.1", "log.10.gz", "log-20260301"], key=_turn)
     ['log.10.gz', 'log.1', 'log-20260301', 'log']

@@ -1,4 +1,4 @@
-"""Runs of equal values in sorted columns: what the rows of one session know of each other."""
+"""Operations on groups of consecutive equal keys in sorted columns, such as the rows of a session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["carried", "last_before", "starts"]
 
 
 def starts(*keys: Any) -> Any:
-    """Return where a new group of rows begins, in columns sorted by these keys; null is a value like others.
+    """Return a mask of the first row of each group, in columns sorted by these keys; null equals null.
 
     >>> starts(pa.array(["a", "a", "b", None])).to_pylist()
     [True, False, True, True]
@@ -26,7 +26,7 @@ def starts(*keys: Any) -> Any:
 
 
 def last_before(mask: Any, begins: Any) -> Any:
-    """Return for each row the number of the last row up to it, in its group, for which the mask is true; else null.
+    """Return for each row the index of the latest masked row of its group, at or before it; else null.
 
     >>> last_before(pa.array([True, False, False]), pa.array([True, False, True])).to_pylist()
     [0, 0, None]
@@ -39,5 +39,5 @@ def last_before(mask: Any, begins: Any) -> Any:
 
 
 def carried(values: Any, mask: Any, begins: Any) -> Any:
-    """Return for each row the value of the last row up to it, in its group, for which the mask is true."""
+    """Return for each row the value of the latest masked row of its group, at or before it; else null."""
     return values.take(last_before(mask, begins))

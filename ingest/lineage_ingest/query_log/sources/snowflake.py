@@ -5,13 +5,13 @@ https://docs.snowflake.com/en/sql-reference/functions/query_history
 https://docs.snowflake.com/en/sql-reference/sql/copy-into-location
 
 Traps:
-- QUERY_TEXT ends at 100,000 characters, without a mark.
-- The text of a statement that does not parse is `<redacted>`, unless ENABLE_UNREDACTED_QUERY_SYNTAX_ERROR is set.
-- A cancelled statement is a failed one with the error code 604, or 630 where it took too long.
-- The view's rows come up to 45 minutes late, and START_TIME is in the session's zone (TIMESTAMP_LTZ).
-- A request of several statements (MULTI_STATEMENT) has a row for itself, with its whole text, and one for each of them.
-  Its own is left out: its statements would count twice.
-- Rows have no order within a session but START_TIME, in milliseconds.
+- QUERY_TEXT is cut at 100,000 characters, without a mark.
+- The text of a statement with a syntax error is `<redacted>`, unless ENABLE_UNREDACTED_QUERY_SYNTAX_ERROR is set.
+- A cancelled statement is a failed one with error code 604, or 630 after a timeout.
+- The view's rows arrive up to 45 minutes late, and START_TIME is in the session's zone (TIMESTAMP_LTZ).
+- A request of several statements (MULTI_STATEMENT) has one row with its full text and one row per statement. The
+  request's row is skipped; otherwise its statements would count twice.
+- The rows of a session are ordered only by START_TIME, in milliseconds.
 """
 
 from __future__ import annotations
@@ -81,17 +81,17 @@ _LAYOUT = Layout(
         ("start_time", r"\d{4}-\d\d-\d\d[ T]\d.*"),
     ),
 )
-"""Of the view, which COPY INTO unloads without a header by default."""
+"""The columns of the view, which COPY INTO unloads without a header by default."""
 
 
 def single_statements(log: SourceRows) -> SourceRows:
-    """Return the rows that are no request of several statements, which have rows of their own."""
+    """Return the rows without MULTI_STATEMENT requests; their statements are separate rows."""
     several = pc.equal(pc.utf8_upper(log.trimmed("query_type")), "MULTI_STATEMENT")
     return log.where(pc.invert(pc.fill_null(several, False)))
 
 
 def history_fields(log: SourceRows) -> dict[str, Any]:
-    """Return the fields of the log schema that QUERY_HISTORY has."""
+    """Return the fields of the log schema that QUERY_HISTORY provides."""
     text = log.statement("query_text")
     text = pc.if_else(pc.equal(text, "<redacted>"), pa.scalar(None, pa.string()), text)
     status = status_of(log.column("execution_status"), _STATUS)

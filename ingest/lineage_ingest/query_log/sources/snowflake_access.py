@@ -1,17 +1,17 @@
-"""Snowflake's ACCESS_HISTORY: which columns were written from which, as Snowflake itself resolved them.
+"""Snowflake's ACCESS_HISTORY: column lineage of writes, as resolved by Snowflake.
 
 https://docs.snowflake.com/en/sql-reference/account-usage/access_history
 
-`objects_modified[].columns[].directSources` are the columns that a written column was computed from; `baseSources`, the
-same through views, are left out, since the views' own lineage leads there. The view has no statement text: its query
-over JDBC joins QUERY_HISTORY, and files of both views may be read together, for they are joined by QUERY_ID.
+`objects_modified[].columns[].directSources` are the source columns of a written column. `baseSources`, the source
+columns behind views, are not read, because the lineage of the views leads to them. The view has no statement text:
+the query over JDBC joins QUERY_HISTORY, and files of both views can be read together; they are joined by QUERY_ID.
 
 Traps:
-- VARIANT columns come as JSON text in CSV, and as text or nested in JSON, by the way of export.
-- A column written from nothing but constants has no sources: then the lineage is known, and empty.
-- Only successful statements have rows; reads without a write have none in `objects_modified`. Without QUERY_HISTORY
-  beside it, what was read (`direct_objects_accessed`) is a query of those columns.
-- What COPY INTO loads from a stage has that as its source, without a column.
+- VARIANT columns are JSON text in CSV, and text or nested values in JSON, depending on the export.
+- A column written only from constants has no sources: its lineage is known and empty.
+- Only successful statements have rows, and `objects_modified` is empty for a statement that only reads. Without
+  QUERY_HISTORY, such a statement is read as a SELECT of the columns in `direct_objects_accessed`.
+- A column loaded from a stage by COPY INTO has the stage as its source, without a source column.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OWN = ("query_start_time", "direct_objects_accessed", "objects_modified", "pare
 _HAVE_ROWS = frozenset(
     ("table", "view", "materialized view", "external table", "iceberg table", "dynamic table", "stream")
 )
-"""Kinds of objects that a query reads columns of."""
+"""Kinds of objects whose columns a query can read."""
 
 
 def _convert(every: SourceRows) -> Any:
@@ -56,7 +56,7 @@ def _convert(every: SourceRows) -> Any:
 
 
 def _lineage(written: Any) -> list[dict[str, str | None]] | None:
-    """Return the columns in `objects_modified`; None if it lists none."""
+    """Return the column lineage in `objects_modified`; None if it has no columns."""
     if not isinstance(written, list):
         return None
     edges: list[dict[str, str | None]] = []
@@ -83,7 +83,7 @@ def _lineage(written: Any) -> list[dict[str, str | None]] | None:
 
 
 def _query_of(accessed: Any) -> str | None:
-    """Return a query that reads what a statement read whose text is not known; None if that was no table's columns.
+    """Return a SELECT of the objects that a statement read; None if it read no tables or views.
 
     >>> _query_of([{"objectDomain": "Table", "objectName": 'DB.S."my t"', "columns": [{"columnName": "A"}]}])
     'SELECT t1."A" FROM "DB"."S"."my t" AS t1'
@@ -106,7 +106,7 @@ def _quoted(name: str) -> str:
 
 
 def _in_order(column: dict[str, Any]) -> tuple[int, str]:
-    """Return the position of a column in its table: columns are numbered in order of creation."""
+    """Return the sort key of a column in its table: `columnId` follows the order of creation."""
     number = column.get("columnId")
     return (number if isinstance(number, int) else 0, str(column.get("columnName")))
 

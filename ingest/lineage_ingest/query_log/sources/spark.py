@@ -1,26 +1,26 @@
-"""Spark's event log: JSON, one event a line, one file an application.
+"""Spark's event log: JSON, one event per line, one file per application.
 
 https://spark.apache.org/docs/latest/monitoring.html (spark.eventLog.enabled)
 
-Two kinds of events have the text of a statement: those of the Thrift server's operations (`statement`, with the user
-and the session), and SparkListenerSQLExecutionStart, whose `description` is the text where the program gave it
-(spark-sql does; by spark.sparkContext.setJobDescription others may), and else the place of a call in a program, which
-is no statement. The listener classes in Spark's source are what documents their fields:
+Two kinds of events contain a statement's text: those of Thrift server operations (`statement`, with user and session),
+and SparkListenerSQLExecutionStart. The `description` of the latter is the text if the program set it (spark-sql does;
+others can with spark.sparkContext.setJobDescription); otherwise it is a call site, which is not a statement. The fields
+are documented only by the listener classes in Spark's source:
 sql/core/…/execution/ui/SQLListener.scala, sql/hive-thriftserver/…/ui/HiveThriftServer2EventManager.scala
 
-From Spark 4 on an application is a folder `eventlog_v2_ID` of files `events_NUMBER_ID.zstd`: a new one is begun at 128
-MB. Parts of one application are read as one log; those that Spark has compacted are left out.
+From Spark 4 an application's log is a folder `eventlog_v2_ID` of files `events_NUMBER_ID.zstd`, rolled over at 128 MB.
+The files of an application are read as one log; files that Spark has compacted are skipped.
 
 Traps:
-- A start and an end are two lines, joined by their id within the file; a start without an end was running.
-- What the Thrift server runs is logged by both kinds of events; the execution of a known statement is left out.
-- A command inside a statement (the write of a CTAS) is an execution of its own, named by `rootExecutionId`.
-- A program that looks at what a command returned (`spark.sql("INSERT …").collect()`) makes another execution of its
-  text, whose plan is but the result; it is left out.
-- `errorMessage` at an end is new in 3.4: before, a failed execution looks like one that succeeded.
-- Nearly all lines are of tasks and stages; only those of interest are read as JSON.
-- spark.sql.event.truncate.length (none by default) cuts the text of an execution, without a mark; the environment's
-  event says what it is set to.
+- The start and the end of a run are two events, joined by id within the file; a run without an end is still running.
+- Both kinds of events log what the Thrift server runs; the execution of a known statement is skipped.
+- A command inside a statement (the write of a CTAS) is a separate execution; `rootExecutionId` is the statement's.
+- A program that reads a command's result (`spark.sql("INSERT …").collect()`) creates another execution with the same
+  text, whose plan only returns the result; it is skipped.
+- `errorMessage` at the end exists from 3.4: before that, a failed execution cannot be distinguished from a success.
+- Nearly all lines are events of tasks and stages; only relevant lines are parsed as JSON.
+- spark.sql.event.truncate.length (unlimited by default) cuts the text of an execution, without a mark; the environment
+  event contains its value.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _VERB = (
 _CUT_AT = "spark.sql.event.truncate.length"
 _RUNS = ("statement", "id", "root", "start", "end", "user", "session", "status", "position", "cut")
 _RESULTS = frozenset(("CommandResult", "LocalTableScan"))
-"""Plans that give what is there already: of a command that ran, or of constants."""
+"""Plan nodes that only return an existing result: that of a command, or constants."""
 _ENDS = {"Finish": Status.SUCCESS, "Error": Status.FAILED, "Canceled": Status.CANCELED, "Timeout": Status.CANCELED}
 
 
 def _assemble(table: Any) -> Any:
-    """Return the runs that the events of whole files tell of, in columns of their own."""
+    """Return the runs in the events of complete files, one row per run."""
     log = SourceRows(table, SPARK)
     file, line, position = log.text(FILE), log.text(LINE), log.count(POSITION)
     wanted = pc.fill_null(pc.match_substring_regex(line, _OF_INTEREST), False)
@@ -82,7 +82,7 @@ def _assemble(table: Any) -> Any:
 
 
 class _Application:
-    """The runs of one application, as its events come by."""
+    """Collects the runs of one application from its events."""
 
     def __init__(self) -> None:
         self._user: Any = None
@@ -139,7 +139,7 @@ class _Application:
             run |= {"status": status, "end": time}
 
     def runs(self) -> list[dict[str, Any]]:
-        """Return what ran: the server's operations, and the executions that are none of theirs."""
+        """Return the runs: the Thrift server's operations, and the executions that do not belong to one of them."""
         known = {str(run["statement"])[: self._cut_at].strip() for run in self._operations.values()}
         found = list(self._operations.values())
         computed: set[str] = set()

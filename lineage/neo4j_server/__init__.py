@@ -1,6 +1,6 @@
-"""A real Neo4j on this machine without Docker: its jars from Maven Central, run by the Java that is there.
+"""Run a Neo4j server on this machine without Docker: jars from Maven Central, run by the installed Java.
 
-Nothing here imports the driver, so a server can be started and stopped without the extra `neo4j`.
+Nothing here imports the driver, so starting and stopping a server does not need the extra `neo4j`.
 """
 
 from lineage.neo4j_server.errors import ServerError, ServerSetupError, ServerStartError

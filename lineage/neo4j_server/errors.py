@@ -1,8 +1,8 @@
 """The errors of managing a local server.
 
 ServerError
-├── ServerSetupError    Java, Maven or a port is missing, or what was asked cannot be
-└── ServerStartError    the server was started and did not come up, or could not be stopped
+├── ServerSetupError    Java, Maven or a port is missing, or a setting is not available
+└── ServerStartError    the server did not start, or could not be stopped
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["ServerError", "ServerSetupError", "ServerStartError"]
 
 
 class ServerError(Exception):
-    """An error of a local server; `hint` suggests what to do."""
+    """An error of a local server; `hint` suggests a remedy."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

@@ -97,7 +97,7 @@ class ServerHome:
 
     @property
     def initialised(self) -> bool:
-        """Whether a server ran here before: its users are fixed from then on."""
+        """Whether a server ran here before; its first start sets the password."""
         return (self.data / "databases" / "system").exists()
 
     def prepare(self) -> None:
@@ -120,7 +120,7 @@ class ServerHome:
         """Return the password, or None when none was generated yet.
 
         Raises:
-            ServerSetupError: the file is there and cannot be read.
+            ServerSetupError: the file exists but cannot be read.
         """
         try:
             text = self.credentials.read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ class ServerHome:
             ) from error
 
     def create_password(self) -> str:
-        """Generate a password, keep it in a file that only its owner may read, and return it."""
+        """Generate a password, save it in a file that only its owner may read, and return it."""
         password = secrets.token_hex(24)
         text = json.dumps({"user": USER, "password": password}, indent=2) + "\n"
         descriptor = os.open(self.credentials, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Neo4j's jars, fetched once and kept in the user's cache folder."""
+"""Neo4j's jars: downloaded once, and cached in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from lineage.neo4j_server.resolvers import JarResolver, find_resolver
 __all__ = ["Report", "default_cache", "ensure_jars"]
 
 Report = Callable[[str], None]
-"""Called with one line that says what is being done; each line replaces the one before."""
+"""Called with a one-line progress message; each message replaces the previous one."""
 
 _MEGABYTES = 130
 _REPORT_EVERY = 25
 
 
 def default_cache() -> Path:
-    """Return the folder of this program in the user's cache."""
+    """Return this program's folder in the user's cache."""
     return platformdirs.user_cache_path("lineage-graph", appauthor=False)
 
 
 def ensure_jars(java: Java, report: Report, cache: Path | None = None) -> Path:
-    """Return the folder with Neo4j's jars, fetching them if they are not there yet.
+    """Return the folder with Neo4j's jars, downloading them if they are missing.
 
-    The folder appears whole or not at all, and of two processes that want it one fetches and the other waits.
+    The folder appears atomically. If two processes need it, one downloads and the other waits.
 
     Raises:
-        ServerSetupError: no program that could fetch them, no room to keep them, or the fetch failed.
+        ServerSetupError: no program can download them, the disk is full, or the download failed.
     """
-    # Named after all that is in it: another pinned version is another folder.
+    # The name contains every pinned version, so a new version gets a new folder.
     name = "-".join(("neo4j", *dict.fromkeys(artifact.version for artifact in ARTIFACTS)))
     folder = (cache or default_cache()) / name
     if folder.is_dir():
@@ -74,7 +74,7 @@ def _fetch_into(folder: Path, java: Java, report: Report) -> None:
 
 
 def _run(resolver: JarResolver, report: Report) -> None:
-    """Have the jars fetched; where that fails, taken from what is on this machine.
+    """Download the jars; if that fails, copy them from the local repository.
 
     Raises:
         ServerSetupError: neither worked.

@@ -1,4 +1,4 @@
-"""Finding a Java that Neo4j runs on."""
+"""Find a Java that can run Neo4j."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def _ask(path: Path) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # macOS has a launcher without a Java behind it: it prints an advertisement and fails.
+    # macOS ships a stub launcher that fails if no Java is installed.
     version = java_version(answer.stderr + answer.stdout) if answer.returncode == 0 else None
     return Java(path, version) if version else None

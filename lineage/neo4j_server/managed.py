@@ -28,7 +28,7 @@ class ManagedServer:
 
     @classmethod
     def described(cls, place: ServerHome, state: ServerState, pid: int, password: str) -> ManagedServer:
-        """Return the server that a state and a password describe."""
+        """Return the server with this saved state and password."""
         return cls(
             bolt_uri=f"bolt://{HOST}:{state.bolt_port}",
             http_uri=f"http://{HOST}:{state.http_port}",
@@ -49,7 +49,7 @@ class ManagedServer:
         return process.is_running(self.pid, process_marks(ServerHome(self.home)))
 
     def ask(self) -> ServerReply:
-        """Return how it answers now, over Bolt and HTTP."""
+        """Return the server's current response, over Bolt and HTTP."""
         bolt, http = (int(uri.rpartition(":")[2]) for uri in (self.bolt_uri, self.http_uri))
         return ask_over_http(http, self.user, self.password) if answers_bolt(bolt) else ServerReply.NONE
 
@@ -70,7 +70,7 @@ def process_marks(place: ServerHome) -> tuple[str, str]:
 
 
 def managed_server(home: Path | None = None) -> ManagedServer | None:
-    """Return the local server whose process runs, or None; it is not asked whether it answers.
+    """Return the local server if its process is running, else None; whether it responds is not checked.
 
     Raises:
         ServerSetupError: its password file cannot be read.
@@ -96,7 +96,7 @@ def stop_server(home: Path | None = None, *, timeout: float = 60.0) -> bool:
     """Stop the local server, killing it after `timeout` seconds; return whether one was running.
 
     Raises:
-        ServerStartError: its process does not end.
+        ServerStartError: its process does not exit.
     """
     place = ServerHome.at(home)
     if not place.folder.is_dir():
@@ -114,7 +114,7 @@ def stop_server(home: Path | None = None, *, timeout: float = 60.0) -> bool:
 def _size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
-        # Neo4j removes files as it goes.
+        # Neo4j may delete files during the scan.
         with contextlib.suppress(FileNotFoundError):
             total += path.stat().st_size
     return total

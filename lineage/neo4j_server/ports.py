@@ -1,4 +1,4 @@
-"""Choosing the ports that a local server listens on."""
+"""Choose the ports that a local server listens on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["choose_port", "free_port", "is_free"]
 def is_free(port: int) -> bool:
     """Return whether nothing listens on the loopback port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # A port whose last connections are still fading is free to listen on.
+        # A port with connections in TIME_WAIT counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -23,7 +23,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on now, as the system chooses it."""
+    """Return a free port, chosen by the operating system."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def choose_port(what: str, wanted: int | None, remembered: int | None, usual: int) -> int:
-    """Return the wanted port, else the one used before, else the usual one, else any that is free.
+    """Return the wanted port, else the one used before, else the default, else any free port.
 
     Raises:
         ServerSetupError: the wanted port is taken (`what` names its protocol).

@@ -13,7 +13,7 @@ from lineage.neo4j_server.settings import HOST
 
 __all__ = ["ServerReply", "answers_bolt", "ask_over_http"]
 
-# Bolt's greeting: four bytes that name the protocol, then four proposals of a version, here 5.0 and 4.4.
+# Bolt handshake: a four-byte magic number, then four proposed versions (here 5.0 and 4.4).
 _HANDSHAKE = bytes.fromhex("6060B017 00000005 00000404 00000000 00000000")
 
 

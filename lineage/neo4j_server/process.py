@@ -1,4 +1,4 @@
-"""The server's process: start it detached from ours, recognize it, and stop it."""
+"""The server's process: start it detached from this process, recognize it, and stop it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["is_running", "resident_bytes", "spawn", "terminate"]
 
 _PROC = Path("/proc")
 _POLL_SECONDS = 0.1
-# The shell leaves the server to the system's first process: it outlives us and needs no parent to reap it.
+# The shell exits, so init adopts the server: it outlives this process and init reaps it.
 _DETACH = '"$@" >"$LINEAGE_CONSOLE" 2>&1 </dev/null & echo $!'
 
 
@@ -36,7 +36,7 @@ def spawn(command: Sequence[str | Path], console: Path) -> int:
 def is_running(pid: int, marks: Sequence[str]) -> bool:
     """Return whether the process runs and its command line has all the marks as arguments.
 
-    A PID alone may be another program's by now.
+    A PID alone is not enough: the system may have reused it.
     """
     command = f"{_command_line(pid)} "
     return all(f"{mark} " in command for mark in marks)
@@ -55,10 +55,10 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def terminate(pid: int, marks: Sequence[str], timeout: float) -> None:
-    """End the process: ask it to stop, after `timeout` seconds kill it. One that is not ours is left alone.
+    """Stop the process, and kill it after `timeout` seconds; a process without the marks is left alone.
 
     Raises:
-        ServerStartError: it is still there after that.
+        ServerStartError: it is still running after that.
     """
     for request, patience in ((signal.SIGTERM, timeout), (signal.SIGKILL, 10.0)):
         if not is_running(pid, marks):
@@ -78,7 +78,7 @@ def terminate(pid: int, marks: Sequence[str], timeout: float) -> None:
 def _command_line(pid: int) -> str:
     if (_PROC / "self").exists():
         try:
-            # Empty for a process that has ended and was not reaped.
+            # Empty for a zombie process.
             return (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").rstrip()
         except OSError:
             return ""

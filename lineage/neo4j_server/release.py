@@ -23,7 +23,7 @@ class Artifact:
 
     @property
     def jar(self) -> str:
-        """The name of its file.
+        """The jar's file name.
 
         >>> Artifact("org.neo4j", "neo4j", "5.26.18").jar
         'neo4j-5.26.18.jar'
@@ -37,7 +37,7 @@ ARTIFACTS = (
     Artifact("org.neo4j.client", "neo4j-browser", "5.24.0"),
 )
 
-# Neo4j reaches into these packages, which Java closes by default.
+# Neo4j needs reflective access to these packages, which Java closes by default.
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent", "java.lang")
 
 JVM_OPTIONS = (

@@ -1,4 +1,4 @@
-"""The programs that can fetch Neo4j's jars and all that they need: Maven, or the Ivy that is in pyspark."""
+"""The programs that can download Neo4j's jars with their dependencies: Maven, or the Ivy in pyspark."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lineage.neo4j_server.release import ARTIFACTS
 
 __all__ = ["JarResolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_resolver"]
 
-# Pinned: the version that Maven itself would take differs between Maven's versions.
+# Pinned, because the default version depends on the Maven version.
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
 @dataclass(frozen=True, slots=True)
 class JarResolver:
-    """A command that puts the jars into a folder, the file that it reads, and how its output is understood.
+    """A command that copies the jars into a folder, its input file, and how to parse its output.
 
-    What it fetches on the way goes into a folder of its own: in the user's repository descriptions without their jars
-    would be left, which make Spark's Ivy fail later.
+    Downloads go into a separate repository folder: the user's own would be left with POM files without jars, which
+    make Spark's Ivy fail later.
 
-    A line of output with all of `fetched` tells of one jar; one with `error` says what went wrong.
+    An output line that contains all of `fetched` reports one jar; a line that contains `error` is an error message.
     """
 
     name: str
@@ -36,14 +36,14 @@ class JarResolver:
     fetched: tuple[str, ...]
     error: str
     offline: tuple[str, ...] | None = None
-    """The command that takes the jars from what is on this machine already, and writes nothing but them."""
+    """The command that copies the jars from the local repository, without network access."""
 
 
 def find_resolver(java: Java, work: Path, target: Path, environment: Mapping[str, str] | None = None) -> JarResolver:
-    """Return Maven if it is on PATH, else the Ivy of an installed pyspark; `work` is for its files.
+    """Return Maven if it is on PATH, else the Ivy of an installed pyspark; `work` is the folder for its files.
 
     Raises:
-        ServerSetupError: neither is there.
+        ServerSetupError: neither is installed.
     """
     environment = os.environ if environment is None else environment
     if maven := shutil.which("mvn", path=environment.get("PATH", os.defpath)):

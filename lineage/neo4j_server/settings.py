@@ -16,10 +16,10 @@ _SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Memory (sizes such as `512m`) and ports; without a port, the one used before or a free one is taken.
+    """Memory (sizes such as `512m`) and ports; without a port, the one used before or a free one is used.
 
     Raises:
-        ServerSetupError: a size or a port that cannot be.
+        ServerSetupError: a size or a port is invalid.
     """
 
     heap: str = "512m"
@@ -39,7 +39,7 @@ class ServerSettings:
 
 
 def render_configuration(settings: ServerSettings, bolt_port: int, http_port: int) -> str:
-    """Return the text of neo4j.conf: loopback only, nothing reported to the vendor.
+    """Return the text of neo4j.conf: it listens on loopback only, without usage reporting.
 
     >>> print(render_configuration(ServerSettings(), 7687, 7474).splitlines()[1])
     server.default_listen_address=127.0.0.1
@@ -47,7 +47,7 @@ def render_configuration(settings: ServerSettings, bolt_port: int, http_port: in
     lines = {
         "server.default_listen_address": HOST,
         "server.bolt.listen_address": f"{HOST}:{bolt_port}",
-        # Neo4j Browser connects to the advertised address, not to the one it was served from.
+        # Neo4j Browser connects to the advertised address, not to the address that served it.
         "server.bolt.advertised_address": f"{HOST}:{bolt_port}",
         "server.http.listen_address": f"{HOST}:{http_port}",
         "server.http.advertised_address": f"{HOST}:{http_port}",
@@ -55,7 +55,7 @@ def render_configuration(settings: ServerSettings, bolt_port: int, http_port: in
         "server.memory.heap.initial_size": settings.heap,
         "server.memory.heap.max_size": settings.heap,
         "server.memory.pagecache.size": settings.page_cache,
-        # Otherwise an empty database takes half a gigabyte of disk.
+        # By default an empty database takes half a gigabyte of disk.
         "db.tx_log.preallocate": "false",
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",

@@ -1,4 +1,4 @@
-"""Starting the local server of one home folder."""
+"""Start the local server of one home folder."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def start_server(
     cache: Path | None = None,
     report: Report = lambda _: None,
 ) -> ManagedServer:
-    """Start the local server and return it once it answers queries; one that runs already is left as it is.
+    """Start the local server, unless it is running, and return it once it answers queries.
 
-    `timeout` is in seconds, without the fetching of jars (kept in `cache`); `report` learns of progress.
+    `timeout` is in seconds and excludes the download of the jars (into `cache`); `report` receives progress messages.
 
     Raises:
-        ServerSetupError: Java, Maven or a wanted port is not to be had, or the home folder cannot be used.
-        ServerStartError: the server ended, or did not answer in time; it does not run then.
+        ServerSetupError: Java, Maven or a requested port is not available, or the home folder cannot be used.
+        ServerStartError: the server exited, or did not answer in time and was stopped.
     """
     place = ServerHome.at(home)
     place.prepare()
@@ -92,7 +92,7 @@ def _ensure_password(place: ServerHome, java: Java, jars: Path) -> str:
             )
         return password
     password = password or place.create_password()
-    # By a file, since a command line is for all to see.
+    # In a file, because other users can see command lines.
     with tempfile.NamedTemporaryFile("w", dir=place.folder, prefix="password.", encoding="utf-8") as file:
         file.write(password)
         file.flush()
@@ -124,7 +124,7 @@ def _wait_until_it_answers(server: ManagedServer, timeout: float) -> None:
                 f"Neo4j did not answer within {timeout:g} s; {_log_tail(place)}",
                 "give it longer by --timeout, or more memory by --heap",
             )
-        # Before the look at the process, which is not to be known until it has become Java.
+        # Ask before checking the process: until the shell has started Java, its command line has no marks.
         time.sleep(_POLL_SECONDS)
         if not server.running:
             raise ServerStartError(f"Neo4j ended while it was starting; {_log_tail(place)}")

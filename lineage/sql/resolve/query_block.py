@@ -153,7 +153,7 @@ class QueryBlock:
                 self._found.clear()
 
     def see_aliases(self, clause: Clause, *, seen: bool) -> None:
-        """Start a clause; `seen` states whether the aliases of the select list are visible in it."""
+        """Start a clause; `seen`: whether the aliases of the select list are visible in it."""
         self.clause = clause
         self.aliases = self.outputs if seen else NOTHING
 

@@ -50,7 +50,7 @@ class FieldPath(str):
 
 
 class ColumnSource:
-    """A column of a base table, by its path as text. There is one object a column, so identity is equality."""
+    """A column of a base table, by its path as text. There is one object per column, so identity is equality."""
 
     __slots__ = ("ambiguous", "column", "reference", "table")
 
@@ -177,8 +177,8 @@ def absorb_rows(sink: Sources, rows: RowSources | None, effect: int = IDENTITY) 
 class Relation:
     """Named columns in order, each with its sources.
 
-    An entry named `*` stands for the unknown columns of a table; `opens` are the relations of such entries, in which
-    names that are not among the columns are looked up.
+    An entry named `*` represents the unknown columns of a table; `opens` are the relations of such entries, in which
+    other names are looked up.
     """
 
     __slots__ = ("index", "names", "opens", "rows", "sources")
@@ -332,7 +332,7 @@ class BaseTables:
         self._rows: dict[str, TableRows] = {}
 
     def begin_statement(self) -> None:
-        """Clear the cache if it is large. Within a statement there is one object a column."""
+        """Clear the cache if it is large. Within a statement there is one object per column."""
         if len(self._sources) + len(self._tables) > _MAX_SHARED:
             self._tables.clear()
             self._sources.clear()
@@ -343,7 +343,7 @@ class BaseTables:
         key = (table, column, ambiguous)
         found = self._sources.get(key)
         if found is None:
-            # Shared by all statements, so without one statement's spelling.
+            # Shared by all statements, so it has no spelling from a statement.
             found = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
         return found
 

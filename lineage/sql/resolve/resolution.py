@@ -33,7 +33,7 @@ class Resolution:
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []
         self.presumed = False
-        """Whether a name was resolved to the likeliest of several meanings, which a schema may correct."""
+        """Whether a name was resolved to the likeliest of several meanings, which a schema could correct."""
         self.source = tables.shared.source
         self._tables = tables
         self._noted: set[Diagnostic | UnresolvedReference] = set()
@@ -53,9 +53,9 @@ class Resolution:
         *,
         lasts: bool = False,
     ) -> None:
-        """Add a diagnostic; the same finding at the same span is added once.
+        """Add a diagnostic; duplicates at the same span are added once.
 
-        One that `lasts` is not withdrawn.
+        `withdraw` does not remove a diagnostic that `lasts`.
         """
         diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
         if lasts:

@@ -1,4 +1,4 @@
-"""Which statements of a script make, alter or change a table, by its name and in their order."""
+"""Index of the statements that create, alter or change a table, by its name and in order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["DefinitionIndex"]
 
 
 class DefinitionIndex:
-    """The definitions of several texts. A text is indexed when a name that it may define is first looked for.
+    """The definitions of several texts. A text is indexed when a name that it may define is first looked up.
 
-    `candidates` are the texts that may define a table, by the last part of its name; None where there is one text.
+    `candidates` are the texts that may define a table, by the last part of its name; None if there is only one text.
     """
 
     def __init__(self, texts: Sequence[Text], candidates: Mapping[str, Collection[int]] | None) -> None:
@@ -25,12 +25,12 @@ class DefinitionIndex:
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
         self.changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
-        """Statements that change rows of a temporary table, in order, by the statement that makes it."""
+        """Statements that change rows of a temporary table, in order, by the statement that creates it."""
         self.makers: dict[Position | None, list[Position]] = defaultdict(list)
-        """Statements that make or alter a temporary table, likewise."""
+        """Statements that create or alter a temporary table, likewise."""
 
     def find(self, name: str, use: Position) -> tuple[Position, Definition] | None:
-        """Return the definition of a table that counts for a use: the latest before, else the first after."""
+        """Return the definition of a table that applies to a use: the latest before, else the first after."""
         part = last_part(name)
         for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
             self._index(index)
@@ -45,7 +45,7 @@ class DefinitionIndex:
             if definition.session and elsewhere:
                 continue
             if definition.until is not None and (use > definition.until or (elsewhere and use < position)):
-                # Dropped, replaced or renamed; texts that do not stand in the order in which they run may mean it.
+                # Dropped, replaced or renamed. Texts may not be in execution order, so the use may still mean it.
                 if elsewhere and definition.temporary and (gone is None or position > gone[0]):
                     gone = (position, definition)
                 continue
@@ -59,7 +59,7 @@ class DefinitionIndex:
         return before or gone
 
     def last(self, name: str, use: Position) -> tuple[Position, Definition] | None:
-        """Return the definition of the table that has a name in the end, other than by the use itself."""
+        """Return the definition of the final table of a name, except one by the use itself."""
         lasting = [
             (position, definition)
             for position, definition in self._definers.get(name, ())
@@ -68,7 +68,7 @@ class DefinitionIndex:
         return max(lasting, key=itemgetter(0), default=None)
 
     def makes(self, name: str) -> bool:
-        """Return whether a statement makes the table, for others than itself; call `find` first."""
+        """Return whether a statement creates the table for other statements; call `find` first."""
         return any(not (one.only_adds or one.alters or one.temporary) for _, one in self._definers.get(name, ()))
 
     def _index(self, index: int) -> None:

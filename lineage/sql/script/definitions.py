@@ -149,6 +149,6 @@ def _definition(
     parts = identifiers.table_parts(table)
     if not parts:
         return None
-    if temporary:  # whatever real table has the name
+    if temporary:  # it hides a real table of the same name
         return Definition((replace(naming, versions=()) if naming.versions else naming).qualify(parts), temporary)
     return Definition(naming.made(naming.qualify(parts)), temporary)

@@ -23,7 +23,7 @@ from lineage.sql.procedural import FunctionBody, Names, ProgramStep
 __all__ = ["Functions"]
 
 _MAX_CALLS = 500
-"""Maximum number of calls replaced in a statement: functions that call each other twice grow exponentially."""
+"""Maximum number of calls replaced in a statement: nested calls can grow exponentially."""
 _MAX_IN_ALL = 20_000
 """Maximum number of calls replaced in a script; further calls are resolved like any unknown function."""
 

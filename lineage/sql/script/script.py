@@ -1,8 +1,8 @@
-"""Statements of a script or a folder, resolved against each other, whatever their order.
+"""Resolve the statements of a script or a folder against each other, in any order.
 
-A statement that needs a table which another statement defines is put aside, and taken up again when that one is
-resolved (the deferral stack of the LineageX paper). Of two definitions of one name the latest before the use
-counts, else the first after it. Temporary tables are composed through, as CTEs are.
+A statement that needs a table defined by another statement is deferred until that statement is resolved (the deferral
+stack of the LineageX paper). If several statements define a name, the latest before the use applies, else
+the first after it. Temporary tables are composed away, like CTEs.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ __all__ = ["Decision", "Script", "ambiguous_columns"]
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
 Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""An unprefixed column, and the candidate tables, of which statements show exactly one to have it."""
+"""An unprefixed column and its candidate tables; other statements show that exactly one of them has it."""
 
 _MAX_KEPT = 2_000_000
 """Characters. The syntax trees of larger inputs are released between two passes over a text."""
 
 _MAX_ROUNDS = 8
-"""Rounds over a loop whose variables still gain sources; no real program needs as many."""
+"""Maximum number of passes over a loop while its variables gain sources; real programs need fewer."""
 
 
 class Script:
@@ -64,9 +64,9 @@ class Script:
         *,
         alone: bool = True,
     ) -> None:
-        """Take the texts; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
+        """Create a script; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
-        Unless they run `alone`, others may see the tables that one part of a text makes and another one drops.
+        Unless the texts run `alone`, other sessions may see tables that one part of a text creates and another drops.
         """
         self._texts = [
             Text(
@@ -88,7 +88,7 @@ class Script:
         self._schemas: dict[Position, dict[str, None] | None] = {}
         self._relations: dict[Position, Relation | None] = {}
         self._additions: dict[Position, dict[str | None, Relation]] = {}
-        """What statements add to temporary tables, by the table's name."""
+        """The rows that statements add to temporary tables, by the table's name."""
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
         self._seen_elsewhere = seen
@@ -108,7 +108,7 @@ class Script:
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
         """Return the lineage of every statement, in the order of the texts.
 
-        `progress` is called after each text with how many texts are done, and of how many.
+        `progress` is called after each text with the number of texts done and their total.
         """
         for text in self._texts:
             if any(_DEFINES_FUNCTION.search(part.text) for part in text.parts):
@@ -118,7 +118,7 @@ class Script:
             for number in range(len(text.parsed())):
                 self._settle((index, number))
             self._go_round(index)
-            if index < len(self._texts) - 1:  # the last one may be resolved again at once
+            if index < len(self._texts) - 1:  # statements of the last text may be resolved again at once
                 text.release()
             if progress is not None:
                 progress(index + 1, len(self._texts))
@@ -131,7 +131,7 @@ class Script:
         ]
 
     def _walk_together(self) -> None:
-        """Find what table names mean in texts that drop, replace or rename tables of others; texts run in order."""
+        """Find the meaning of table names in texts that change each other's tables; texts run in order."""
         if self._candidates is None:
             return
         walk, size = TableWalk(self.entry_of), 0
@@ -148,7 +148,7 @@ class Script:
                 self._texts[index].release()
 
     def _settle(self, position: Position) -> None:
-        """Resolve a statement after those that it needs, with a stack: a chain may have any length."""
+        """Resolve a statement after those that it needs; uses an explicit stack, so chains may have any length."""
         stack = [position]
         while stack:
             current = stack[-1]
@@ -166,7 +166,7 @@ class Script:
             stack.pop()
 
     def _resolve(self, position: Position) -> None:
-        """Resolve a statement, and keep what other statements may need.
+        """Resolve a statement, and store what other statements may need.
 
         Raises:
             NeedsDefinitionError: another statement has to be resolved first.
@@ -174,7 +174,7 @@ class Script:
         text = self._texts[position[0]]
         tables, statement, outcome = self._resolved_over(position, self._is_lasting_view(position))
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
-            # The view does not fit the table that has the name in the end: it reads the table it was defined over.
+            # The view does not fit the final table of that name, so it reads the table it was defined over.
             tables, statement, outcome = self._resolved_over(position, False)
         statement = self._with_cycles(statement, position)
         sources = list(tables.sources(statement.sources))
@@ -223,7 +223,7 @@ class Script:
         return statement
 
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
-        """Return a statement with its target's kind; with a diagnostic where another text drops or replaces it."""
+        """Return a statement with its target's kind; with a diagnostic if another text drops or replaces it."""
         text, number = self._texts[position[0]], position[1]
         own = (text.definitions or [])[number]
         if statement.defines and (elsewhere := self._replaced_elsewhere(own, position)) is not None:
@@ -243,12 +243,12 @@ class Script:
         return statement
 
     def _keep(self, position: Position, statement: StatementLineage, outcome: Outcome | None) -> None:
-        """Keep a statement's columns, contents and reads for the statements that need them."""
+        """Store a statement's columns, contents and reads for the statements that need them."""
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
             self._note_contents(position, outcome, statement.span)
-        if position in self._reads:  # it is resolved again
+        if position in self._reads:  # the statement is resolved again
             self._contents.forget()
             self._variables.forget()
         self._reads[position] = tuple(statement.sources)
@@ -257,7 +257,7 @@ class Script:
                 self._seen[reference.table].add(reference.column)
 
     def _note_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
-        """Keep the relations that a statement makes or adds to; `whole` is its span in its text."""
+        """Store the relations that a statement creates or adds to; `whole` is its span in its text."""
         text = self._texts[position[0]]
         name, made = text.part_of[position[1]].name, outcome.relation
         if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
@@ -270,7 +270,7 @@ class Script:
         }
 
     def _replaced_elsewhere(self, own: Iterable[Definition], position: Position) -> str | None:
-        """Return the name of another text that drops or replaces what a statement makes."""
+        """Return the name of another text that drops or replaces what a statement creates."""
         for definition in own:
             until = definition.until
             if (
@@ -307,7 +307,7 @@ class Script:
             text.release()
 
     def _decides(self, result: StatementLineage) -> bool:
-        """Return whether one, and only one, of an ambiguous column's tables is known to have it by now."""
+        """Return whether one, and only one, of an ambiguous column's tables is now known to have it."""
         if not any(found.code is DiagnosticCode.AMBIGUOUS_COLUMN for found in result.diagnostics):
             return False
         return any(
@@ -321,24 +321,24 @@ class Script:
         return self._definitions.find(name, use)
 
     def final(self, name: str, use: Position) -> tuple[Position, Definition] | None:
-        """Return the definition that a name has in the end, for a view; None where that definition needs the view."""
+        """Return the final definition of a name, for a view; None if that definition needs the view."""
         last = self._definitions.last(name, use)
         return last if last is not None and last[0] not in self._open else None
 
     def makes(self, name: str) -> bool:
-        """Return whether a statement makes the table for other statements; call `definition` first."""
+        """Return whether a statement creates the table for other statements; call `definition` first."""
         return self._definitions.makes(name)
 
     def _is_lasting_view(self, position: Position) -> bool:
-        """Return whether a statement makes a view that exists in the end: its names mean what they mean then."""
+        """Return whether a statement creates a view that exists at the end: its names then have their final meaning."""
         own = (self._texts[position[0]].definitions or [()])[position[1]]
         return any(d.view and not d.temporary and d.until is None for d in own)
 
     def content(self, definition: Definition, position: Position, use: Position) -> Content:
-        """Return what a temporary table that a statement makes or alters contains at a use, after later changes.
+        """Return the content, at a use, of a temporary table that a statement creates or alters, with later changes.
 
         Raises:
-            NeedsDefinitionError: one of them has to be resolved first.
+            NeedsDefinitionError: one of these statements has to be resolved first.
         """
         relation = self._relations.get(position)
         if relation is None:
@@ -361,12 +361,12 @@ class Script:
         return Content([], relation, behind)
 
     def _of_session(self, name: str, position: Position) -> bool:
-        """Return whether a name is a temporary table of the session at a position, which nobody else sees."""
+        """Return whether a name is a temporary table that only this session sees, at a position."""
         found = self.definition(name, position)
         return found is not None and found[1].session and found[0] < position
 
     def _behind(self, position: Position, made: Position | None) -> dict[str, None]:
-        """Return the tables behind a temporary table that a statement makes or alters."""
+        """Return the tables behind a temporary table that a statement creates or alters."""
         behind = dict.fromkeys(self._reads.get(position, ()))
         for earlier in (*self._definitions.makers.get(made, ()), *self._definitions.changes_of_rows.get(made, ())):
             if earlier < position:  # an ALTER keeps the rows
@@ -375,7 +375,7 @@ class Script:
         return behind
 
     def require(self, position: Position, name: str, use: Position) -> bool:
-        """Return True if a statement is resolved, False if it needs the use itself; else have it resolved first.
+        """Return True if a statement is resolved, False if it depends on the use itself.
 
         Raises:
             NeedsDefinitionError: the statement has to be resolved first.
@@ -389,11 +389,11 @@ class Script:
         raise NeedsDefinitionError(position)
 
     def schema(self, position: Position) -> dict[str, None] | None:
-        """Return the columns that a resolved statement defines for its target; None where they are not known."""
+        """Return the columns that a resolved statement defines for its target; None if they are not known."""
         return self._schemas.get(position)
 
     def entry_of(self, name: str, naming: Naming) -> TableEntry:
-        """Return what the catalog knows of a table of that full name."""
+        """Return the catalog's entry for a table of that full name."""
         return self.catalog_tables(naming).find([part for part, _ in split_name(name)])
 
     def seen(self, table: str, column: str) -> bool:
@@ -416,7 +416,7 @@ class Script:
         return found
 
     def temporary_name(self, parts: Sequence[str], position: Position) -> str | None:
-        """Return the full name of the temporary table of this name that a statement makes, if it makes one."""
+        """Return the full name of the temporary table of this name that a statement creates, if any."""
         for definition in (self._texts[position[0]].definitions or [()])[position[1]]:
             own = split_name(definition.name)
             if definition.session and definition.made_by == position and len(own) == 1 and own[0][0] == parts[-1]:
@@ -449,12 +449,12 @@ class _ScriptTables:
         self.decisions: dict[Decision, None] = {}
         self._follows_names = follows_names
         self._unknown: tuple[str, ...] = ()
-        """The names that the last table looked up may have, where no schema is known to have it."""
+        """The possible full names of the last table looked up, if no schema is known to have it."""
         self.by_name: dict[str, None] = {}
-        """Names in a view that mean another table in the end than when it is defined."""
+        """Names in a view whose final table differs from the one at its definition."""
 
     def name(self, parts: Sequence[str]) -> str:
-        """Return the full name of a table that the statement creates; it may equal that of a temporary one."""
+        """Return the full name of a table that the statement creates; it may equal that of a temporary table."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use)
         if temporary is not None:
@@ -465,7 +465,7 @@ class _ScriptTables:
         return script.catalog_tables(replace(naming, session_tables=())).name(parts)
 
     def existing_name(self, parts: Sequence[str]) -> str:
-        """Return the full name of an existing table; a temporary one comes first."""
+        """Return the full name of an existing table; a temporary table has precedence."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
         return temporary or self._catalog.name(self.existing(parts))
@@ -473,7 +473,7 @@ class _ScriptTables:
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the parts of an existing table's name, with the first schema of the search path that has it.
 
-        One that has it when the statement runs counts before one that gets it later.
+        A schema that has the table when the statement runs precedes one that gets it later.
         """
         script, use = self._script, self._use
         candidates = script.naming(use).candidates(parts)
@@ -513,7 +513,8 @@ class _ScriptTables:
         if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
             found = self._final(entry.name, found)
         if found is None:
-            # It reads the table that it replaces: an earlier ingest learnt the columns it makes, not those it reads.
+            # The statement reads the table that it replaces. An earlier ingest learned the columns that it
+            # creates, not those that it reads.
             return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
         position, definition = found
         if entry.learnt and not definition.alters:
@@ -526,7 +527,7 @@ class _ScriptTables:
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
     def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
-        """Return the definition that a view's name has in the end, where it changes after the view is defined."""
+        """Return the final definition of a name in a view, if it changes after the view is defined."""
         if found[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
             return found
         final = self._script.final(name, self._use)

@@ -123,7 +123,7 @@ class TableWalk:
         return names[0]
 
     def _is_there(self, name: str, naming: Naming) -> bool:
-        """Return whether the catalog has a table, unless the entry may come from this text, which creates it later."""
+        """Return whether the catalog has a table, unless the entry may come from a later statement of this text."""
         entry = self._entry_of(name, naming)
         return entry.columns is not None and not (entry.learnt and self._makes(name))
 

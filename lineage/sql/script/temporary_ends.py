@@ -16,7 +16,7 @@ from lineage.sql.script.transactions import may_not_run, step_of
 __all__ = ["ALL", "discards_temporary", "drops_on_commit", "temporary_ends"]
 
 ALL: frozenset[int] = frozenset((-1,))
-"""Stands for all temporary tables of the session."""
+"""Represents all temporary tables of the session."""
 _DISCARDED = frozenset(("ALL", "TEMP", "TEMPORARY"))
 _DISCARDS = re.compile(rf"{LEADING}discard\s+(?:all|temp|temporary)\b", re.IGNORECASE)
 _ON_COMMIT_DROP = re.compile(r"\bon\s+commit\s+drop\b", re.IGNORECASE)

@@ -128,7 +128,7 @@ def _stays(statement: ParsedStatement, dialect: Dialect) -> bool:
 
 
 def _is_temporary(statement: ParsedStatement) -> bool:
-    """Return whether DDL is of a temporary table, which does not commit."""
+    """Return whether DDL is on a temporary table, which does not commit."""
     return len(statement.tokens) > 1 and statement.tokens[1].text.upper() == "TEMPORARY"
 
 

@@ -5,10 +5,10 @@ must never be hidden by other paths, so each column has at most
 
 - two labels of paths without references, on which the value flows: the first, and the first unmasked one;
 - labels of paths with references: the first, and with `max_references` each one with fewer references than those
-  before, since it may continue where they must stop.
+  before, because its paths may be extended further.
 
-Labels are created in order of hops. A label that is not better than an earlier one by these rules is dropped, and so
-are all paths that extend it. Each label is followed once: the work grows with the number of edges, not of paths, and
+Labels are created in order of hops. A label that is not better than an earlier one by these rules is dropped, with
+all paths that extend it. Each label is followed once: the work grows with the number of edges, not of paths, and
 cycles terminate.
 
 Nodes are numbers here, and the labels of one hop with the same references and masking are a set, so a hop is a few
@@ -220,7 +220,7 @@ class Search:
                 room = min(room, options.limit_per_hop - came)
             if len(new) > room:
                 kept = set(self.explorer.first(new, room)) if room else set()
-                # Closed, so that a longer path does not add them later as if it were the shortest.
+                # Mark these nodes as closed, so that a longer path does not add them later as a shortest one.
                 left = new - kept
                 self._closed |= left
                 self.left_out += len(left)

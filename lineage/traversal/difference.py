@@ -206,7 +206,7 @@ def _join_renamed(
 ) -> tuple[list[NodeDifference], dict[str, str]]:
     """Return the differing columns, with an added and a removed one of the same name joined as renamed; and their keys.
 
-    This happens if the next version of a file that creates a table renames the column: its key is then a new one.
+    This happens if a new version of the file that creates a table renames the column, which gives it a new key.
     """
     known = {column.key: column for column in columns}
     went = {known[one.key].dataset + "#" + known[one.key].path: one for one in found if one.sort is Sort.WENT}

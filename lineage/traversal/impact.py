@@ -1,4 +1,4 @@
-"""Impact (what depends on this?) and root cause (what does this depend on?), of a column or of a table."""
+"""Impact (what depends on this?) and root cause (what does this depend on?) of a column or table."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def resolve(store: LineageReader, text: str) -> Target:
 
 
 def resolve_column(store: LineageReader, text: str) -> Target:
-    """Return the column that `text` names; a nested field's name goes on with dots.
+    """Return the column that `text` names; a nested field is written with dots.
 
     Raises:
         UnknownNameError: no column has that name; the nearest known names are offered.
@@ -116,7 +116,7 @@ def _full_name(tables: Mapping[str, str], spellings: Mapping[str, str], key: str
 def _tables(store: LineageReader, text: str) -> list[Target]:
     found = store.find_datasets(text)
     written = format_name([part for part, _ in split_name(text)])
-    if not found and written not in ("", text):  # quoted otherwise than the display name
+    if not found and written not in ("", text):  # quoted differently from the display name
         found = store.find_datasets(written)
     return [Target(dataset.key, dataset.display_name, dataset.key) for dataset in _present(found)]
 
@@ -145,7 +145,7 @@ def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[
     folded = {key: {path.casefold() for path in paths} for key, paths in wanted.items()}
     columns = store.columns(sorted(names), dropped=True)
     alike = [column for column in columns if column.path.casefold() in folded[column.dataset]]
-    if all(column.dropped_at is not None for column in alike):  # a name from before a rename
+    if all(column.dropped_at is not None for column in alike):  # the name of a column before a rename
         earlier = [
             column for column in columns if any(path.casefold() in folded[column.dataset] for path in column.aliases)
         ]

@@ -1,12 +1,12 @@
-// Queries that both stores run as they are. Each is written for one row of parameters: Neo4j gets it behind
-// UNWIND, the embedded store runs it row by row. `e` is always a whole relationship, `n` a whole node.
-// A line that begins with HINT is the embedded store's alone: without it, its planner scans all columns as long as
-// there are few edges.
+// Queries of both stores. Each takes one row of parameters: for Neo4j it is prefixed with UNWIND, the embedded store
+// runs it row by row. `e` is always a whole relationship, `n` a whole node.
+// Lines that begin with HINT apply to the embedded store only: without them, its planner scans all columns while there
+// are few edges.
 
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
 
-// One record on Neo4j, whatever the number of datasets: a record costs there more than what is in it.
+// Returns one record on Neo4j, for any number of datasets: there, a record costs more than its content.
 // name: dataset_names
 MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(coalesce(t.spelling, t.full_name)) AS names
 
@@ -258,7 +258,7 @@ MATCH (b:`Table` {key: $key})<-[e:<types>]-(a)
 HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
-// Properties one by one: ladybug takes ten times as long for a whole relationship of a column that has many.
+// Single properties: ladybug takes ten times as long to return whole relationships of a column that has many.
 // name: steps
 MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
@@ -287,7 +287,7 @@ HINT (t JOIN e) JOIN a
 WITH t, e, a WHERE e.job IN $jobs
 RETURN DISTINCT a.dataset AS source, t.key AS target, e.job AS job
 
-// What an edge `e` that held at a time is, for `<when>`.
+// Condition for `<when>`: edge `e` was valid at time `$at`.
 // name: then
  WHERE coalesce(e.valid_from, e.first_seen) = $at
    OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
@@ -373,7 +373,7 @@ MATCH (n:<label>) RETURN n
 // name: dump_relationships
 MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
 
-// Columns whose keys or paths were written in another way before version 9.
+// Columns whose keys or paths had another format before version 9.
 // name: columns_of_unusual_names
 MATCH (n:`Column`)
 WHERE n.path CONTAINS '"' OR n.path CONTAINS '`' OR n.path CONTAINS '[' OR n.path CONTAINS ']' OR n.path CONTAINS '#'
@@ -410,7 +410,7 @@ MATCH (n:Job) RETURN n.key AS key
 // name: all_dataset_keys
 MATCH (n:`Table`) RETURN n.key AS key
 
-// Pages of lists: `page` answers the keys in order, `page_where_…` are conditions on `n`, `page_beyond…` a position.
+// Pagination: `page` returns the keys in order, `page_where_…` are conditions on `n`, `page_beyond…` on the cursor.
 // name: page
 MATCH <pattern>
 WHERE <where>

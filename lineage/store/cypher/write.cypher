@@ -1,9 +1,9 @@
-// Statements that write one node or relationship; both stores run them. Names in < > are filled in from graph.py.
+// Statements of both stores that write one node or relationship. Names in < > are replaced with those of schema.py.
 
 // name: create_node
 CREATE (n:<label> {<properties>})
 
-// Those for several are the embedded store's alone; Neo4j makes the same of the statement for one.
+// Statements for several nodes are for the embedded store only; Neo4j's are derived from those for one node.
 // name: create_nodes
 UNWIND $rows AS row CREATE (n:<label> {<fields>})
 
@@ -25,7 +25,7 @@ MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<
 // name: update_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
 
-// Relationships of one node to several others, where these are told apart by their ends: the embedded store's alone.
+// Relationships from one node to several others, identified by their target nodes; embedded store only.
 // name: update_relationships_to
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to>) WHERE b.key IN $targets SET <assignments>
 

@@ -1,4 +1,4 @@
-"""The embedded store: one file, in this process, by `ladybug`."""
+"""The embedded store: a ladybug database in one file, in this process."""
 
 from lineage.store.embedded.backend import EmbeddedBackend
 

@@ -94,7 +94,7 @@ class EmbeddedBackend:
             if read_only and (self._version < target_version or self._writes_are_deferred):
                 self._written_by_another(target_version)
             if self._version < target_version:
-                if self._writes_are_deferred:  # they have the keys of the version that deferred them
+                if self._writes_are_deferred:  # deferred writes have the keys of the version that deferred them
                     self._migrate(min(target_version, REKEYED - 1))
                     self._write_deferred()
                 self._migrate(target_version)
@@ -160,8 +160,8 @@ class EmbeddedBackend:
             if not self._closed:
                 self._closed = True
                 if self._unwritten:
-                    # ladybug's destructor writes what a failed write left in its buffer, and ends the process if that
-                    # fails. Without the destructor, the log is as after a kill: its end was never committed.
+                    # ladybug's destructor flushes the buffer of a failed write, and aborts the process if that fails.
+                    # Without the destructor, the log is as after a kill: its last record was never committed.
                     self._keep_alive()
                     return
                 self._readers.close()
@@ -209,7 +209,7 @@ class EmbeddedBackend:
     def _checkpoint(self) -> None:
         """Make a checkpoint. The caller holds the write lock; a checkpoint would wait for readers of older states.
 
-        Writes are durable without it, so a failed checkpoint is just retried after as many changes.
+        Writes are durable without it, so a failed checkpoint is retried after the same number of changes.
         """
         self._changed_rows = 0
         try:
@@ -255,7 +255,7 @@ class EmbeddedBackend:
         return bool(self._statements.run_once(DEFERRED).get_num_tuples())
 
     def _written_by_another(self, target_version: int) -> None:
-        """Write with another backend what this read-only one may not, and open the file again."""
+        """Run migrations and deferred writes in a writing backend, since this one is read-only; reopen the file."""
         self._statements.close()
         self._database.close()
         EmbeddedBackend(self._path, target_version=target_version).close()
@@ -275,7 +275,7 @@ class EmbeddedBackend:
 
         self._write(work)
         self._version = target_version
-        # Schema changes must not stay in the log: ladybug crashes on some that are damaged there.
+        # Schema changes must not stay in the log: ladybug crashes on some of them if the log is damaged.
         self._checkpoint()
 
 
@@ -333,7 +333,7 @@ def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
         done = True
     finally:
         if not done:
-            # After a failed statement there is no transaction any more.
+            # A failed statement has already ended the transaction.
             statements.limit(None)
             with contextlib.suppress(RuntimeError):
                 statements.run_once("ROLLBACK")
@@ -343,8 +343,8 @@ def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
 def _connect(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     """Open the file and replay its log as far as it is readable; an unreadable log is kept, with a warning.
 
-    A killed process leaves a truncated last record, which was never committed. It shows as a log that ends too early
-    or, if the system wrote later pages first, as a wrong checksum, like other damage.
+    A killed process leaves a truncated last record, which was never committed. The log then ends too early
+    or, if the system wrote later pages first, has a wrong checksum, like other damage.
     """
 
     def opened(*, strictly: bool) -> ladybug.Database:
@@ -354,7 +354,7 @@ def _connect(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statemen
 
     try:
         database = opened(strictly=True)
-    except (RuntimeError, MemoryError) as error:  # a damaged length may be allocated as memory
+    except (RuntimeError, MemoryError) as error:  # a damaged length field may cause a huge allocation
         if _UNFINISHED not in str(error):
             if not _log_of(path).exists() or any(text in str(error) for text in _NOT_OF_THE_LOG):
                 raise

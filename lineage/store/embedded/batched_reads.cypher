@@ -1,4 +1,4 @@
-// Statements of `cypher/read.cypher` for one key, asked for many keys at once; a row answers for the key `wanted`.
+// Statements of `cypher/read.cypher`, for many keys instead of one; `wanted` is the key that a row belongs to.
 // The hints keep ladybug from scanning all relationships.
 
 // name: columns_of_dataset
@@ -19,7 +19,7 @@ WHERE j.key IN $keys
 HINT (j JOIN e) JOIN t
 RETURN j.key AS wanted, j.key AS job, t.key AS dataset, e
 
-// Of units, `jobs` are those of all keys: whose a row is must be looked at.
+// For units, `jobs` contains the jobs of all keys, so rows must be filtered by the job of their key.
 // name: edges_of_units
 MATCH (t:`Table`)-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
 WHERE t.key IN $keys

@@ -27,7 +27,7 @@ _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
 @dataclass(frozen=True, slots=True)
 class BatchedRead:
-    """A statement that reads for many keys of a label what another one reads for one key."""
+    """A statement that reads for many keys of a label, as another one does for a single key."""
 
     statement: str
     label: str

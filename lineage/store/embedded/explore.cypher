@@ -1,7 +1,7 @@
-// What ladybug is asked by an explorer. A join with a list of keys scans all columns there, and a statement for each
-// key costs a tenth of a millisecond; what follows from one start by SHORTEST does neither. So all that lies within so
-// many relationships of where the traversal began is read at once, with what leads on from it.
-// A node's number is twice its place in its table, and one more for a dataset.
+// Queries of ladybug's explorer. A join with a list of keys scans all columns, and a statement per key costs 0.1 ms;
+// SHORTEST from a single start avoids both. So one query reads everything within a number of hops of the traversal's
+// start, with the edges that lead on from there.
+// A node's number is twice its offset in its table, plus one for a dataset.
 
 // name: number_column
 MATCH (n:`Column` {key: $key}) RETURN offset(id(n)) * 2 AS node

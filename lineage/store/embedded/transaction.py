@@ -1,4 +1,4 @@
-"""A transaction on ladybug. Most statements run once per key: one with a key in it takes 0.1 ms.
+"""A transaction on ladybug. Most statements run once per key, which takes 0.1 ms.
 
 Measured on 1,000,000 columns and 5,000,000 edges:
 - One hop from 200 columns takes 45 ms key by key and 490 ms as `WHERE c.key IN $keys`; `UNWIND $keys` exceeds a buffer
@@ -84,7 +84,7 @@ class EmbeddedTransaction:
         self.has_copied = False
         """Whether rows were copied in."""
         self.defers_writes = False
-        """Whether what was written leaves a rest, which `write_deferred` writes in a transaction of its own."""
+        """Whether there are deferred writes, which `write_deferred` writes in a separate transaction."""
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
@@ -111,7 +111,7 @@ class EmbeddedTransaction:
         return answers
 
     def write(self, changes: Changes) -> None:
-        """Write the changes; where many rows are new, these, and beside them what is left (see `pending`)."""
+        """Write the changes. If many rows are new, copy these in and defer the rest (see `deferred_writes`)."""
         new = len(changes.created_nodes) + len(changes.created_relationships)
         if self._are_many(new):
             self._write_copying(changes)
@@ -169,7 +169,7 @@ class EmbeddedTransaction:
             self._run(write_statement("create_nodes", label), {"rows": _rows_of(some, names)})
 
     def _update_nodes(self, label: str, nodes: Sequence[Node]) -> None:
-        """Set the changed properties only: all of a dataset's take forty times as long as its `last_seen` alone."""
+        """Set the changed properties only: all properties of a dataset take forty times as long as `last_seen`."""
         alike: dict[tuple[str, ...], list[Node]] = defaultdict(list)
         for node in nodes:
             alike[tuple(node.changed) or tuple(LABELS[label])].append(node)

@@ -1,1 +1,1 @@
-"""The Neo4j store, and a real Neo4j server for machines without Docker."""
+"""The Neo4j store."""

@@ -77,7 +77,7 @@ _HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 
 class Neo4jBackend:
-    """A Neo4j database, by Bolt."""
+    """A Neo4j database, accessed by Bolt."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Neo4jBackend:
         read_only: bool = False,
         target_version: int = SCHEMA_VERSION,
     ) -> None:
-        """Connect; the schema is made, or migrated to `target_version`, where it is not there or older.
+        """Connect. The schema is created if missing, and migrated to `target_version` if older.
 
         Raises:
             StoreUnreachableError: no Neo4j answers at the address, or it refuses the login (StoreAccessError).
@@ -118,7 +118,7 @@ class Neo4jBackend:
         return False
 
     def reading(self, work: Callable[[Neo4jTransaction], T]) -> T:
-        """Return the result of `work`, which only reads."""
+        """Return the result of `work`, which must not write."""
         return self._explaining(StoreError, lambda: self._session_read(work))
 
     @property

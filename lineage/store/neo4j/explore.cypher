@@ -1,6 +1,6 @@
-// What Neo4j is asked by an explorer. Nodes go and come as their internal numbers, each answer as one record of lists:
-// a record for each relationship would cost more than finding it. A relationship's end is a number of which the last
-// three bits say how it leads on (see `Leads`).
+// Queries of Neo4j's explorer. Nodes are passed and returned as internal IDs, and each result is one record of lists:
+// a record per relationship would cost more than finding it. The end of a relationship is a number whose last three
+// bits encode how the traversal continues from it (see `Leads`).
 
 // name: number_columns
 UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
@@ -9,7 +9,7 @@ UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes
 UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
 
 // name: downstream
-// With what leads on: the columns of the datasets among the ends, but of those known, and of what the nodes are fields.
+// Also returns the columns of end datasets that are not yet known, and the parents of the nodes that are fields.
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   RETURN collect(node) AS nodes, collect(a.key) AS keys, collect(CASE WHEN a.parent IS NOT NULL THEN a END) AS inner

@@ -56,10 +56,10 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BatchPart:
-    """A part of a batch: the stages that it is for, and what of the batch they take in. It can be pickled.
+    """A part of a batch: its stages, and the records that they apply. It can be pickled.
 
-    `references` are the datasets that it is about; without them, all that the batch names. `stripes`: no two parts that
-    share one are written at the same time; a part without any is written alone.
+    `references` are its datasets; None: all datasets of the batch. Parts that share one of the `stripes` are not
+    written concurrently; a part without stripes is written alone.
     """
 
     batch: LineageBatch
@@ -68,7 +68,7 @@ class BatchPart:
     stripes: tuple[int, ...] = ()
 
     def references_today(self, naming: NamesOverTime) -> Mapping[str, DatasetReference]:
-        """Return what is said of each dataset that the part is about, by the dataset's key today."""
+        """Return the references to each dataset of the part, by the dataset's current key."""
         if self.references is not None:
             return joined(self.references, naming)
         if self.stages.isdisjoint({Stage.CHANGES, Stage.NODES, Stage.DATASETS}):
@@ -76,7 +76,7 @@ class BatchPart:
         return find_references(self.batch, naming)
 
     def with_nodes(self) -> BatchPart:
-        """Return the part with the nodes that its relationships need, to be written alone."""
+        """Return the part with the nodes that its relationships need; it must be written alone."""
         return replace(self, stages=self.stages | {Stage.NODES}, stripes=())
 
     @property
@@ -99,7 +99,7 @@ def whole_batch(batch: LineageBatch) -> BatchPart:
 
 
 def split_batch(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPart]]:
-    """Return the parts of a batch, in rounds. `naming` holds the batch's own changes, too."""
+    """Return the parts of a batch, in rounds. `naming` includes the batch's own changes."""
     parts = _Parting(batch, naming)
     rounds = [
         parts.of_changes(),
@@ -125,7 +125,7 @@ class _Parting:
         self.usage: dict[str, list[UsageRecord]] = defaultdict(list)
         for used in batch.usage:
             self.usage[naming.today(dataset_of(used.of), used.named_at)].append(used)
-        # Each job once, without what only its edges need.
+        # Each job once, without the fields that only its edges need.
         self.jobs_alone = tuple(replace(job, reads=(), writes=(), sql=None) for job in batch.jobs)
 
     def of_changes(self) -> list[BatchPart]:
@@ -214,7 +214,7 @@ class _Parting:
 def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:
     """Yield chunks of keys, each with its lock stripes; chunks of one stripe are spread as far apart as possible.
 
-    Where there is less than a chunk for each stripe, chunks have several stripes.
+    If there are fewer chunks than stripes, a chunk has several stripes.
     """
     groups = LOCK_STRIPES
     while groups > 1 and sum(sizes.values()) < at_most * groups:

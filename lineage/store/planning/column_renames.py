@@ -25,7 +25,7 @@ _MOMENT = timedelta(microseconds=1)
 def rename_column(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Apply a RENAME COLUMN that is new to the graph; `known` are the changes that the graph has.
 
-    Lineage of the old name from after the change belongs to another column of that name, and stays.
+    Lineage of the old name after the change belongs to another column of that name and is not moved.
     """
     if change.column is None or change.other is None:
         return
@@ -99,7 +99,7 @@ def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> N
 
 
 def _split_history(history: History, unit: JobOutput | None, at: datetime) -> tuple[History, History]:
-    """Return the history until a time and the history after it; a period is split at the next observation."""
+    """Return the history until a time and after it; a period across that time is split at the next observation."""
     before: list[Period] = []
     since: list[Period] = []
     for period in history:
@@ -155,7 +155,7 @@ def _move_column(state: GraphState, dataset: str, path: str, new: str, *, stays:
 
 
 def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
-    """Merge two columns; the one that moves fills in what is unknown of the other."""
+    """Merge two columns; the one that moves fills in unknown values of the other."""
     return replace(
         arriving,
         data_type=there.data_type or arriving.data_type,

@@ -110,7 +110,7 @@ def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Dat
                 reference.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
         name_then, named_at = dataset_of(used.of), used.named_at
-        # Used during that day: at its midnight the dataset may not have existed.
+        # The usage is during that day: at its midnight the dataset may not have existed.
         seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=named_at)
         reference = referenced(name_then, seen, seen, named_at)
         if name_then != used.of:

@@ -49,14 +49,14 @@ class AllDrops:
 
 
 def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
-    """Create the datasets that the batch refers to, with their columns; what it writes or describes is not dropped.
+    """Create the datasets and columns that the batch refers to; a dataset written or described since its DROP is live.
 
     The times of existing datasets are extended into the past only (see `date_datasets`).
     """
     unknown = intake.references.keys() - state.datasets.keys()
     for key, reference in intake.references.items():
         see_dataset(state, key, reference, drops.get(key, ()))
-    # New datasets are complete at once, which is most of a first ingest.
+    # New datasets are created in one step; they are the majority of a first ingest.
     describe_datasets(state, intake, unknown)
     for key, reference in intake.references.items():
         for path, (first, last) in reference.columns.items():
@@ -138,8 +138,8 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
 def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:
     """Remove the columns that the newest complete schemas do not have; columns with usage in the batch stay.
 
-    `outdated` are columns that the batch knows from older schemas only. Each removal is recorded as a DROP COLUMN, at
-    which earlier lineage that is ingested later ends.
+    `outdated` are columns that the batch knows from older schemas only. Each removal is recorded as a DROP COLUMN,
+    which also ends older lineage that is ingested later.
     """
     state.bound_columns |= {used.of for used in intake.usage}
     described: dict[str, DatasetNews] = {}
@@ -199,7 +199,7 @@ def _remove(state: GraphState, absent: Mapping[str, datetime], had: Set[str], na
 def drop_dataset(state: GraphState, dataset: str, at: datetime) -> bool:
     """Mark a dataset as dropped, and retire its lineage in both directions until it is observed again.
 
-    If it was re-created since, it is not dropped, and edges out of it stay. Return whether that is so.
+    If it was re-created since, it is not marked as dropped, and edges out of it stay. Return whether it was re-created.
     """
     known = state.datasets.get(dataset)
     if known is not None:

@@ -37,7 +37,7 @@ class EdgeType(StrEnum):
 
     @property
     def retired(self) -> str:
-        """The type of relationships that no longer hold."""
+        """The type of retired relationships."""
         return _RETIRED[self]
 
 
@@ -46,7 +46,7 @@ _RETIRED = {EdgeType.CONTRIBUTES: "CONTRIBUTED", EdgeType.REFERENCES: "REFERENCE
 
 @dataclass(frozen=True, slots=True)
 class JobEdge:
-    """The identity of an edge: source, target, type and job. Its history says when it held.
+    """The identity of an edge: source, target, type and job. Its history contains the periods in which it was valid.
 
     `from_dataset` and `output` are the datasets of source and target.
     """
@@ -115,7 +115,7 @@ class RunUsage(StoredUsage):
         return usage_key(self.run, self.of, self.day)
 
     def joined(self, other: RunUsage) -> RunUsage:
-        """Return the counts of both, which have become one dataset or column."""
+        """Return the combined counts, for two datasets or columns that were merged."""
         return replace(
             self,
             reads=self.reads + other.reads,
@@ -183,7 +183,7 @@ class GraphState:
     bound_columns: frozenset[str] = frozenset()
     """Columns with usage counts that were not loaded."""
     unplaced: frozenset[str] = frozenset()
-    """Columns that a complete schema lacks and another file's definition kept; with all their lineage."""
+    """Columns that a complete schema lacks and another file's definition kept; their lineage is fully loaded."""
 
     def copy(self) -> GraphState:
         """Return a state whose dictionaries can be changed apart from this one's."""

@@ -47,8 +47,8 @@ class Stated:
 class Observation:
     """A job of the batch, with its edges by output; an output with table-level lineage has feeds only.
 
-    `digests` identify the content of an output, by the names of the time, so that a later RENAME does not change them.
-    Spans are not part of it. An ad-hoc job has none.
+    `digests` identify the content of an output. They use the names at that time, so that a later RENAME does not change
+    them, and do not include spans. An ad-hoc job has none.
     """
 
     job: JobRecord

@@ -57,7 +57,7 @@ class Units:
                 self._replace(job, output, None, ABSENT, observed, moments)
 
     def retire(self, job: StoredJob, at: datetime) -> None:
-        """Retire the lineage of a job from `at` on, unless it was observed since: its source no longer contains it."""
+        """Retire the lineage of a job that its source no longer contains at `at`, unless it was observed since."""
         if job.first_seen > at:
             return
         for output in self.outputs[job.key]:
@@ -156,7 +156,7 @@ class Units:
         timeline = known.timeline if known else UNOBSERVED
         for moment in moments:
             timeline = timeline.observe(moment, content, job.ties[moment == job.last_seen])
-        # After the moments, because only the ends of a run are kept and the moments may split one.
+        # After the moments: only the ends of a run of equal observations are kept, and the moments may split a run.
         for absent_at in (*_absent_at(known, observed), *self.absences.get(job.key, ())):
             if absent_at not in moments:
                 timeline = timeline.observe(absent_at, ABSENT)

@@ -156,7 +156,7 @@ class NamesOverTime:
                     continue
                 if change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
                     path = renamed_path(path, {change.column: change.other})
-                elif renamed_path(path, {change.column: ""}) != path:  # another one may take the name
+                elif renamed_path(path, {change.column: ""}) != path:  # another column may take the name
                     is_there = False
             else:
                 dataset, _ = self._follow(dataset, change.at, (change,))

@@ -37,7 +37,7 @@ class Timeline:
     points: tuple[tuple[datetime, str], ...] = ()
 
     def observe(self, at: datetime, content: str, tie: str = "") -> Timeline:
-        """Return the timeline with one more observation; it replaces one of the same moment unless that outranks it.
+        """Return the timeline with one more observation; one of the same moment is replaced unless it outranks it.
 
         >>> from datetime import UTC, datetime
         >>> at = datetime(2024, 1, 1, tzinfo=UTC)

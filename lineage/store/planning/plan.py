@@ -130,7 +130,7 @@ def _is_replaced(
 
 
 def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remade: Container[str]) -> None:
-    """Mark the DROPs of datasets that were re-created after all: edges out of them continue to hold.
+    """Mark the DROPs of datasets that were re-created later: edges out of them stay valid.
 
     This considers the DROPs that are certainly loaded: those of `remade`, and those after the batch's first time.
     """

@@ -29,8 +29,8 @@ V = TypeVar("V")
 def apply_rename(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Apply a RENAME or SWAP that is new to the graph; `known` are the changes that the graph has.
 
-    If it is ingested late and the old name was seen after the change, that is another dataset, which took the name
-    later. The two cannot be told apart, so nothing is moved.
+    If it is ingested late and the old name was seen after the change, another dataset took the name in between. The two
+    cannot be distinguished, so nothing is moved.
     """
     if change.other is None:
         return
@@ -109,7 +109,7 @@ def rekey_items(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined:
 
 @dataclass(frozen=True, slots=True)
 class Rekeying:
-    """New keys of datasets, applied to everything named after them; what already has such a key is merged.
+    """New keys of datasets, applied to everything whose key contains them; items with equal keys are merged.
 
     For `described_since`, the existing dataset has the newest schema. With `column_as_named`, which gives the spelling
     of columns, the new keys are further keys of the same datasets, and jobs of events are renamed as well.
@@ -219,7 +219,7 @@ class Rekeying:
 
 
 def _feeds_itself(pair: JobEdge) -> bool:
-    """Return whether an edge leads from a table to itself, which means nothing."""
+    """Return whether an edge leads from a table to itself; such an edge has no meaning."""
     return pair.source == pair.from_dataset == pair.output
 
 
@@ -246,13 +246,13 @@ def _join_datasets(arriving: StoredDataset, there: StoredDataset) -> StoredDatas
 
 
 def join_jobs(arriving: StoredJob, there: StoredJob) -> StoredJob:
-    """Return two jobs as one."""
+    """Return two jobs merged into one."""
     newest = arriving if arriving.last_seen >= there.last_seen else there
     return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))
 
 
 def join_units(arriving: JobOutput, there: JobOutput) -> JobOutput:
-    """Return two units as one, with the observations of both."""
+    """Return two units merged into one, with the observations of both."""
     timeline = there.timeline
     for at, content in arriving.timeline.points:
         timeline = timeline.observe(at, content)

@@ -25,7 +25,7 @@ def live_writers(state: GraphState, columns: Collection[str]) -> dict[str, set[s
 def columns_of_other_files(state: GraphState, absent: Mapping[str, datetime]) -> set[str]:
     """Return the columns (given by key, with the time of a complete schema without them) that another file defines.
 
-    If the schema comes from a file as well, both count, as in one ingest: nobody can tell which of the two is current.
+    If the schema comes from a file as well, both apply, as in a single ingest: either may be the current one.
     The state must contain the jobs that write the datasets of these columns.
     """
     writers = live_writers(state, absent.keys())

@@ -1,4 +1,4 @@
-"""The history of an edge as periods: when it held, and with which meaning. Pure interval arithmetic.
+"""The history of an edge: the periods in which it was valid, each with its meaning. Pure interval arithmetic.
 
 A history is a sorted tuple of periods that do not overlap; only the last may be open (the edge is live). Functions
 take the timeline of the edge's unit, which is empty for an ad-hoc job.
@@ -54,7 +54,7 @@ NOTHING_SAID = Meaning()
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The edge held from `start` until before `end` (None: it still does), and was last observed at `last_seen`.
+    """The edge is valid from `start` until before `end` (None: still valid), and was last observed at `last_seen`.
 
     `spans` are its proofs. They change when SQL is reformatted, which does not end a period.
     """
@@ -67,7 +67,7 @@ class Period:
 
     @property
     def live(self) -> bool:
-        """Whether the edge holds now."""
+        """Whether the edge is valid now."""
         return self.end is None
 
 
@@ -84,14 +84,14 @@ def set_window(
 ) -> History:
     """Return the history with the part within the window replaced by `stated`, or removed if that is None.
 
-    `stated` lies within the window. The history before and after the window stays.
+    `stated` lies within the window. The history outside the window does not change.
     """
     start, end = window
     if stated is not None and stated.end == end and history and _goes_on(history[-1], stated):
         newest = history[-1]
         if end is None:
             return (*history[:-1], _union(newest, stated))
-        # It held before, in and after the window.
+        # The period extends beyond both ends of the window.
         return history if newest.last_seen >= end else (*history[:-1], replace(newest, last_seen=end))
     kept: list[Period] = []
     for period in history:
@@ -135,7 +135,7 @@ def extend(history: History, stated: Period) -> History:
 def join(first: History, second: History) -> History:
     """Merge two histories; where they overlap, the meaning seen last applies.
 
-    Periods with the same times come from two edges that have become one: their meanings are combined.
+    Periods with the same times come from two edges that were merged: their meanings are combined.
     """
     for period in second:
         alike = next((one for one in first if _times(one) == _times(period)), None)
@@ -157,7 +157,7 @@ def _start(period: Period) -> datetime:
 
 
 def _goes_on(newest: Period, stated: Period) -> bool:
-    """Return whether a live edge is observed again unchanged: the most common case, and the fastest."""
+    """Return whether a live edge is observed again unchanged: the most common case, with a fast path."""
     return newest.live and newest.start <= stated.start and newest.meaning == stated.meaning
 
 

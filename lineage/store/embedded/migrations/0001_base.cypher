@@ -1,4 +1,4 @@
-// Version 1: the graph. Properties are those of graph.py, without `search`.
+// Version 1: the graph: nodes and relationships with the properties of schema.py at that version, without `search`.
 CREATE NODE TABLE Meta (key STRING PRIMARY KEY, version INT64);
 
 CREATE NODE TABLE `Table` (

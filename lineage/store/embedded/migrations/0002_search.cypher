@@ -1,4 +1,4 @@
-// Version 2: `search`, the lower-case name that datasets and columns are looked up by.
+// Version 2: `search`, the lower-case name by which datasets and columns are looked up.
 ALTER TABLE `Table` ADD search STRING;
 ALTER TABLE `Column` ADD search STRING;
 MATCH (t:`Table`) SET t.search = lower(t.name);

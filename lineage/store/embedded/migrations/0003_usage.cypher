@@ -1,4 +1,4 @@
-// Version 3: who used a dataset, a column or a job, when last, and how long jobs ran. What was stored before has no values.
+// Version 3: users and last use of datasets, columns and jobs, and the run time of jobs. Older nodes have no values.
 ALTER TABLE Usage ADD users STRING[];
 ALTER TABLE Usage ADD user_queries INT64[];
 ALTER TABLE Usage ADD other_users INT64;

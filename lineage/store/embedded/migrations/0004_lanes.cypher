@@ -1,2 +1,2 @@
-// Version 4: nothing new here; in Neo4j it brings what writers lock.
+// Version 4: no change in the embedded store; Neo4j adds the nodes that writers lock.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 4;

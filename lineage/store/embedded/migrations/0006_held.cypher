@@ -1,4 +1,4 @@
-// Version 6: what is held of something that has not ended (a run whose events are still coming), in pieces.
+// Version 6: buffered data of something unfinished (a run whose events are still arriving), in pieces.
 CREATE NODE TABLE Held (
   key STRING PRIMARY KEY, owner STRING, text STRING, parts STRING[], finished BOOL, held_at TIMESTAMP
 );

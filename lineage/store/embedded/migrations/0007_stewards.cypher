@@ -1,4 +1,4 @@
-// Version 7: what stewards say of tables and columns.
+// Version 7: annotations of tables and columns by data stewards.
 ALTER TABLE `Table` ADD description STRING;
 ALTER TABLE `Table` ADD tags STRING[];
 ALTER TABLE `Column` ADD description STRING;

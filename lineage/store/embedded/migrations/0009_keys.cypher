@@ -1,2 +1,2 @@
-// Version 9: one way to write the key and the path of a column. rekeying.py gives the nodes that are there their keys.
+// Version 9: one canonical format for column keys and paths. rekeying.py converts existing nodes.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 9;

@@ -1,4 +1,4 @@
-// Version 10: which project's file a job or a finding is of. SQL files counted as usage: they are none.
+// Version 10: the project and file of a job or a diagnostic. Usage counts from SQL files are deleted.
 ALTER TABLE Job ADD file_key STRING;
 ALTER TABLE Diagnostic ADD file_key STRING;
 MATCH (u:Usage) WHERE u.run STARTS WITH 'sql:' DETACH DELETE u;

@@ -1,4 +1,4 @@
-// Version 13: when a dataset was last written and described; DROPs after which it was made again.
+// Version 13: when a dataset was last written and described; DROPs after which it was created again.
 ALTER TABLE `Table` ADD written_at TIMESTAMP;
 ALTER TABLE `Table` ADD schema_at TIMESTAMP;
 ALTER TABLE `Table` ADD kind_at TIMESTAMP;

@@ -1,4 +1,4 @@
-// Version 15: `name` is what a picture has room for: the last part of a table's name, and TABLE.COLUMN.
+// Version 15: `name` is a short label: the last part of a table's name, or TABLE.COLUMN.
 ALTER TABLE `Table` ADD full_name STRING;
 MATCH (t:`Table`) SET t.full_name = t.name;
 MATCH (t:`Table`) SET t.name = list_extract(string_split(replace(t.full_name, '/', '.'), '.'), -1);

@@ -1,4 +1,4 @@
-// Version 17: how names are written, where a dialect compares them without case; of names from before it is not known.
+// Version 17: original spelling of names, for dialects that compare names ignoring case; unknown for older names.
 ALTER TABLE `Table` ADD spelling STRING;
 ALTER TABLE `Table` ADD spelled_at TIMESTAMP;
 ALTER TABLE `Column` ADD spelling STRING;

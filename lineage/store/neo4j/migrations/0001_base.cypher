@@ -1,4 +1,4 @@
-// Version 1: unique keys, and indexes for what is looked up otherwise.
+// Version 1: unique keys, and indexes for other lookups.
 CREATE CONSTRAINT meta_key IF NOT EXISTS FOR (n:Meta) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT table_key IF NOT EXISTS FOR (n:`Table`) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT column_key IF NOT EXISTS FOR (n:`Column`) REQUIRE n.key IS UNIQUE;

@@ -1,3 +1,3 @@
-// Version 3: who used a dataset, a column or a job, when last, and how long jobs ran. What was stored before has no
-// values; properties need no declaration.
+// Version 3: users and last use of datasets, columns and jobs, and the run time of jobs. Older nodes have no values.
+// Properties need no declaration.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 3;

@@ -1,2 +1,2 @@
-// Version 5: nothing new here; in the embedded store it brings what is left to write of a batch.
+// Version 5: no change in Neo4j; the embedded store adds deferred writes.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 5;

@@ -1,2 +1,2 @@
-// Version 7: what stewards say of tables and columns; properties need no declaration.
+// Version 7: annotations of tables and columns by data stewards. Properties need no declaration.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 7;

@@ -1,2 +1,2 @@
-// Version 12: columns that are renamed: which, and what they were called before; properties need no declaration.
+// Version 12: renamed columns and their earlier names. Properties need no declaration.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 12;

@@ -1,2 +1,2 @@
-// Version 14: when a column was first seen; of columns from before it is not known, and no property is declared.
+// Version 14: when a column was first seen; unknown for older columns. Properties need no declaration.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 14;

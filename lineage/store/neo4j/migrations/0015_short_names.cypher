@@ -1,4 +1,4 @@
-// Version 15: `name` is what Neo4j Browser shows: the last part of a table's name, and TABLE.COLUMN.
+// Version 15: `name` is the label in Neo4j Browser: the last part of a table's name, or TABLE.COLUMN.
 MATCH (t:`Table`) SET t.full_name = coalesce(t.full_name, t.name);
 MATCH (t:`Table`) SET t.name = coalesce(last([part IN split(replace(t.full_name, '/', '.'), '.') WHERE part <> '']), '');
 MATCH (t:`Table`)-[:HAS_COLUMN]->(c:`Column`) SET c.name = t.name + '.' + c.path;

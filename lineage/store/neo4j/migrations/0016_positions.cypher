@@ -1,2 +1,2 @@
-// Version 16: where each statement of a job begins in its file; of jobs from before no property is there.
+// Version 16: where each statement of a job begins in its file; older jobs lack the property.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 16;

@@ -1,2 +1,2 @@
-// Version 17: how names are written, where a dialect compares them without case; of names from before no property is there.
+// Version 17: original spelling of names, for dialects that compare names ignoring case; older names lack the property.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 17;

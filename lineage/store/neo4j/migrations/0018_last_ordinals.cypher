@@ -1,2 +1,2 @@
-// Version 18: the ordinal that a column had which a table has no more; of columns from before it is not known.
+// Version 18: the last ordinal of a removed column; unknown for older columns.
 MATCH (m:Meta {key: 'schema'}) SET m.version = 18;

@@ -1,4 +1,4 @@
-"""Draws docs/answer.svg: the terminal as it looks after two questions to the demo. Run it after `make demo`."""
+"""Draw docs/answer.svg, the terminal output of two commands on the demo. Run it after `make demo`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ WIDTH = 112
 
 
 def main(store: str) -> None:
-    """Ask the questions of a store and write the picture."""
+    """Run the commands on a store and write the picture."""
     out = Console(record=True, width=WIDTH, file=io.StringIO())
     for question in QUESTIONS:
         out.print(Text.assemble(("$ ", "bold green"), f"lineage {question}"))
         out.print(Text.from_ansi(answer(f"{question} --store {store}")))
     svg = out.export_svg(title="lineage")
-    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # no font is fetched from anywhere
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # the picture must not download fonts
     Path(__file__).with_name("answer.svg").write_text(svg, encoding="utf-8")
 
 
 def answer(command: str) -> str:
-    """Return what the command prints on a terminal, colours and all."""
+    """Return the command's output on a terminal, with colours."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update(COLUMNS=str(WIDTH), LINES="60", TERM="xterm-256color")
@@ -41,7 +41,7 @@ def answer(command: str) -> str:
     try:
         while piece := os.read(terminal, 4096):
             pieces.append(piece)
-    except OSError:  # Linux ends a terminal's output so
+    except OSError:  # Linux reports the end of a terminal's output as an error
         pass
     os.waitpid(pid, 0)
     return b"".join(pieces).decode().replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Writes docs/python_reference.md, the reference of the Python API, from its docstrings: `make docs`."""
+"""Write docs/python_reference.md, the reference of the Python API, from its docstrings: `make docs`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKAGES = (
     "lineage.export",
     "lineage_graphql",
 )
-"""The packages whose `__all__` is public. A name that several have is described in the first."""
+"""The packages whose `__all__` is public. A name in several packages is described in the first."""
 
 _SECTION = re.compile(r"^(Args|Returns|Yields|Raises):$")
 _ITEM = re.compile(r"^    (\*{0,2}\w+): ")
@@ -105,7 +105,7 @@ def _attributes(kind: type) -> Iterator[str]:
 
 
 def _attribute_docs(kind: type) -> dict[str, str]:
-    """Return the texts that stand under the attributes of a class."""
+    """Return the docstrings below the attributes of a class, by attribute."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     except (OSError, TypeError):
@@ -127,7 +127,7 @@ def _attribute_docs(kind: type) -> dict[str, str]:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that the project defines, of the class and of those it inherits from."""
+    """Yield the public methods and properties that the project defines, of the class and its base classes."""
     seen: set[str] = set()
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] not in ("lineage", "lineage_ingest", "lineage_graphql"):
@@ -140,7 +140,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _signature(name: str, function: Any) -> Iterable[str]:
-    """Return the call of a function as code: on one line, or a parameter a line."""
+    """Return the signature of a function as code: on one line, or with one parameter per line."""
     signature = inspect.signature(function)
     parameters = [one for one in signature.parameters.values() if one.name != "self"]
     returned = signature.return_annotation

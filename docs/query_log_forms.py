@@ -1,4 +1,4 @@
-"""Write docs/query_log_forms.md, the forms in which query logs are read, from the samples: `make docs`."""
+"""Write docs/query_log_forms.md, the supported formats of query logs, from the samples: `make docs`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 
 def page() -> str:
-    """Return the page as it should be."""
+    """Return the text of the page."""
     listed = [*usual_forms(), *forms()]
     order = {form.source: number for number, form in enumerate(listed[::-1])}
     lines = [_line(form) for form in sorted(listed, key=lambda form: -order[form.source])]

@@ -1,7 +1,7 @@
-"""Build the documentation site in build/docs/site from docs/ and the other pages for people: `make docs`.
+"""Build the documentation site in build/docs/site from docs/ and the repository's other pages: `make docs`.
 
-The pages are written for a repository: their links lead to source files, too. A site has no such files. So the pages
-are copied to build/docs/pages first, together with each file that a page links to, and the links are rewritten.
+The pages link to source files of the repository, which a site does not contain. So the pages are first copied to
+build/docs/pages with every file that they link to, and the links are rewritten.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FENCE = re.compile(r"^(```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
 def stage(folder: Path) -> None:
-    """Copy the pages into a folder, and the files that they link to into `files/` of it; rewrite their links."""
+    """Copy the pages into a folder, and the files that they link to into its subfolder `files/`; rewrite the links."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for source, name in PAGES.items():

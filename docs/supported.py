@@ -89,7 +89,7 @@ def page() -> str:
     """Return the text of the page.
 
     Raises:
-        KeyError: the cases have a feature or a dialect that this file does not know.
+        KeyError: the cases have a feature or a dialect that this file does not list.
     """
     found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
     for case in read_cases():
@@ -158,7 +158,7 @@ def _limits(found: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
 
 
 def _example(dialects: dict[str, list[Case]]) -> Iterable[str]:
-    """Show one case in full: the shortest that states three edges or more."""
+    """Yield one case in full: the shortest with three to eight edges, if there is one."""
     cases = [case for cases in dialects.values() for case in cases]
     shown = min(cases, key=lambda case: (len(case.edges) < 3 or len(case.edges) > 8, len(case.sql), case.name))
     yield f"For example ({DIALECTS[shown.dialect]}):"

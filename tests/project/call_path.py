@@ -1,9 +1,9 @@
-"""The way of a SQL text from `extract` to its edges, and of a batch into the store: which files it enters.
+"""Call paths of a SQL text from `extract` to its edges, and of a batch into the store: the files that they enter.
 
 python -m tests.project.call_path [FOLDER]    of this checkout, or of another one
 
-A file is entered where a function in it is called. The way comes back to a file where a function in it is called by
-another file while one of its own is still running: a reader who follows the calls has left it, and must return.
+A path enters a file when a function in it is called. It comes back to a file when another file calls a function in it
+while one of its own functions is still running: a reader who follows the calls must return to it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ print(json.dumps({"extract": traced(lambda: extract(sql, "postgres")), "ingest":
 
 
 def call_path(root: Path) -> dict[str, dict[str, int]]:
-    """Return how many files each way enters (`files`), and from how many it comes back (`back`), in a checkout."""
-    own = root / ".venv/bin/python"  # another checkout has entry points of its own
+    """Return the number of files that each path enters (`files`) and comes back to (`back`), in a checkout."""
+    own = root / ".venv/bin/python"  # another checkout has its own entry points
     command = [str(own) if own.exists() else sys.executable, "-c", _TRACED, str(root), _SQL]
     output = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
     found: dict[str, dict[str, int]] = json.loads(output.splitlines()[-1])

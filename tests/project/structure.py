@@ -1,4 +1,4 @@
-"""How the source is laid out, in figures: loose files, circles of imports, names with two meanings, sizes of files.
+"""Metrics of the source layout: loose files, import cycles, ambiguous names, file sizes.
 
 python -m tests.project.structure [FOLDER]    of this checkout, or of another one
 """
@@ -40,7 +40,7 @@ class Structure:
 
     @cached_property
     def imports(self) -> dict[str, set[str]]:
-        """The modules of ours that each one imports, wherever in it: also for types only, or in a function."""
+        """The project's modules that each module imports, including imports for types only and in functions."""
         found: dict[str, set[str]] = {name: set() for name in self.files}
         for name, tree in self._trees.items():
             for node in ast.walk(tree):
@@ -61,17 +61,17 @@ class Structure:
 
     @property
     def circles(self) -> list[list[str]]:
-        """The groups of modules that reach each other by imports (Tarjan's strongly connected components)."""
+        """The import cycles: groups of modules that reach each other by imports (strongly connected, by Tarjan)."""
         return sorted(sorted(group) for group in _components(self.imports) if len(group) > 1)
 
     @property
     def classes(self) -> dict[str, list[str]]:
-        """The modules that define a class of a name."""
+        """The modules that define a class, by its name."""
         return self._by_name((node.name, name) for name, tree in self._trees.items() for node in _classes(tree))
 
     @property
     def modules(self) -> dict[str, list[str]]:
-        """The modules of a name; packages do not count."""
+        """The modules by name, without packages."""
         files = ((name, file) for name, file in self.files.items() if file.stem not in _ENTRY_POINTS)
         return self._by_name((file.stem, name) for name, file in files)
 
@@ -87,11 +87,11 @@ class Structure:
         return [name for name, file in self.files.items() if name.rpartition(".")[0] == package and _is_module(file)]
 
     def longer_than(self, lines: int) -> list[str]:
-        """Return the modules of more lines."""
+        """Return the modules with more lines."""
         return [name for name, count in self._lines.items() if count > lines]
 
     def shorter_than(self, lines: int) -> list[str]:
-        """Return the modules of fewer lines; packages do not count."""
+        """Return the modules with fewer lines, without packages."""
         return [name for name, count in self._lines.items() if count < lines and _is_module(self.files[name])]
 
     @cached_property

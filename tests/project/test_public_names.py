@@ -1,4 +1,4 @@
-"""What is public: the names of `__all__`, the same for everybody who reads this test, the reference or the package."""
+"""The public names are those in `__all__`: the same in this test, the reference and the package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PUBLIC = {
     "lineage.export": "openlineage_events",
     "lineage_graphql": "Settings make_app",
 }
-"""A name that is added here is a promise; one that is removed breaks somebody's program."""
+"""An added name must stay supported; removing one breaks users' programs."""
 
 
 @pytest.mark.parametrize("package", PUBLIC)

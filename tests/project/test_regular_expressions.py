@@ -1,6 +1,6 @@
-"""No regular expression of ours takes time that grows exponentially with a text (CWE-1333).
+"""No regular expression of the project takes time exponential in the length of a text (CWE-1333).
 
-Each is tried on texts made from itself: a part that may repeat repeats many times, and what follows does not fit.
+Each is tested on texts generated from it: a repeatable part occurs many times, and the rest does not match.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_a_pattern_that_does_is_found() -> None:
 
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], str]]:
-    """Yield the patterns of all modules: those in their variables, and those that stand in a call."""
+    """Yield the patterns of all modules: those in variables, and those in calls."""
     for package in (lineage, lineage_ingest, lineage_graphql):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if found.name.endswith("__main__"):
@@ -88,7 +88,7 @@ def _takes_long(pattern: re.Pattern[str], text: str) -> bool:
         raise _TakesLongError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS)  # a match looks for signals now and then
+    signal.setitimer(signal.ITIMER_REAL, _SECONDS)  # matching checks for signals periodically
     try:
         pattern.search(text)
     except _TakesLongError:
@@ -100,7 +100,7 @@ def _takes_long(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def _repeats(tree: Any) -> Iterator[Any]:
-    """Yield the parts of a pattern that may repeat without end."""
+    """Yield the parts of a pattern that may repeat without limit."""
     for code, value in tree:
         if code in _REPEATS:
             if value[1] is codes.MAXREPEAT:
@@ -122,13 +122,13 @@ def _parts(code: Any, value: Any) -> list[Any]:
 
 
 class _Maker:
-    """Makes texts that fit a pattern, by its syntax tree."""
+    """Generates texts that match a pattern, from its syntax tree."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
     def text(self, tree: Any, repeated: Any = None) -> str:
-        """Return a text; after the part that is repeated stands a NUL."""
+        """Return a matching text, with a NUL after the repeated part."""
         return "".join(self._one(code, value, repeated) for code, value in tree)
 
     def _one(self, code: Any, value: Any, repeated: Any) -> str:

@@ -1,4 +1,4 @@
-"""The layout of the source: no circles of imports, and one meaning for each name."""
+"""The source layout: no import cycles, and one meaning per name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAME_CLASS = {
     "Span": "GraphQL's type is a range of text, as the model's is",
     "Node": "GraphQL's interface has the name that Relay prescribes",
 }
-"""Class names that two modules define, and why."""
+"""Class names that two modules define, and the reason."""
 
 SAME_MODULE = {
     "backend": "each Cypher store's, and what both have in common",
@@ -51,7 +51,7 @@ SAME_MODULE = {
     "statements": "of SQL; of Cypher; of the embedded store's Cypher",
     "usage": "the model, the traversal, the command, the GraphQL type",
 }
-"""Module names that several packages have, and what they mean there."""
+"""Module names that occur in several packages, and their meaning there."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def structure() -> Structure:
 
 def test_no_modules_import_each_other(structure: Structure) -> None:
     schema = "lineage_graphql.schema"
-    # GraphQL types that have fields of each other's type: these imports are lazy.
+    # GraphQL types with fields of each other's types: these imports are lazy.
     assert structure.circles == [[f"{schema}.datasets", f"{schema}.jobs", f"{schema}.related_tables"]]
 
 

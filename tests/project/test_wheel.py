@@ -1,4 +1,4 @@
-"""The wheel: it builds, and its commands run from it alone."""
+"""The wheel builds, and its commands run without the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applies a view that says the same again, with a checkpoint each time; prints the number of each once it is stored.
+"""Apply the same view repeatedly, with a checkpoint each time; print the number of each batch once it is stored.
 
 python -m tests.store.checkpointing_writer STORE FIRST
 """
@@ -17,13 +17,13 @@ COLUMNS = 20
 
 
 def seen(number: int) -> LineageBatch:
-    """Return the batch of a number, at the second of that number."""
+    """Return the batch with this number, timed at that second."""
     lines = (f"a.c{column} -> v.c{column}" for column in range(COLUMNS))
     return batch(view("v", *lines, at=1 + number / 86_400), view(f"new{number}", f"a.c0 -> new{number}.x", at=1))
 
 
 def main() -> None:
-    """Apply them until killed."""
+    """Apply the batches until killed."""
     backend.CHECKPOINT_AFTER = 1
     with open_store(sys.argv[1]) as store:
         for number in count(int(sys.argv[2])):

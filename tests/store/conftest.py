@@ -1,4 +1,4 @@
-"""The store that a contract test runs on: each test once on every kind."""
+"""Store fixtures: each contract test runs once on every kind of store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Opener = Callable[[], GraphStore]
 
 
 def emptied(address: Neo4jAddress) -> Opener:
-    """Empty the database, but for its schema; return what opens a store on it."""
+    """Empty the database except for its schema; return a function that opens a store on it."""
     with neo4j.GraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver:
         driver.execute_query("MATCH (n) WHERE NOT n:Meta DETACH DELETE n")
     return lambda: open_store(address.uri, user=address.user, password=address.password)
@@ -23,7 +23,7 @@ def emptied(address: Neo4jAddress) -> Opener:
 
 @pytest.fixture(params=["embedded", "neo4j"])
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    """What opens one and the same store, empty at first."""
+    """A function that opens the same store on each call; it is empty at first."""
     if request.param == "embedded":
         return lambda: open_store(tmp_path / "store.lbug")
     return emptied(request.getfixturevalue("neo4j_uri"))

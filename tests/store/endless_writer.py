@@ -1,4 +1,4 @@
-"""Applies batches until it is killed; says the number of each once it is stored."""
+"""Apply batches until killed; print the number of each once it is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of query logs into a store, and what its answers reach."""
+"""Ingest rows of query logs into a store, and query the columns that they affect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def reached(store: GraphStore, column: str) -> set[str]:
-    """Return the columns that `impact` answers."""
+    """Return the columns that `impact` reaches."""
     try:
         target = resolve_column(store, column)
     except UnknownNameError:
@@ -29,7 +29,7 @@ def reached(store: GraphStore, column: str) -> set[str]:
 
 
 def ingest_rows(store: GraphStore, path: Path, day: int, rows: Sequence[str]) -> None:
-    """Ingest a log of which each row begins with its session's number."""
+    """Ingest a log whose rows begin with the session's number."""
     lines = []
     for minute, row in enumerate(rows):
         session, text = row.split(": ", 1)

@@ -1,4 +1,4 @@
-"""Random batches about a few datasets: what is told of them contradicts, comes late, and moves."""
+"""Random batches about a few datasets, with contradictions, late data and renames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.store.telling import batch, day, drop, job, key, query, rename, swap,
 
 
 def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
-    """Return a batch about a handful of datasets, at any time of the month, of that many statements at most."""
+    """Return a batch about a handful of datasets, at any time of the month, with at most that many statements."""
     names = ["one", "two", "three", "four"]
 
     def lines(output: str) -> list[str]:
@@ -54,7 +54,7 @@ def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
 
 
 def random_queries(chance: random.Random) -> LineageBatch:
-    """Return a batch of queries alone, which only add, at any time of the month."""
+    """Return a batch of queries only, which only add lineage, at any time of the month."""
     told = []
     for number in range(chance.randrange(1, 8)):
         output, source, at = *chance.sample(["one", "two", "three"], 2), chance.randrange(1, 30)
@@ -64,18 +64,18 @@ def random_queries(chance: random.Random) -> LineageBatch:
 
 
 def random_users(chance: random.Random) -> tuple[tuple[str, int], ...]:
-    """Return pairs of users, of which one may come twice, and queries."""
+    """Return pairs of users (possibly repeated) and queries."""
     return tuple((chance.choice(["ana", "bo", "cy"]), chance.randrange(1, 9)) for _ in range(chance.randrange(4)))
 
 
 def counted_runs(told: JobRecord, chance: random.Random) -> JobRecord:
-    """Return the job with counts of its runs."""
+    """Return the job with run counts."""
     runs, duration = chance.randrange(1, 5), chance.choice([0, 700, 5_000_000_000])
     return replace(told, observations=runs, users=random_users(chance), duration_us=duration)
 
 
 def random_usage(names: list[str], chance: random.Random) -> UsageRecord:
-    """Return the use of a dataset or a column on a day of the month."""
+    """Return the usage of a dataset or a column on a day of the month."""
     on = chance.randrange(1, 30)
     last_read, last_write = (chance.choice([None, day(on + chance.random())]) for _ in range(2))
     of = key(chance.choice(names) + chance.choice(["", ".c1"]))

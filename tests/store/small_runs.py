@@ -1,6 +1,6 @@
-"""Applies small runs that say the same again, and prints the resident memory now and then.
+"""Apply small runs with the same lineage repeatedly, and print the resident memory periodically.
 
-python -m tests.store.small_runs STORE RUNS: prints lines of runs and megabytes.
+python -m tests.store.small_runs STORE RUNS: prints lines with the number of runs and megabytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHOWN = (100, 200, 400, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000)
 
 
 def main() -> None:
-    """Apply them: fifty views of twenty columns in turn, each a second later."""
+    """Apply the runs: fifty views of twenty columns in turn, each a second later."""
     runs = int(sys.argv[2])
     with open_store(sys.argv[1]) as store:
         for number in range(1, runs + 1):

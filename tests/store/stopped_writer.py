@@ -1,6 +1,6 @@
-"""Applies two batches, and stops itself before the second: python -m tests.store.stopped_writer STORE COPY_FROM.
+"""Apply two batches, and stop this process before the second: python -m tests.store.stopped_writer STORE COPY_FROM.
 
-The second one creates, changes, ends and takes away, and texts are held and let go along with it.
+The second one creates, changes, retires and deletes, and adds texts to the event buffer and removes some.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ WIDTH = 100
 
 
 def first() -> LineageBatch:
-    """What is there before."""
+    """Return the batch that is stored first."""
     return batch(view("v", *_flows("a", "v", range(WIDTH)), at=1), query("q", "a.c0 ~> a", at=1), run="one")
 
 
 def second() -> LineageBatch:
-    """What is written when the process is stopped or killed."""
+    """Return the batch during which the process is stopped or killed."""
     changed = view("v", *_flows("a", "v", range(WIDTH // 2)), at=2)
     new = (view(f"w{number}", *_flows("v", f"w{number}", range(WIDTH)), at=2) for number in range(3))
     return batch(changed, *new, query("q", "a.c0 ~> a", at=2), run="two")
 
 
 def write_first(store: GraphStore) -> None:
-    """Write what is there before."""
+    """Write the first batch."""
     store.apply_and_buffer(first(), [_text("a"), _text("b")])
 
 
 def write_second(store: GraphStore) -> None:
-    """Write what changes it."""
+    """Write the second batch."""
     store.apply_and_buffer(second(), [_text("c"), _text("d")], ["run~a"])
 
 
 def buffered_texts(store: GraphStore) -> str:
-    """Return the names of what is held."""
+    """Return the names of the buffered texts."""
     return "".join(text.key.partition("~")[2] for text in store.buffered_texts(["run"]))
 
 

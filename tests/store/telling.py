@@ -1,7 +1,7 @@
-"""Batches and what a store holds, told in short texts.
+"""A text notation for batches and for the content of a store.
 
-A job's lines are `a.x -> v.x` (the value flows), `a.x ~> v.x` and `a.x ~> v` (it influences); marks may follow:
-`a.x -> v.x MASKING AGGREGATION`. Datasets are of the namespace `pg`; days are those of January 2024.
+A job's lines are `a.x -> v.x` (value flow), `a.x ~> v.x` and `a.x ~> v` (influence); marks may follow:
+`a.x -> v.x MASKING AGGREGATION`. Datasets have the namespace `pg`; days are in January 2024.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def job(
     observations: int = 1,
     sql: str = "select …",
 ) -> Told:
-    """Return a job that was seen from one day until another; it reads and writes what its lines name."""
+    """Return a job that was seen from one day until another; it reads and writes the datasets in its lines."""
     edges = tuple(_edge(line, name) for line in lines)
     read = {dataset_of(edge.source) for edge in edges} | {key(one) for one in reads}
     written = {edge.output for edge in edges} | {key(one) for one in writes}
@@ -95,12 +95,12 @@ def view(name: str, *lines: str, at: float, until: float | None = None) -> Told:
 
 
 def query(name: str, *lines: str, at: float, until: float | None = None, reads: Iterable[str] = ()) -> Told:
-    """Return a query template, which only adds."""
+    """Return a query template, which only adds lineage."""
     return job(f"query:{name}", *lines, at=at, until=until, kind=JobKind.QUERY, reads=reads)
 
 
 def table(name: str, *columns: str, at: float | None = None, kind: DatasetKind = DatasetKind.TABLE) -> DatasetRecord:
-    """Return a dataset whose schema is known."""
+    """Return a dataset with a known schema."""
     records = tuple(ColumnRecord(path, "int", ordinal) for ordinal, path in enumerate(columns))
     when = None if at is None else day(at)
     return DatasetRecord(NAMESPACE, name, kind, "postgres", records, schema_known=True, at=when)
@@ -134,7 +134,7 @@ def swap(name: str, other: str, at: float) -> DatasetChange:
 def batch(
     *told: Told | DatasetRecord | DatasetChange, at: float | None = None, run: str = "", files: Iterable[str] = ()
 ) -> LineageBatch:
-    """Return a batch of all that is told, run on the day of its latest job unless a day is given."""
+    """Return a batch of these items, run on the day of its latest job unless a day is given."""
     jobs = [one.job for one in told if isinstance(one, Told)]
     changes = tuple(one for one in told if isinstance(one, DatasetChange))
     when = max([record.last_seen for record in jobs] + [change.at for change in changes], default=day(1))
@@ -156,7 +156,7 @@ def batch(
 
 
 def later(told: LineageBatch, days: float) -> LineageBatch:
-    """Return the same batch, observed again some days later."""
+    """Return the same batch, observed again the given number of days later."""
 
     def moved(at: datetime) -> datetime:
         return datetime.fromtimestamp(at.timestamp() + days * 86400, UTC)
@@ -166,12 +166,12 @@ def later(told: LineageBatch, days: float) -> LineageBatch:
 
 
 def history(store: GraphStore) -> list[str]:
-    """Return every edge, live and ended, as one line: `a.x -> v.x 1..3` with its days, `1..` while it holds."""
+    """Return every edge, live and retired, as a line with its days: `a.x -> v.x 1..3`; `1..` for a live edge."""
     return sorted(_lines(store.dump(), {"CONTRIBUTES", "CONTRIBUTED", "REFERENCES", "REFERENCED"}))
 
 
 def table_history(store: GraphStore) -> list[str]:
-    """Return table-level lineage, live and ended, in the same way: `a => v 1..`."""
+    """Return table-level lineage, live and retired, in the same format: `a => v 1..`."""
     return sorted(_lines(store.dump(), {"FEEDS", "FED"}))
 
 

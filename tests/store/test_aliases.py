@@ -1,4 +1,4 @@
-"""One dataset under several names: a path, and the table that a catalog knows it as, whenever that becomes known."""
+"""A dataset with several names, such as a path and a catalog's table, is one, whenever the alias becomes known."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_search_finds_a_dataset_by_each_of_its_names(store: GraphStore, order:
         hits = store.search(text, types=["Table"])
         assert [hit.key for hit in hits] == [TABLE], text
         assert store.count_search(text, types=["Table"]) == 1, text
-    # The whole of a name comes before a part of one.
+    # A match of the full name precedes a match of a part.
     more = {"s3://lake wh/tab_old": {**column_lineage("Id", "src", "id")}}
     EventIngest(store).take([event({"run": 9, "at": 1, "job": "x/z", "outputs": more})])
     assert [hit.key for hit in store.search("wh/tab", types=["Table"])] == [TABLE, "s3://lake/wh/tab_old"]

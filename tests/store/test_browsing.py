@@ -1,4 +1,4 @@
-"""Lists by page, what one job states, and what differs between two times."""
+"""Pages of lists, the edges of one job, and differences between two times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DROP, RENAME and SWAP: at their own time, told once or twice, early or late."""
+"""DROP, RENAME and SWAP apply at their own time, whether ingested once or twice, early or late."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_dataset_that_is_made_again_is_not_dropped(store: GraphStore) -> None:
     store.apply(batch(drop("b", at=4)))
     store.apply(batch(view("b", "a.y -> b.x", at=6)))
     assert store.datasets([key("b")])[0].dropped_at is None
-    # What was made of it before holds on: a copy has its rows still, and a view reads the new one.
+    # Earlier derived tables keep their lineage: a copy still has the rows, and a view reads the new table.
     assert history(store) == ["a.x -> b.x 1..4", "a.y -> b.x 6..", "b.x -> c.x 1.."]
     store.apply(batch(view("c", "b.x -> c.x", at=7)))
     assert live(store) == ["a.y -> b.x", "b.x -> c.x"]

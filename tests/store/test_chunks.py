@@ -1,4 +1,4 @@
-"""A batch in parts, applied by several writers: the graph is that of the whole batch."""
+"""A batch applied in parts by several writers yields the same graph as the whole batch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_parts_leave_what_the_batch_leaves(both_stores: tuple[GraphStore, GraphS
         in_parts, whole = (server, embedded) if step % 3 else (embedded, server)
         applied = apply_in_parts(in_parts, told)
         at_once = whole.apply(told)
-        # What a schema of the same batch ends again is made first where they are parts of their own.
+        # In separate parts, edges are created before a schema of the same batch retires them.
         assert applied.edges_created >= at_once.edges_created
         assert (step, replace(applied, edges_created=at_once.edges_created)) == (step, at_once)
         one, other = embedded.dump(), server.dump()
@@ -103,7 +103,7 @@ def test_columns_that_are_gone_go_when_a_batch_comes_in_parts(store: GraphStore)
 
 @contextmanager
 def held_lane(address: Neo4jAddress, lane: int) -> Iterator[None]:
-    """Hold a lane as a writer in the middle of a part does."""
+    """Hold a lock stripe, like a writer in the middle of a part."""
     with (
         neo4j.GraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
         driver.session() as session,
@@ -147,7 +147,7 @@ with open_store(sys.argv[1], user=sys.argv[2], password=sys.argv[3]) as store:
 def test_processes_write_a_batch_beside_another_writer(
     both_stores: tuple[GraphStore, GraphStore], neo4j_uri: Neo4jAddress
 ) -> None:
-    """Two processes apply the same parts, so that they contend for each; one that writes alone contends too."""
+    """Two processes apply the same parts, so that they contend for each; so does a part that is written alone."""
     embedded, server = both_stores
     chance = random.Random(9)
     apart = [batch(view(f"apart{number}", f"apart.c{number} -> apart{number}.x", at=1)) for number in range(20)]

@@ -1,4 +1,4 @@
-"""RENAME COLUMN and DROP COLUMN: the column goes on under its new name, whenever the graph hears of it."""
+"""RENAME COLUMN and DROP COLUMN: a renamed column keeps its lineage, whenever the change is ingested."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_dropped_column_ends_and_may_come_again(store: GraphStore) -> None:
 
 
 def random_column_batch(chance: random.Random) -> LineageBatch:
-    """Return a random batch in which columns are renamed and dropped, too."""
+    """Return a random batch that also renames and drops columns."""
     told = random_batch(chance)
     changes = []
     for _ in range(chance.randrange(3)):

@@ -1,4 +1,4 @@
-"""As of a time a table has the columns that it had then: none that was added later, all that were dropped since."""
+"""A table as of a time has the columns of that time: none added later, and all dropped since."""
 
 from __future__ import annotations
 

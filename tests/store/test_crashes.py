@@ -1,4 +1,4 @@
-"""What the embedded store holds after its process was killed while it wrote."""
+"""The content of the embedded store after its process was killed during a write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.store.telling import batch, day, key, view
 
 KILLS = 10
 STATES = 12
-"""How many of the states that the files were seen in are opened."""
+"""Number of observed file states that are opened."""
 
 
 def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
     )
     assert writer.stdout is not None
     applied = int(writer.stdout.readline())
-    # The next batch is being written now: it takes longer than a pipe does.
+    # The next batch is being written now: that takes longer than reading from the pipe.
     writer.kill()
     writer.wait()
     writer.stdout.close()
@@ -55,7 +55,7 @@ def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
 def test_each_state_of_the_files_holds_whole_batches(
     tmp_path: Path, copy_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A process that is stopped leaves the files as one that is killed there does.
+    # A stopped process leaves the files in the same state as one killed at that point.
     states = _states_while_writing(tmp_path, copy_from)
     monkeypatch.setattr(transaction, "COPY_FROM", copy_from)
     with open_store(tmp_path / "expected.lbug") as store:
@@ -173,7 +173,7 @@ def test_a_damaged_log_is_said_and_kept(place: float, tmp_path: Path, caplog: py
 
 
 def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
-    """Return copies of a store's files, taken in turn while a batch was being written."""
+    """Return copies of a store's files, taken one after the other while a batch was written."""
     live = folder / "live"
     live.mkdir()
     command = [sys.executable, "-m", "tests.store.stopped_writer", str(live / "store.lbug"), str(copy_from)]
@@ -185,7 +185,7 @@ def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
         if fingerprint != (fingerprint := [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files]):
             states.append(folder / f"state{len(states)}" / "store.lbug")
             shutil.copytree(live, states[-1].parent)
-        # Popen's own would look whether it has ended, and take its status away from here.
+        # Popen's own method would poll the process and consume its exit status.
         os.kill(writer.pid, signal.SIGCONT)
         time.sleep(0.001)
         os.kill(writer.pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Datasets and columns: made when named, described by schemas, looked up by what people type."""
+"""Datasets and columns: created when referenced, described by schemas, looked up by names that users type."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_old_schema_removes_nothing_and_fills_in_what_is_missing(store: Graph
         ("y", None, 1),
     ]
     [stored] = store.datasets()
-    # No newer record says which kind it is.
+    # No newer record has the kind.
     assert (stored.kind, stored.first_seen, stored.last_seen) == (DatasetKind.VIEW, day(2), day(5))
 
 
@@ -101,14 +101,14 @@ def test_a_column_that_a_newer_schema_lacks_ends_whoever_feeds_it(store: GraphSt
     ]
     assert live(store) == ["a.p -> t.x"]
     assert [one.edge.target for one in store.expand([key("a.q")], Direction.DOWNSTREAM, as_of=day(3))] == [key("t.y")]
-    # Whoever states the column later knows better.
+    # A later record of the column takes precedence.
     store.apply(batch(query("feed", "a.q -> t.y", at=8)))
     assert live(store) == ["a.p -> t.x", "a.q -> t.y"]
     assert [one.path for one in store.columns([key("t")])] == ["x", "z", "y"]
 
 
 def test_a_column_that_no_schema_ever_had_outlives_them(store: GraphStore) -> None:
-    """A definition that is read again every night says nothing of what a statement of the log added."""
+    """Ingesting a definition every night does not remove a column that a logged statement added."""
     store.apply(batch(table("t", "x", at=1), query("feed", "a.q -> t.y", at=2)))
     store.apply(batch(table("t", "x", at=3)))
     assert live(store) == ["a.q -> t.y"]
@@ -180,7 +180,7 @@ def test_a_file_is_found_by_the_end_of_its_path(store: GraphStore) -> None:
     assert found("Orders") == ["raw/2026/orders"]
     assert found("2026/orders") == ["raw/2026/orders"]
     assert found("rders") == []
-    assert found("items") == ["shop.items"]  # a table comes before a file
+    assert found("items") == ["shop.items"]  # a table precedes a file
 
 
 def test_search_ranks_whole_names_then_beginnings(store: GraphStore) -> None:

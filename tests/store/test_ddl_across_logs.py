@@ -1,4 +1,4 @@
-"""What a later log does to what earlier ones made: copies keep their sources, the same log again changes nothing."""
+"""DDL of later logs: copies keep their sources, and ingesting the same log again changes nothing."""
 
 from __future__ import annotations
 

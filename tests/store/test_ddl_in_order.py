@@ -1,4 +1,4 @@
-"""What DDL replaces, drops and renames: what was made of it before goes on, what is not there is in no answer."""
+"""DDL that replaces, drops and renames: derived tables keep their lineage, and dropped tables are in no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two times: on both stores the same, however tables and columns were renamed and dropped."""
+"""Differences between two times are the same on both stores, with renamed and dropped tables and columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.store.telling import batch, day, key, query, table, view
 
 
 def differs(found: Difference) -> dict[str, set[str]]:
-    """Return what differs, each as a short text."""
+    """Return the differences, each as a short text."""
     nodes = {
         what: {f"{one.sort} {f'{one.earlier} -> ' if one.earlier else ''}{one.name}" for one in nodes}
         for what, nodes in (("datasets", found.datasets), ("columns", found.columns))
@@ -30,7 +30,7 @@ def between(store: GraphStore, first: float, second: float, name: str | None = N
 
 @pytest.fixture
 def history(store: GraphStore) -> GraphStore:
-    """A view that is made on day 1, has another column on day 3, and is gone from day 5 on."""
+    """A view created on day 1, with another column from day 3, and dropped on day 5."""
     store.apply(batch(table("a", "x", "y", at=1), table("v", "x", at=1), view("v", "a.x -> v.x", at=1)))
     store.apply(batch(table("v", "x", "y", at=3), view("v", "a.x -> v.x", "a.y -> v.y", at=3)))
     store.apply(batch(DatasetChange(ChangeKind.DROP, key("v"), day(5))))

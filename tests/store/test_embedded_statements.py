@@ -1,4 +1,4 @@
-"""The embedded store's quicker statements say what the plain ones say: many keys, many rows, properties alone."""
+"""The embedded store's faster statements return the same as the plain ones: many keys, many rows, single properties."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_many_keys_at_once_are_answered_as_each_alone(tmp_path: Path, monkeypatc
             store.apply(random_batch(chance))
         tables, jobs = store.dataset_keys(), store.job_keys()
     backend = EmbeddedBackend(path, read_only=True)
-    # A key twice, and one that is not there; of units, some of the jobs that write an output.
+    # A repeated key, and a missing one; for units, some of the jobs that write an output.
     units = [{"output": key, "jobs": sorted(chance.sample(jobs, len(jobs) // 2))} for key in (*tables, "no/t")]
     keys = {"Table": [*tables, tables[0], "no/t"], "Job": [*jobs, jobs[0], "no job"]}
     names = [*own_queries("embedded", "batched_reads"), "datasets_by_key", "jobs_by_key"]
@@ -90,9 +90,9 @@ def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nod
     assert of_columns is not None
     assert of_units is not None
     assert [of_columns.pays(1_000, partial(int, there)) for there in (50_000, 50_001)] == [True, False]
-    # However many units there are, each run scans for a hundred of them.
+    # With any number of units, each run scans for a hundred of them.
     assert [of_units.pays(100_000, partial(int, there)) for there in (5_000, 5_001)] == [True, False]
-    # Nodes are found by an index.
+    # Nodes are looked up in an index.
     assert [of_nodes.pays(keys, lambda: 10**9) for keys in (1, 2)] == [False, True]
 
 
@@ -208,7 +208,7 @@ def _explain(one: EmbeddedTransaction, statement: str, parameters: dict[str, Any
 
 
 def _to_json(row: dict[str, Any]) -> str:
-    """Return a row's text: what a relationship of another type has is none of it."""
+    """Return a row's text, without the properties of other relationship types."""
     return repr(
         sorted(
             (

@@ -1,4 +1,4 @@
-"""One sequence of batches leaves one graph, whichever store it is told to."""
+"""The same sequence of batches yields the same graph in every store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_random_sequence_leaves_equal_graphs(both_stores: tuple[GraphStore, Gr
 
 
 def test_when_a_store_is_pruned_does_not_show(tmp_path: Path) -> None:
-    """A prune can be the first step, the last, or any between, of random batches about earlier times."""
+    """A prune may be at any step in a sequence of random batches about earlier times."""
     chance = random.Random(13)
     for trial in range(8):
         told, cut = [random_batch(chance) for _ in range(8)], day(chance.randrange(5, 30))

@@ -1,4 +1,4 @@
-"""Texts that are held until something has ended."""
+"""The event buffer keeps texts until the run that they belong to ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch of events costs does not grow with the jobs that ran in the same hour."""
+"""The cost of a batch of events does not grow with the number of jobs in the same hour."""
 
 from __future__ import annotations
 

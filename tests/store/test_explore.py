@@ -1,4 +1,4 @@
-"""Traversals by numbers over real stores: as the specification says, within a time limit, several at once."""
+"""Traversals over node numbers in real stores: as specified, within a time limit, and concurrent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDLESS = "UNWIND range(1, 300000) AS one UNWIND range(1, 300000) AS other RETUR
 
 @pytest.fixture(params=["one by one", "all within"])
 def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the stores read: small graphs would always be read one by one, and in one transaction."""
+    """Read strategies of the stores: by default, small graphs are always read one by one, in one transaction."""
     if request.param == "all within":
         monkeypatch.setattr("lineage.store.embedded.explorer.SINGLY", 0)
         monkeypatch.setattr("lineage.store.neo4j.explorer.MANY", 2)
@@ -41,7 +41,7 @@ def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_both_stores_answer_as_specified(store: GraphStore, seed: int) -> None:
     choose = random.Random(seed)
     store.apply(batch(_edges(choose, 60), columns=TABLES))
-    # Jobs that define their output replace what they said: so some edges are ended.
+    # Jobs that define their output replace their earlier lineage, so some edges are retired.
     store.apply(batch(_edges(choose, 30), at=LATER))
     for _ in range(40):
         start, end = choose.choice([*COLUMNS, *TABLES]), choose.choice([*COLUMNS, *TABLES])

@@ -1,4 +1,4 @@
-"""Jobs that are retired by hand, and those from before files had projects, which their files take over."""
+"""Manual retirement of jobs, and jobs from before files had projects, which are rekeyed to their files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of_file(told: Told, project: str, path: str, environment: str = "postgres") 
 
 
 def fill(store: GraphStore) -> None:
-    """Put two projects, one of them read twice, and a query into a store."""
+    """Ingest two projects, one of them twice, and a query."""
     orders = job("j1", "a.x -> v.x", at=1)
     findings = (
         DiagnosticRecord(FINDING, "m/o.sql", "j1", "shop:m/o.sql@postgres"),
@@ -89,7 +89,7 @@ def ingest(store: GraphStore, path: Path, at: datetime) -> IngestSummary:
 
 
 def test_files_take_over_what_they_said_before_they_had_projects(store: GraphStore, tmp_path: Path) -> None:
-    """A store of the version before: jobs are keyed by the folder's name and the path in it, or by the file's name."""
+    """A store of the previous version: job keys contain the folder's name and the path in it, or the file's name."""
     folder = tmp_path / "models"
     (folder / "stg").mkdir(parents=True)
     (folder / "stg/o.sql").write_text(V, encoding="utf-8")

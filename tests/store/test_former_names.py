@@ -1,4 +1,4 @@
-"""The names that a dataset had before it was renamed, apart from those that mean it now."""
+"""Former names of a renamed dataset, separate from its current names."""
 
 from __future__ import annotations
 

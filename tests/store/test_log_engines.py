@@ -1,4 +1,4 @@
-"""One pipeline, two engines: the same graph, whether a log is read in-process or on Spark."""
+"""A log yields the same graph, whether it is read in-process or on Spark."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from tests.soundness.warehouse.check import Settings
 pytestmark = pytest.mark.xdist_group("spark")
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-# Files that Spark reads in pieces, files of which a worker reads each whole, and rows that are put together first.
+# Files that Spark splits, files that one worker reads as a whole, and rows that must be joined first.
 _LOGS = [("snowflake", "parquet"), ("postgres_json", "jsonl"), ("mysql", "jsonl"), ("redshift", "jsonl")]
 
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A Spark session for all tests here: starting one takes longer than what they do. It logs its events."""
+    """A Spark session for all tests here: starting one takes longer than the tests. It logs its events."""
     conf = {
         "spark.sql.shuffle.partitions": "2", "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
         "spark.eventLog.dir": tmp_path_factory.mktemp("events").as_uri(), "spark.eventLog.rolling.enabled": "false",
@@ -74,7 +74,7 @@ def test_the_events_of_a_workload_say_what_took_effect(spark: Any, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["mysql", "postgres_stderr"])
 def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: Path) -> None:
-    """The session's USE or path stands in the first file, what it governs in the second."""
+    """The session's USE or search path is in the first file, the statements that it affects in the second."""
     starts = {
         "mysql": ["2026-03-01T10:00:0{n}Z\t    8 Query\t{text}"],
         "postgres_stderr": ["2026-03-01 10:00:0{n}.000 UTC [8] ann@shop LOG:  statement: {text}"],
@@ -137,7 +137,7 @@ def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Pa
 
 
 def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spark: Any, tmp_path: Path) -> None:
-    """In whichever file: the one of `s1` comes before it, that of `s2` after it; those of `s3` and `s4` do not come."""
+    """In any file: the row of `s1` precedes it, that of `s2` follows it; those of `s3` and `s4` are missing."""
     jobs: dict[str, list[tuple[str, str | None, str]]] = {
         "a.jsonl": [("s1_0", "s1", "insert into m.one (a) select a from d.s"), ("s2", None, "script two")],
         "b.jsonl": [
@@ -170,7 +170,7 @@ def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spar
 
 @pytest.mark.parametrize("source", ["generic", "redshift"])
 def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_path: Path) -> None:
-    """Redshift's rows are put together first, so that they go through Spark before they are read."""
+    """Redshift splits a statement over several rows; Spark joins them before they are parsed."""
     broken = break_files(tmp_path / "log")
     given = LogInput(source_named(source, dialect="postgres"), (str(tmp_path / "log"),))
     found = []

@@ -1,4 +1,4 @@
-"""Large batches of a log are written into Neo4j by Spark's workers, and leave what one process leaves."""
+"""Spark's workers write large batches of a log into Neo4j, with the same result as a single process."""
 
 from __future__ import annotations
 

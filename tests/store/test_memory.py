@@ -1,4 +1,4 @@
-"""A store that takes batch after batch does not grow with them."""
+"""The memory of a store does not grow with the number of batches."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_large_batches_give_their_memory_back(tmp_path: Path) -> None:
         for number in range(8):
             store.apply(batch(table(f"t{number}", *(f"c{column}" for column in range(COLUMNS)))))
             used.append(_buffers(store))
-    # Each takes 15 MB while it is copied, and a tenth of that for good.
+    # Each takes 15 MB during the copy, and keeps a tenth of that.
     assert used[-1] - used[1] < 6 * 5 << 20, used
 
 
 def test_small_runs_do_not_keep_memory(tmp_path: Path) -> None:
-    """The whole of it: `python -m tests.store.small_runs STORE 20000`."""
+    """The full measurement: `python -m tests.store.small_runs STORE 20000`."""
     command = [sys.executable, "-m", "tests.store.small_runs", str(tmp_path / "store.lbug"), "400"]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     used = {int(runs): float(size) for runs, size in (line.split() for line in told.splitlines())}
@@ -32,6 +32,6 @@ def test_small_runs_do_not_keep_memory(tmp_path: Path) -> None:
 
 
 def _buffers(store: Any) -> int:
-    """Return how many bytes of the buffer pool are in use."""
+    """Return the number of bytes of the buffer pool in use."""
     [[_, used]] = store._backend._statements.run_once("CALL bm_info() RETURN *").get_all()
     return int(used)

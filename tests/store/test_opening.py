@@ -111,7 +111,7 @@ def test_an_unknown_scheme_is_no_path() -> None:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Give up the right of root to write anywhere."""
+    """Drop root's permission to write anywhere."""
     if os.geteuid() != 0:
         yield
         return

@@ -1,4 +1,4 @@
-"""OpenLineage events as they go into a graph: told cases, a real agent's recordings, any order, and crashes."""
+"""Ingesting OpenLineage events: small cases, a real agent's recordings, any order, and crashes."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_any_order_and_twice_and_by_several_processes(case: dict[str, Any], seed
 
 
 def said(events: Sequence[dict[str, Any]]) -> set[tuple[str, str, str]]:
-    """Read, with few lines and none of ours, what the columnLineage facets of completed runs say.
+    """Return the edges in the columnLineage facets of completed runs, read by independent code.
 
-    The rows of what a run reads decide those of what it writes: no facet says so.
+    Also return the influence of a run's input rows on its output rows, which facets do not contain.
     """
     found = set()
     inputs = {(one["run"]["runId"], f"{i['namespace']}/{i['name']}") for one in events for i in one.get("inputs", [])}
@@ -87,7 +87,7 @@ def said(events: Sequence[dict[str, Any]]) -> set[tuple[str, str, str]]:
                     found.add((start, f"{into}#{column}", way["subtype"]))
         for source in facet.get("dataset", []):
             for way in source["transformations"]:
-                # The agent calls the column of a HAVING a DIRECT AGGREGATION of the dataset: it decides on rows.
+                # The agent calls the column of a HAVING a DIRECT AGGREGATION of the dataset: it filters rows.
                 subtype = "FILTER" if way["type"] == "DIRECT" else way["subtype"]
                 found.add((f"{source['namespace']}/{source['name']}#{source['field']}", into, subtype))
     return found
@@ -112,7 +112,7 @@ IN_SQL_ONLY = {
         ("orders", "t5", "FILTER"),
     }
 }
-"""What the SQL of a recording says and its facet does not: the agent leaves out scalar sub-queries and EXISTS."""
+"""Lineage in the SQL of a recording but not in its facet: the agent omits scalar sub-queries and EXISTS."""
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -220,7 +220,7 @@ def test_an_older_run_that_comes_late_never_replaces_a_newer(store: GraphStore) 
 
 
 class Failing:
-    """A store whose writes of lineage fail until it is told otherwise."""
+    """A store whose writes of lineage fail until this is switched off."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -253,7 +253,7 @@ def test_after_a_failure_the_same_events_are_sent_again(store: GraphStore) -> No
 
 
 class Meanwhile:
-    """A store in which another process is told of a run, just before this one applies what it knows."""
+    """A store in which another process receives an event of a run just before this one applies the run."""
 
     def __init__(self, store: GraphStore, other: list[dict[str, Any]]) -> None:
         self._store = store
@@ -334,7 +334,7 @@ def test_a_star_that_could_not_be_opened_is_opened_when_the_event_comes_again(st
 
 
 class FailingForStars(Failing):
-    """A store that fails where stars are opened."""
+    """A store that fails when stars are expanded."""
 
     def apply(self, batch: LineageBatch) -> Any:
         self.fails = batch.run.kind == "stars"
@@ -439,7 +439,7 @@ def test_what_a_facet_leaves_open_is_not_full(store: GraphStore) -> None:
 
 
 def test_sql_that_writes_what_no_event_lists_is_said(store: GraphStore) -> None:
-    """As Spark's agent tells of UPDATE and DELETE of some table formats: SQL, and no datasets."""
+    """As Spark's agent reports UPDATE and DELETE of some table formats: with SQL, without datasets."""
     told = {"run": 1, "sql": "UPDATE db.t SET a = b WHERE c = '4711'"}
     EventIngest(store).take([event(told)])
     [job] = store.jobs()

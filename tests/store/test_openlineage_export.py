@@ -1,4 +1,4 @@
-"""The graph as OpenLineage events: valid, in a fixed order, and the same graph when they are read again."""
+"""The export as OpenLineage events is valid and ordered, and ingesting it yields the same graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def empty(tmp_path: Path) -> Iterator[GraphStore]:
 
 
 def facts(store: GraphStore) -> dict[str, list[Any]]:
-    """Return what must be the same: live datasets, columns and edges. Which job says it is named anew."""
+    """Return the part that must be equal: live datasets, columns and edges, without job names, which change."""
     dump = store.dump()
     gone = {key for label, key, told in dump.nodes if "dropped_at" in told}
     live = [one for one in dump.nodes if one[1] not in gone and one[2].get("dataset") not in gone]
@@ -52,7 +52,7 @@ def facts(store: GraphStore) -> dict[str, list[Any]]:
 
 
 def valid(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event that the schemas find nothing wrong with, as it is and as JSON."""
+    """Return an event that is valid by the schemas, as an object and as JSON."""
     checked = check(json.loads(json.dumps(event)))
     assert checked.problems == ()
     return event

@@ -1,4 +1,4 @@
-"""What is ingested counts before what the store knew: the same input says the same again, whatever came before it."""
+"""A batch's own definitions precede the store's: the same input yields the same lineage, whatever was stored before."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FILES = {
 
 
 def stated(store: GraphStore, namespace: str) -> set[tuple[str, str]]:
-    """Return the edges that the files state in a namespace, without it."""
+    """Return the edges of the files in a namespace, without the namespace."""
     edges = store.edges_of([key for key in store.job_keys() if f"/{namespace}/" in key])
     return {
         (edge.source.removeprefix(namespace), edge.target.removeprefix(namespace))
@@ -72,7 +72,7 @@ COLUMNS = ("x", "y", "z")
 
 @st.composite
 def statements(draw: st.DrawFn) -> str:
-    # A table reads later ones only: what a circle of stars over several ingests holds takes one of them more to know.
+    # Tables read only later ones: a cycle of stars across ingests would need one more ingest to resolve.
     number = draw(st.integers(0, len(NAMES) - 2))
     name = NAMES[number]
     source, other = (draw(st.sampled_from(NAMES[number + 1 :])) for _ in range(2))

@@ -1,4 +1,4 @@
-"""What events say of their tables counts before what the store knew, and the same events again change nothing."""
+"""Schemas in events precede the store's, and ingesting the same events again changes nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COLUMNS = ("x", "y", "z")
 
 @st.composite
 def events(draw: st.DrawFn) -> list[Json]:
-    """Events of runs with SQL; of some tables they give the schema."""
+    """Events of runs with SQL; they contain the schema of some tables."""
     told: list[Json] = []
     for number in draw(st.lists(st.integers(0, len(NAMES) - 2), min_size=1, max_size=5)):
         name, source = NAMES[number], draw(st.sampled_from(NAMES[number + 1 :]))

@@ -1,4 +1,4 @@
-"""A log's own definitions count before what the store knew, and the same log again changes nothing."""
+"""A log's own definitions precede the store's, and ingesting the same log again changes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOG = (
 
 
 def ran(texts: tuple[str, ...], day: int) -> list[Ran]:
-    """Return the statements of a day before the ingest, a session each."""
+    """Return the statements of a day before the ingest, each in its own session."""
     return [Ran(text, f"s{number}", (day - 10) * DAY + number) for number, text in enumerate(texts)]
 
 
@@ -45,7 +45,7 @@ def test_definitions_of_the_log_beat_those_of_the_store(store: GraphStore) -> No
 
 
 def test_a_table_of_the_log_is_none_of_another_schema(store: GraphStore) -> None:
-    """`core.a` is read again once the columns of `b` are known; by then the log's own `a` is known, too."""
+    """`core.a` is resolved again once the columns of `b` are known; by then the log's own `a` is known, too."""
     log = ("create table a (x int)", "create table b (x int)", "insert into b (x) select x from core.a")
     for _ in range(2):
         ingested(store, ran(log, 2))
@@ -53,7 +53,7 @@ def test_a_table_of_the_log_is_none_of_another_schema(store: GraphStore) -> None
 
 
 NAMES = ("v", "core.v", "w", "core.w", "t", "core.t")
-"""Views `v`, tables `w` that are made anew by each log, tables `t` that are filled; each reads those behind it."""
+"""Views `v`, tables `w` that each log creates again, tables `t` that are inserted into; each reads those behind it."""
 COLUMNS = ("x", "y", "z")
 
 
@@ -101,10 +101,10 @@ def test_the_same_log_again_changes_nothing(earlier: tuple[str, ...], log: tuple
 
 
 def lineage(store: GraphStore) -> list[str]:
-    """Return what holds now: live edges with their meaning, and columns.
+    """Return the current state: live edges with their meaning, and columns.
 
-    Of a star that a later table opens, the first ingest cannot know since when the columns were there, nor who read
-    them: the next one tells of the past what it says of today.
+    If a later table expands a star, the first ingest cannot know since when the columns exist, nor who read them. The
+    next ingest applies its knowledge to the past as well.
     """
     dump = store.dump()
     columns = [

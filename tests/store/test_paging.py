@@ -1,4 +1,4 @@
-"""Pages of lists by position: in any order, from both ends, while the graph changes."""
+"""Cursor pagination: in any order, from both ends, while the graph changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def keys_of(store: GraphStore, wanted: DatasetFilter) -> list[str]:
 @pytest.mark.parametrize("order", [Order.KEY, Order.NAME, Order.FIRST_SEEN, Order.LAST_SEEN])
 @pytest.mark.parametrize("descending", [False, True])
 def test_pages_hold_each_row_once_in_order_from_both_ends(store: GraphStore, order: Order, descending: bool) -> None:
-    # Two at each time, so that the key decides.
+    # Two items have the same time, so that the key determines their order.
     store.apply(batch(*(job(f"j{n}", f"a{n}.x -> b{n}.x", at=5 - n // 2) for n in range(5))))
 
     def read(*, backwards: bool) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_page_goes_on_behind_a_row_that_is_gone_or_moved(store: GraphStore) ->
     newest = PageRequest(2, Order.LAST_SEEN, descending=True)
     first = store.page_of_jobs(newest)
     assert [one.key for one in first] == ["j5", "j4"]
-    # What the page ended with comes to the front, and another is gone: nothing is shown twice or left out behind it.
+    # The page's last item moves to the front, and another one is deleted: the rest is neither repeated nor skipped.
     store.apply(batch(job("j4", "a.x -> b4.x", at=9), run="second"))
     store.retire_jobs(["j3"], day(9))
     rest = store.page_of_jobs(replace(newest, limit=9, after=position_in(Order.LAST_SEEN, first[-1])))

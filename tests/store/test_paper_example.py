@@ -1,4 +1,4 @@
-"""Example 1 of the LineageX paper, without a catalog, the views in the wrong order: every edge, every answer."""
+"""Example 1 of the LineageX paper, without a catalog and with views out of order: all edges and all answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job says replaces what it said before, by event time: ends, late data, revival."""
+"""A job's new lineage replaces its earlier lineage, by event time: retirement, late data, revival."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_prune_reaches_no_further_than_its_own_time(store: GraphStore) -> None
 
 def test_prunes_and_observations_in_any_order_give_one_history(store: GraphStore) -> None:
     for number, order in enumerate(permutations(range(4))):
-        # A later order's days are beyond what an earlier one pruned.
+        # The days of a later order are after those that an earlier one pruned.
         first, name = 1 + 100 * number, f"v{number}"
         seen = [
             query(name, f"a.x -> {name}.x", at=first),

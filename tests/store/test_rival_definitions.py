@@ -1,4 +1,4 @@
-"""Two projects that define a table of one name, ingested one after the other: neither ends what the other says."""
+"""Two projects that define a table of the same name: ingesting one does not retire the other's lineage."""
 
 from __future__ import annotations
 

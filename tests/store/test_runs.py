@@ -1,4 +1,4 @@
-"""What a run leaves beside lineage: itself and its diagnostics."""
+"""A run stores itself and its diagnostics, in addition to lineage."""
 
 from __future__ import annotations
 

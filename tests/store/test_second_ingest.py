@@ -1,4 +1,4 @@
-"""The same files twice leave the same graph, but for when they were last seen and how often."""
+"""Ingesting the same files twice yields the same graph, except for `last_seen` and counts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_two_questions(store: GraphStore, mimic: dict[str, int | float]) -> None
 
 
 def test_a_view_that_selects_by_from_alone(store: GraphStore, tmp_path: Path) -> None:
-    """DuckDB's `FROM t` has no star in the text: what proves its edges is the statement."""
+    """DuckDB's `FROM t` has no star in the text: the whole statement is the proof of its edges."""
     sql = "CREATE TABLE t (a int);\nCREATE VIEW v AS FROM t"
     (tmp_path / "v.sql").write_text(sql)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Files that a batch states whole: what they no longer hold is retired."""
+"""Complete sources: jobs that a file no longer contains are retired."""
 
 from __future__ import annotations
 

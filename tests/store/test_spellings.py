@@ -1,4 +1,4 @@
-"""Names of dialects that compare without case are shown as a definition writes them; keys do not change for it."""
+"""Names in case-insensitive dialects are displayed as their definition spells them; keys do not change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ingest(
 
 
 def shown(store: GraphStore) -> list[str]:
-    """Return all that there is, as people see it."""
+    """Return all display names."""
     keys = store.dataset_keys()
     columns = store.columns(keys)
     names = names_of(store, [*keys, *(column.key for column in columns)])

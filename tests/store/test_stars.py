@@ -1,4 +1,4 @@
-"""A star over an unknown table is opened when a later ingest brings the table's columns."""
+"""A star over an unknown table is expanded when a later ingest adds the table's columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say by hand: descriptions, tags, edges that no longer hold."""
+"""Manual annotations: descriptions, tags, and the retirement of edges."""
 
 from __future__ import annotations
 

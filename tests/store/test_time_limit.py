@@ -1,4 +1,4 @@
-"""What is read within a time limit ends with it, in the database as well."""
+"""A read with a time limit stops when the limit is reached, in the database as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Impact, root cause, paths and names over real stores: each answers as a graph in memory does."""
+"""Impact, root cause, paths and names over real stores return the same as a graph in memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def batch(
     columns: dict[str, list[str]] | None = None,
     only_tables: dict[str, tuple[str, str]] | None = None,
 ) -> LineageBatch:
-    """Return what an ingest at `at` would hand over: these edges, these columns, and jobs that name no columns."""
+    """Return the batch of an ingest at `at`: these edges and columns, and jobs with table-level lineage only."""
     edges = list(edges)
     reads: defaultdict[str, set[str]] = defaultdict(set)
     writes: defaultdict[str, set[str]] = defaultdict(set)

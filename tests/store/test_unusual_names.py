@@ -1,4 +1,4 @@
-"""Columns with any name: from SQL into the graph, and found by what is shown of them."""
+"""Columns with unusual names are ingested from SQL, and found by their display names."""
 
 from __future__ import annotations
 

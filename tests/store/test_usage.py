@@ -1,4 +1,4 @@
-"""Counts of use: of datasets and columns by day, of jobs over all. Stored by source batch, read as sums."""
+"""Usage counts: of datasets and columns by day, of jobs in total. Stored per source batch, read as sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several writers at once: each batch sees what the ones before it left."""
+"""Concurrent writers: each batch sees the result of the previous ones."""
 
 from __future__ import annotations
 

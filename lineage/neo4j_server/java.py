@@ -44,7 +44,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     """Return the first Java that is new enough: that of JAVA_HOME, else the one on PATH.
 
     Raises:
-        ServerSetupError: there is none, or only older ones; the message says what to install.
+        ServerSetupError: no Java is installed, or only older versions; the message names what to install.
     """
     environment = os.environ if environment is None else environment
     found = [java for path in _candidates(environment) if (java := _ask(path))]

@@ -34,7 +34,7 @@ def choose_port(what: str, wanted: int | None, remembered: int | None, usual: in
     """Return the wanted port, else the one used before, else the default, else any free port.
 
     Raises:
-        ServerSetupError: the wanted port is taken (`what` names its protocol).
+        ServerSetupError: the wanted port is in use (`what` names its protocol).
     """
     if wanted is not None:
         if not is_free(wanted):

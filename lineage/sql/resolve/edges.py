@@ -74,7 +74,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
                 else:
                     via, before = (), None
             kind, subtype, masking, limited = fields[effect]
-            # Bypasses the constructors, which take as long again as the tuples.
+            # Bypasses the constructors, which would double the time.
             if type(source) is not TableRows:
                 doubt = source.ambiguous
                 append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))

@@ -122,7 +122,7 @@ class Scope(QueryBlock):
         return NO_SOURCES
 
     def _field_of_unknown(self, column: exp.Expr) -> Sources | None:
-        """Return a field of a column that only a table of unknown columns can have; None if there is none."""
+        """Return a field of a column that only a table with unknown columns can have, if any."""
         if not self.resolver.naming.dialect.fields_by_dot or not any(map(may_have_any, self.chain())):
             return None
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]

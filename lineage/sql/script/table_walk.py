@@ -202,7 +202,7 @@ class TableWalk:
         self._mention(made, definition)
 
     def _close(self, made: _Made, name: str, *, renamed: bool = False) -> None:
-        """End a table's name at this statement: from here on it means something else."""
+        """End a table's name at this statement: later uses of the name mean another table."""
         for position, place in made.mentions:
             found = self._found[position][place]
             if found.name == name and found.until is None:

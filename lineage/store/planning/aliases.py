@@ -45,7 +45,7 @@ def find_main_keys(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -
 
 
 def join_aliased(state: GraphState, naming: NamesOverTime) -> None:
-    """Merge datasets that are newly known to be one, with their lineage, columns and usage of all times.
+    """Merge datasets that a new alias identifies, with their lineage, columns and usage of all times.
 
     The state must contain all lineage of these datasets.
     """
@@ -88,7 +88,7 @@ def _columns_of_the_older_schema(state: GraphState, key: str, root: str) -> dict
 
 
 def _histories_of_joined_units(state: GraphState, rekeying: Rekeying) -> dict[JobEdge, History]:
-    """Return the histories of two units that become one: each observation counts until the next one of either."""
+    """Return the merged histories of two units: each observation applies until the next one of either."""
     found: dict[JobEdge, History] = {}
     for link, unit in state.units.items():
         new = rekeying.link(link)

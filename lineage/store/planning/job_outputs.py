@@ -107,7 +107,7 @@ class Units:
         return any(self.state.units[record.key, one].timeline.outranks(record.last_seen, tie) for one in outputs)
 
     def _moments_that_count(self, job: JobRecord) -> list[datetime]:
-        """Return the moments of a record that count; another observation of the same moment may take precedence."""
+        """Return the moments at which a record applies; another observation of the same moment may take precedence."""
         lines = [self.state.units[job.key, output].timeline for output in self.outputs[job.key]]
         ties = dict(zip((job.first_seen, job.last_seen), job.ties, strict=True))
         return sorted(at for at, tie in ties.items() if not any(line.outranks(at, tie) for line in lines))

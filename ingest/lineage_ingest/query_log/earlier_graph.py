@@ -1,4 +1,4 @@
-"""What a store knew just before a log began: tables by their names of then, with the columns that they had."""
+"""The content of a store just before a log begins: tables with the names and columns that they had then."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 @dataclass(frozen=True)
 class EarlierGraph:
-    """The content of a store just before a time; without one, its current content.
+    """The content of a store just before a time; without a time, its current content.
 
-    So a log that comes again is read by the names and columns that were there before it changed them.
+    A log that is ingested again is thus resolved with the names and columns from before its own changes.
     """
 
     store: GraphStore
@@ -36,7 +36,7 @@ class EarlierGraph:
     given: frozenset[str] = frozenset()
     """The names of tables known to exist, whether or not the store has them."""
     known: Mapping[tuple[str, str], TableSchema] | None = None
-    """The schemas, where somebody keeps them; else they are read."""
+    """The schemas, if the caller caches them; else they are read from the store."""
     _moment: datetime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,8 +45,8 @@ class EarlierGraph:
     def schemas(self, keys: Collection[str] | None = None) -> Mapping[tuple[str, str], TableSchema]:
         """Return the tables whose columns earlier ingests know (of these keys today, else all), by namespace and name.
 
-        What was concluded from use is left out: the log that is ingested may be what it was concluded from, and
-        ingesting it again must not decide anything otherwise. A table that came later is there as it is today.
+        Columns inferred from use are left out: they may come from the same log, and ingesting it again must have the
+        same result. A table that was created after that time is included as it is today.
 
         Raises:
             StoreError: the store could not be read.
@@ -91,7 +91,7 @@ class EarlierGraph:
         return {name: found[key] for name, key in today.items() if key in found and not self._was_other(name, key)}
 
     def _was_other(self, name: str, key: str) -> bool:
-        """Return whether the name of today was another table's: that one was dropped before this one took it."""
+        """Return whether another table had today's name then, and was dropped before this table took the name."""
         if name == key or self._naming.today(key, self._moment) != key:
             return False
         return any(change.kind is ChangeKind.DROP and change.dataset == key for change in self._changes)
@@ -156,7 +156,7 @@ class EarlierGraph:
         )
 
     def _paths_then(self, column: StoredColumn, name: str) -> list[str]:
-        """Return the paths that a column had: of one that is joined of several, all of them."""
+        """Return the paths that a column had; all of them if it was merged from several columns."""
         if not self._naming.renames_columns(name):
             return [column.path]
         asked = dict.fromkeys((*(one for one in self._column_names if one != column.path), column.path))
@@ -188,7 +188,7 @@ class EarlierGraph:
 
 
 def _in_order_of(columns: Iterable[StoredColumn], at: datetime) -> list[StoredColumn]:
-    """Return the columns that were there at a time, in their order of then; `columns` are in that of today."""
+    """Return the columns that existed at a time, in their order at that time; `columns` are in today's order."""
     there = [column for column in columns if column.is_there(at)]
     ordered = [column for column in there if column.dropped_at is None]
     dropped = [(column.dropped_at, column) for column in there if column.dropped_at is not None]
@@ -198,7 +198,7 @@ def _in_order_of(columns: Iterable[StoredColumn], at: datetime) -> list[StoredCo
 
 
 def _place(column: StoredColumn) -> int:
-    """Return the ordinal that a dropped column had; where it is not known, the last."""
+    """Return the ordinal that a dropped column had; if unknown, one after all others."""
     return sys.maxsize if column.last_ordinal is None else column.last_ordinal
 
 

@@ -1,7 +1,6 @@
 """Reports on reading the files of a log. A report travels with the file's rows and names where the file failed.
 
-A file that breaks off, cannot be opened, or of which no record can be read or has a statement, is a failed file, not a
-bad row.
+A file is failed, and not a bad row, if it is truncated, cannot be opened, or has no readable record with a statement.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class FileReport(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Why this is a failed file, if it was the whole file; None where it is none."""
+        """The reason why the file failed, if the report is on the whole file; None if it did not fail."""
         if self.error is not None:
             return self.error
         if self.rows and self.unreadable == self.rows:
@@ -77,11 +76,11 @@ class FileReports:
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def empty(self) -> list[str]:
-        """Return the files without a row, in order: empty, or nothing but a header."""
+        """Return the files without a row, in order: empty files, and files with only a header."""
         return [name for name, found in sorted(self._files.items()) if not found.rows and found.error is None]
 
     def texts(self) -> list[str]:
-        """Return what `add` takes in again."""
+        """Return the reports as texts that `add` accepts."""
         return [self._files[name].dumps() for name in sorted(self._files)]
 
 

@@ -1,4 +1,4 @@
-"""The stage "normalise": a source's rows in, rows of the log schema out, in-process and on Spark alike.
+"""The stage "normalise": maps a source's rows to rows of the log schema, in-process and on Spark.
 
 On Spark: `read.mapInArrow(partial(normalised, source=source, clustered=True), …)`. A source with an `assembly` needs
 its groups whole and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call. Files whose
@@ -31,9 +31,9 @@ def normalize_rows(batches: Iterable[Any], source: Source, *, clustered: bool = 
 
     Args:
         batches: record batches of the source's columns.
-        source: what they are rows of.
-        clustered: of a source with an `assembly`: False, the rows of a group lie anywhere, and all rows are held;
-            True, they follow each other (in whatever order), and the memory needed is that of the largest group.
+        source: the source of the rows.
+        clustered: for a source with an `assembly`: True if the rows of each group are adjacent (in any order), which
+            needs memory for the largest group only; False if they can be anywhere, which keeps all rows in memory.
     """
     reports: list[Any] = []
     rows = without_reports(iter(batches), reports)
@@ -48,7 +48,7 @@ def normalize_rows(batches: Iterable[Any], source: Source, *, clustered: bool = 
 
 
 def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
-    """Yield tables in which rows that belong together are one, as the source's assembly makes them.
+    """Yield tables in which each group of rows is merged into one row by the source's assembly.
 
     Args:
         batches: record batches of the source's columns.
@@ -107,12 +107,12 @@ def _turns(table: Any, source: Source, turns: int) -> Any:
 
 
 def _comparable(held: list[Any], table: Any) -> bool:
-    """Return whether a table's rows can be compared with those that are held (a file of other columns may begin)."""
+    """Return whether a table has the same columns as the tables before it (the next file may have others)."""
     return not held or held[-1].schema.names == table.schema.names
 
 
 def _last_start(table: Any, source: Source) -> int:
-    """Return where the table's last group begins; 0 where it is the only one."""
+    """Return the index at which the table's last group begins; 0 if it is the only one."""
     assert source.assembly is not None
     names = {name.lower(): name for name in table.column_names}
     keys = [_flat(table.column(names[name])) for name in source.assembly.by if name in names]

@@ -97,7 +97,7 @@ class ServerHome:
 
     @property
     def initialised(self) -> bool:
-        """Whether a server ran here before; its first start sets the password."""
+        """Whether a server ran here before; from then on its first password can no longer be set."""
         return (self.data / "databases" / "system").exists()
 
     def prepare(self) -> None:

@@ -41,7 +41,7 @@ def start_server(
 
     Raises:
         ServerSetupError: Java, Maven or a requested port is not available, or the home folder cannot be used.
-        ServerStartError: the server exited, or did not answer in time and was stopped.
+        ServerStartError: the server exited, or did not answer in time (one started by this call is then stopped).
     """
     place = ServerHome.at(home)
     place.prepare()

@@ -1,1 +1,1 @@
-"""A query log that keeps coming: files that land in a folder, messages of Kafka, micro-batch after micro-batch."""
+"""Continuous ingestion of a query log, from files in a folder or messages of a Kafka topic, in micro-batches."""

@@ -1,4 +1,4 @@
-"""`python -m lineage_ingest.query_log.streaming PATHS …`, and for `spark-submit`: the command `lineage follow log`."""
+"""Runs the command `lineage follow log` by `python -m lineage_ingest.query_log.streaming PATHS …` or `spark-submit`."""
 
 from __future__ import annotations
 

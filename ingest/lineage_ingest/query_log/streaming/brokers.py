@@ -1,4 +1,4 @@
-"""Checks that Kafka is reachable before Spark starts: Spark reports nothing for minutes."""
+"""Checks that Kafka is reachable before Spark starts: Spark itself reports nothing for minutes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class BrokersUnreachableError(ConnectionError):
 
 
 def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None]) -> None:
-    """Return when one of the brokers (`host:port,…`) takes a connection; `waiting` is called with what takes long.
+    """Return once one of the brokers (`host:port,…`) accepts a connection; call `waiting` with a message if it is slow.
 
     Raises:
-        BrokersUnreachableError: none did within so many seconds.
+        BrokersUnreachableError: no broker accepted a connection within `seconds`.
         StreamInputError: an address has no port.
     """
     addresses = [_address(text.strip()) for text in brokers.split(",") if text.strip()]
@@ -48,7 +48,7 @@ def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None
 
 
 def _address(text: str) -> tuple[str, int]:
-    # What names a listener, as `PLAINTEXT://host:9092`, is taken as well.
+    # A listener address, such as `PLAINTEXT://host:9092`, is also accepted.
     host, colon, port = text.rpartition("://")[2].rpartition(":")
     if not colon or not port.isdecimal():
         raise StreamInputError(f"{text!r} is not a broker: expected HOST:PORT")

@@ -1,7 +1,7 @@
 """The checkpoint folder of a stream: Spark's offsets, the lineage of a micro-batch, open sessions.
 
-A micro-batch is saved completely before any of it is stored, and is stored from that file: after a crash at any point,
-a restart stores the same. Files are written atomically.
+A micro-batch is written to the checkpoint completely before any of it is stored, and is stored from that file: a
+restart after a crash stores the same lineage. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _STATED, _SESSIONS = ".stated", ".sessions"
 
 
 class CheckpointError(ValueError):
-    """A folder that is not a checkpoint of this stream, or that another process uses."""
+    """The folder is the checkpoint of another stream, is in use by another process, or is not writable."""
 
 
 def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:
-    """Return where a stream's checkpoint lies: beside an embedded store, else in the user's folder for such things."""
+    """Return the default checkpoint folder: beside an embedded store, otherwise in the user's state folder."""
     digest = hashlib.sha256("\x1f".join((store, source, *inputs)).encode()).hexdigest()[:16]
     if "://" in store:
         return platformdirs.user_state_path("lineage-graph", appauthor=False) / "streams" / digest
@@ -48,16 +48,15 @@ class Checkpoint:
 
     folder: Path
     stream: str
-    """Id of the stream, created with the checkpoint: another checkpoint is another stream."""
+    """Id of the stream, created with the checkpoint; a new checkpoint is a new stream."""
 
     @classmethod
     @contextmanager
     def open(cls, folder: Path, store: str, source: str, inputs: Iterable[str]) -> Iterator[Checkpoint]:
-        """Yield the checkpoint at a folder, made if it is not there; no other process can open it meanwhile.
+        """Yield the checkpoint in a folder, locked against other processes; create it if it does not exist.
 
         Raises:
-            CheckpointError: it is of another stream or for another store, another process has it, or it cannot be
-                written.
+            CheckpointError: it belongs to another stream or store, another process uses it, or it is not writable.
         """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +70,7 @@ class Checkpoint:
 
     @property
     def spark(self) -> Path:
-        """The folder in which Spark keeps what it has read."""
+        """The folder of Spark's own checkpoint, with its offsets."""
         return self.folder / "spark"
 
     def is_committed(self, batch: int) -> bool:
@@ -112,14 +111,14 @@ class Checkpoint:
             file = (self.folder / f"{batch}{_STATED}").open("rb")
         except FileNotFoundError:
             return
-        with file:  # our own: the folder is closed to others
+        with file:  # written by this program, in a folder that only its owner can access
             if pickle.load(file) != __version__:
                 return
             while file.peek(1):
                 yield pickle.load(file)
 
     def write_sessions(self, batch: int, sessions: Any) -> None:
-        """Write down the sessions that are open after a micro-batch."""
+        """Write the sessions that are open after a micro-batch."""
 
         def write(file: BinaryIO) -> None:
             with pa.ipc.new_file(file, sessions.schema) as writer:
@@ -128,7 +127,7 @@ class Checkpoint:
         _write(self.folder / f"{batch}{_SESSIONS}", write)
 
     def sessions_before(self, batch: int) -> Any | None:
-        """Return the sessions that were open before a micro-batch; None at the beginning."""
+        """Return the sessions that were open before a micro-batch; None if there is no earlier one."""
         latest = self._latest_sessions(batch)
         if latest is None:
             return None
@@ -141,9 +140,9 @@ class Checkpoint:
 
 
 def _identified(folder: Path, identity: dict[str, Any]) -> str:
-    """Return the name of the stream whose checkpoint this is."""
+    """Return the id of the stream of this checkpoint; check that its identity is the given one."""
     path = folder / "stream.json"
-    # Without Spark's folder nothing was read yet, or it was deleted to start over as a new stream.
+    # Without Spark's folder, nothing was read yet or the user deleted it to start over: begin a new stream.
     if path.exists() and (folder / "spark" / "metadata").exists():
         known = json.loads(path.read_text(encoding="utf-8"))
         for name, value in identity.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["BROKER", "CONNECTOR_DEPENDENCIES", "connector_package"]
 
 _SCALA = "2.13"
-"""Version of Scala that PySpark 4 is built with."""
+"""The Scala version of PySpark 4."""
 
 BROKER = f"org.apache.kafka:kafka_{_SCALA}:3.9.1"
 """The broker that the tests run."""
@@ -15,13 +15,13 @@ CONNECTOR_DEPENDENCIES = (
     "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.commons:commons-pool2:2.12.1",
 )
-"""What Spark's Kafka connector needs beside Spark's own jars, where Maven does not resolve it."""
+"""Dependencies of Spark's Kafka connector that Spark does not include, for use without Maven."""
 
 
 def connector_package(spark: str) -> str:
     """Return the package of Spark's Kafka connector for a version of Spark.
 
-    The connector of a minor release works with all its patches, and not every patch release has one.
+    The connector of a minor release works with all its patch releases, and not every patch release has a connector.
 
     >>> connector_package("4.2.1")
     'org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0'

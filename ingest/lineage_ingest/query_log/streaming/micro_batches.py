@@ -39,31 +39,31 @@ if TYPE_CHECKING:
 __all__ = ["BatchDone", "follow_stream"]
 
 SMALL = 64_000_000
-"""Bytes of a micro-batch that is worked on in this process: Spark's stages would take longer to begin."""
+"""Maximum size in bytes of a micro-batch that is processed locally; starting Spark's stages would take longer."""
 _READ_AGAIN = 600
-"""Seconds after which all tables are read from the store again: others may write to it, too."""
+"""Seconds after which all tables are read from the store again, because other processes may write to it."""
 _PATIENCE = 60
 _WAIT = 0.5
-"""Seconds for which a store may not be there, and between two looks."""
+"""Seconds to wait for an unreachable store (`_PATIENCE`), and between attempts (`_WAIT`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDone:
-    """What a micro-batch was, for people to look at."""
+    """The result of a micro-batch, for display."""
 
     number: int
     run: RunRecord
     applied: AppliedChanges
     errors: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
-    """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    """Reasons for partly resolved statements or skipped rows, each with its number of runs, in descending order."""
     notes: tuple[str, ...]
     """Notes on runs without a time."""
     seconds: float
     lag: float | None
-    """Seconds since the latest of its statements began; None if the log has no times."""
+    """Seconds since the start of its latest statement; None if the log has no times."""
     again: bool
-    """Whether an earlier process wrote it to the checkpoint and ended before the store confirmed it."""
+    """Whether it was replayed from the checkpoint because an earlier process ended before the store confirmed it."""
 
 
 class _Header(NamedTuple):
@@ -88,28 +88,28 @@ def follow_stream(
     started: Callable[[], None] | None = None,
     done: Callable[[BatchDone], None] | None = None,
 ) -> None:
-    """Store what comes, until `stopping` is set; with `once`, until all is stored that is there.
+    """Ingest the stream until `stopping` is set; with `once`, until all input that exists at the start is stored.
 
-    A process that is ended at whatever point loses and doubles nothing: the next one goes on from the checkpoint, and
-    a micro-batch that was stored in part is stored again, under its own key, as it was written down.
+    A process that ends at any point neither loses nor duplicates anything: the next one continues from the checkpoint,
+    and a partly stored micro-batch is stored again from the checkpoint, under the same key.
 
     Args:
-        given: where the log comes from.
+        given: the input of the stream.
         open_store: opens the store; it is closed between micro-batches.
-        setting: how names are completed, and what the log is called.
-        checkpoint: of this stream.
-        options: where Spark runs.
+        context: the defaults that complete names, and the name of the log.
+        checkpoint: the checkpoint of this stream.
+        options: options of the Spark session.
         catalog: schemas of tables that the log does not define.
-        every: seconds from the beginning of a micro-batch to that of the next.
-        once: end when all is stored that is there at the beginning.
-        stopping: when it is set, the stream ends after the micro-batch that is in hand.
-        started: called when Spark runs.
-        done: called with each micro-batch that was stored, and had rows.
+        every: interval in seconds between the starts of micro-batches.
+        once: stop when all input that exists at the start is stored.
+        stopping: stops the stream after the current micro-batch when set.
+        started: called when Spark has started.
+        done: called after each micro-batch with rows is stored.
 
     Raises:
-        SparkMissingError: Spark is not installed, or Java is not there.
-        StreamFailedError: the stream could not be read on.
-        StoreError: the store could not be read or written.
+        SparkMissingError: Spark or Java is not installed.
+        StreamFailedError: the stream cannot continue.
+        StoreError: the store cannot be read or written.
     """
     with spark_session(given.prepared(options)) as spark:
         if started is not None:
@@ -174,7 +174,7 @@ class _Follower:
 
         applied = store_batches(store, noted(), header.run, touched=touched)
         if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
-            self._read_at = None  # names changed: all is read again
+            self._read_at = None  # names changed: read all tables again
         else:
             self._learnt.update(EarlierGraph(store).schemas(list(touched)))
         return applied
@@ -215,7 +215,7 @@ class _Follower:
         errors = [d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR]
         header = _Header(
             run,
-            # Files first: of each something is lost that nothing else shows.
+            # Unreadable files first: their lost rows are reported nowhere else.
             tuple(sorted(errors, key=lambda d: d.diagnostic.code is not DiagnosticCode.UNREADABLE_FILE)),
             tuple(found.failures),
             moment(max(moments), context.at) if moments else None,
@@ -226,7 +226,7 @@ class _Follower:
 
 
 class _BatchRows:
-    """The rows of a micro-batch, of the log schema, and what the sessions that go on in it have open."""
+    """The rows of a micro-batch in the log schema, and the state of the open sessions that continue in it."""
 
     def __init__(self, frame: DataFrame, normalise: Callable[[Iterable[Any]], Iterator[Any]], opened: Any) -> None:
         self._opened = opened
@@ -245,7 +245,7 @@ class _BatchRows:
         self._frame = self._packed
 
     def engine(self) -> Engine:
-        """Return an engine over the rows: in this process for few, else on Spark."""
+        """Return an engine for the rows: local for a small micro-batch, otherwise Spark."""
         if self._is_small:
             self._batches = [*self._before, *unpacked(self._packed.select("log").toArrow().to_batches())]
             return LocalEngine(lambda: self._batches)
@@ -257,7 +257,7 @@ class _BatchRows:
         return SparkEngine(self._spark, spread, unpacked)
 
     def open_after(self, summaries: Iterable[UnitSummary], at: datetime) -> Any | None:
-        """Return what is open after these rows; None where that is what was open before."""
+        """Return the sessions that are open after these rows; None if there were none and none is opened."""
         templates = open_sessions.opening(summaries)
         if not templates and not self._there and not self._opened.num_rows:
             return None
@@ -270,7 +270,7 @@ class _BatchRows:
         return open_sessions.open_after(self._opened, self._there, found, templates, at)
 
     def close(self) -> None:
-        """Let go of what Spark stored."""
+        """Release the rows that Spark persisted."""
         self._packed.unpersist()
 
 
@@ -279,7 +279,7 @@ def _statements(batches: Iterable[Any], keys: frozenset[int]) -> Iterator[Any]:
 
 
 def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:
-    """Return the store, opened; another process may write to it for a while, or a server begin anew."""
+    """Return the opened store; retry while another process locks it or its server restarts."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -293,4 +293,4 @@ def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:
 
 
 def _unheard(stage: str, done: int, total: int | None) -> None:
-    """Micro-batches are reported as a whole."""
+    """Ignore progress: micro-batches are reported as a whole."""

@@ -1,10 +1,10 @@
-"""What the sessions of a stream have open between two micro-batches: temporary tables, and defaults by USE and SET.
+"""The session state that a stream keeps between micro-batches: temporary tables, and defaults set by USE and SET.
 
-The statements that made them are kept, masked, as rows of the log with no runs. When a session goes on they are read
-before its new rows: they are there for what those mean, state nothing themselves and count nothing.
+The statements that created this state are kept, masked, as log rows with zero runs. When a session continues, they are
+read before its new rows: they resolve names, but produce no lineage and are not counted.
 
-Not followed from one micro-batch to the next: a transaction that is rolled back in a later one than it wrote in, and a
-table that is no temporary one and is dropped in a later one than it was made in. What they wrote is stored by then.
+Two cases are not tracked across micro-batches, because their writes are already stored: a transaction that is rolled
+back in a later micro-batch, and a permanent table that is dropped in a later micro-batch.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ _MAX_SESSIONS = 10_000
 _MAX_STATEMENTS = 100
 _IDLE = timedelta(hours=24)
 _FIRST = -1_000_000
-"""Kept statements come before all others if the log has no times."""
+"""First position of kept statements: they precede all others if the log has no times."""
 
 EMPTY = LOG_SCHEMA.append(pa.field("seen", pa.timestamp("us", "UTC"))).empty_table()
-"""No session is open. A table of open sessions has the log schema, and when the session was there last."""
+"""No open sessions. Such a table has the log schema and `seen`, the time at which the session last occurred."""
 _NUMBERED = LOG_SCHEMA.append(pa.field("template", pa.int64()))
 
 
 class Opening(NamedTuple):
-    """What a template does to its session, and the last parts of the names of the tables that it adds rows to."""
+    """The session effects of a template, and the unqualified names of the tables that it adds rows to."""
 
     effects: SessionEffects
     fills: frozenset[str]
 
 
 def names(table: Any) -> frozenset[str]:
-    """Return the sessions that are open."""
+    """Return the ids of the open sessions."""
     return frozenset(table["session"].unique().to_pylist())
 
 
 def continued(table: Any, sessions: Iterable[str]) -> list[Any]:
-    """Return what these sessions have open, as batches of the log schema."""
+    """Return the kept statements of these sessions, as batches of the log schema."""
     own = table.filter(pc.is_in(table["session"], value_set=pa.array(sorted(sessions), pa.string())))
     return list(own.select(LOG_SCHEMA.names).combine_chunks().to_batches())
 
 
 def opening(templates: Iterable[UnitSummary]) -> dict[int, Opening]:
-    """Return the templates that matter to what follows them: they make, fill or drop temporary tables, or set defaults.
+    """Return the templates that affect later statements: they create, fill or drop temporary tables, or set defaults.
 
-    `templates` are all that ran.
+    `templates` are all templates that ran.
     """
     listed = list(templates)
     temporary = {name for summary in listed for name in summary.session.temporary}
@@ -74,7 +74,7 @@ def opening(templates: Iterable[UnitSummary]) -> dict[int, Opening]:
 
 
 def statements(batches: Iterable[Any], keys: Iterable[int]) -> Iterator[Any]:
-    """Yield the rows of these templates, with the template's number, of batches of the log schema."""
+    """Yield the rows of these templates from batches of the log schema, each with its template's key."""
     wanted = pa.array(sorted(keys), pa.int64())
     held: deque[Any] = deque()
 
@@ -96,14 +96,14 @@ def statements(batches: Iterable[Any], keys: Iterable[int]) -> Iterator[Any]:
 def open_after(
     before: Any, there: Iterable[str], found: Iterable[Any], templates: Mapping[int, Opening], at: datetime
 ) -> Any:
-    """Return what is open after a micro-batch.
+    """Return the open sessions after a micro-batch.
 
     Args:
-        before: what was open before it.
-        there: the sessions of these that occur in it.
-        found: the batches that `statements` yields of it; what the sessions that went on had open is among them.
-        templates: as `opening` returns them.
-        at: when the micro-batch was read.
+        before: open sessions before the micro-batch.
+        there: those that occur in the micro-batch.
+        found: batches from `statements` for the micro-batch, including the kept statements of continued sessions.
+        templates: result of `opening`.
+        at: time at which the micro-batch was read.
     """
     gone = pc.is_in(before["session"], value_set=pa.array(sorted(there), pa.string()))
     rested = pc.less(before["seen"], pa.scalar(at - _IDLE, pa.timestamp("us", "UTC")))
@@ -141,7 +141,7 @@ def _masked(text: str | None, dialect: str | None) -> str | None:
 
 
 def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
-    """Return which of a session's statements, in order, made what it has open at the end."""
+    """Return the indexes of the session's statements that created its final state, in order."""
     tables: dict[str, dict[int, None]] = {}
     filled: dict[str, set[int]] = {}
     defaults: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
             tables[name] = dict(needed)
             filled[name] = set()
         for name in fills - fresh:
-            if name in tables and number not in filled[name]:  # the same statement again adds nothing
+            if name in tables and number not in filled[name]:  # repeating a statement adds no lineage
                 filled[name].add(number)
                 tables[name].update(needed)
         if effects.database:
@@ -172,7 +172,7 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
 
 
 def _latest(table: Any) -> Any:
-    """Return the sessions that were there last, as many as are followed."""
+    """Return the most recently seen sessions, at most `_MAX_SESSIONS`."""
     sessions = table.group_by("session").aggregate([("seen", "max")])
     if sessions.num_rows <= _MAX_SESSIONS:
         return table

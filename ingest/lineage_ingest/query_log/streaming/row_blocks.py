@@ -1,4 +1,4 @@
-"""Rows of the log schema on their way through Spark's storage: a record batch is one value, packed."""
+"""Packs record batches of the log schema for Spark's storage: each batch is one binary value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCHEMA = pa.schema(
 def packed(
     batches: Iterable[Any], normalise: Callable[[Iterable[Any]], Iterator[Any]], open_sessions: frozenset[str]
 ) -> Iterator[Any]:
-    """Yield rows as packed batches of the log schema, with those of the open sessions that occur in them."""
+    """Yield packed batches of the log schema, each with the open sessions that occur in it."""
     wanted = pa.array(sorted(open_sessions), pa.string())
     for batch in normalise(batches):
         sink = pa.BufferOutputStream()
@@ -40,7 +40,7 @@ def packed(
 
 
 def unpacked(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the batches of the log schema that stand in the column `log`."""
+    """Yield the batches of the log schema that are packed in the column `log`."""
     for batch in batches:
         for value in batch.column("log"):
             with pa.ipc.open_stream(value.as_buffer()) as reader:

@@ -1,4 +1,4 @@
-"""Statements of a session as a checkpoint keeps them: masked, but for the literals that their lineage depends on."""
+"""Masks session statements for the checkpoint, except the literals that their lineage depends on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["mask_session_statement"]
 _DEPENDS_ON_MORE = re.compile(
     r"\b(?:pivot|columns)\b|\*\s*(?:not\s+)?(?:i?like|similar|glob)\b|^\s*(?:set|use|alter)\b", re.IGNORECASE
 )
-"""Matches statements whose literals matter: those that depend on unknown columns, or set a default."""
+"""Matches statements whose literals are kept: they depend on unknown columns, or set a default."""
 
 
 def mask_session_statement(sql: str, dialect: str) -> str:
     """Mask every literal whose masking does not change the statement's lineage.
 
-    A fingerprint keeps any literal that may affect lineage, such as arguments of functions; this compares the lineage.
+    A fingerprint keeps every literal that may affect lineage, such as function arguments; this compares the lineage.
 
     >>> mask_session_statement("SELECT encrypt(a, 'key') AS b, j->>'id' AS c FROM t", "postgres")
     "SELECT encrypt(a, '***') AS b, j->>'id' AS c FROM t"

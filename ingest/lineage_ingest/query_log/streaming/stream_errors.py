@@ -1,4 +1,4 @@
-"""Why a stream failed, in our words: from what Spark and Kafka report."""
+"""Explains the errors that Spark and Kafka report for a failed stream."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StreamFailedError(RuntimeError):
 
 
 def explain_failure(text: str) -> StreamFailedError:
-    """Return the error for what Spark reports of a failed stream, with a hint."""
+    """Return an error with a hint for the text that Spark reports about a failed stream."""
     causes = _CAUSE.findall(text)
     first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
     if any(word in text for word in _LOST):

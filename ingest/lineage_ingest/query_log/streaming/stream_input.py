@@ -1,4 +1,4 @@
-"""Where a stream comes from: a folder that files land in, or a topic of Kafka; and how Spark reads it."""
+"""The input of a stream, folders of arriving files or a Kafka topic, and how Spark reads it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _FILES, _MESSAGES = 1_000, 1_000_000
 _BINARY_FILE = "path string, modificationTime timestamp, length bigint, content binary"
 _FOREVER = "36500d"
 _CLIENT_LIMITS = {"kafka.default.api.timeout.ms": "20000", "kafka.request.timeout.ms": "15000"}
-"""Options of Kafka's client: Spark tries three times, and gives up after a minute instead of several."""
+"""Kafka client timeouts: Spark tries three times, and so fails after one minute instead of several."""
 
 
 class StreamInputError(ValueError):
-    """A missing folder, a single file, or neither a folder nor a topic."""
+    """The input is invalid: a missing folder, a single file, or neither folders nor a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """A topic. `options` are those of Spark's Kafka source; what begins with `kafka.` goes to Kafka's own client."""
+    """A Kafka topic. `options` are for Spark's Kafka source, which passes `kafka.…` options to the client."""
 
     brokers: str
     topic: str
@@ -53,25 +53,25 @@ class StreamInput:
     paths: tuple[str, ...] = ()
     kafka: Kafka | None = None
     at_once: int | None = None
-    """How many files, or messages, one micro-batch takes at most; 1,000 and 1,000,000, if it is left out."""
+    """Maximum number of files or messages per micro-batch; by default 1,000 files or 1,000,000 messages."""
 
     @property
     def name(self) -> str:
-        """What diagnostics and runs call it."""
+        """The name of the stream in diagnostics and runs."""
         return f"{self.source.name} log"
 
     @property
     def inputs(self) -> list[str]:
-        """The identity of the stream among those of its source; a topic's brokers may move."""
+        """The identity of the stream within its source; brokers are not part of it, because they may change."""
         if self.kafka is not None:
             return [f"topic {self.kafka.topic}"]
         return [path if "://" in path else os.path.abspath(path) for path in self.paths]
 
     def check(self) -> None:
-        """Check that there is something to follow.
+        """Check that the input is valid.
 
         Raises:
-            StreamInputError: a path is neither a folder nor a pattern; or there are no paths and no topic, or both.
+            StreamInputError: a path is neither a folder nor a pattern, or not exactly one of paths and topic is set.
         """
         if bool(self.paths) == (self.kafka is not None):
             raise StreamInputError("give folders that files land in, or --kafka and --topic")
@@ -80,18 +80,18 @@ class StreamInput:
                 raise StreamInputError(f"{path} is not a folder: only folders can be followed")
 
     def fetches_connector(self, options: SparkOptions) -> bool:
-        """Return whether Spark has to fetch what reads Kafka."""
+        """Return whether Spark must download its Kafka connector."""
         return self.kafka is not None and not {"spark.jars", "spark.jars.packages"} & options.conf.keys()
 
     def prepared(self, options: SparkOptions) -> SparkOptions:
-        """Return Spark's options with the package that reads Kafka, unless they already configure it."""
+        """Return Spark's options with the package of the Kafka connector, unless they already configure jars."""
         if not self.fetches_connector(options):
             return options
         package = connector_package(version("pyspark"))
         return replace(options, conf={**options.conf, "spark.jars.packages": package})
 
     def rows(self, spark: SparkSession) -> tuple[DataFrame, Callable[[Iterable[Any]], Iterator[Any]]]:
-        """Return the stream's rows, and what makes rows of the log schema of them, in the workers."""
+        """Return the stream's rows, and the function that converts them to the log schema in the workers."""
         if self.kafka is not None:
             return self._messages(spark, self.kafka), partial(_of_messages, source=self.source)
         frames = [self._files(spark, path) for path in self.paths]
@@ -107,12 +107,12 @@ class StreamInput:
             "subscribe": kafka.topic,
         }
         rows = spark.readStream.format("kafka").options(**options).load().select("value")
-        # Rows that belong together may stand in any message.
+        # The rows of a run may be in different messages.
         return rows if self.source.assembly is None else rows.coalesce(1)
 
     def _files(self, spark: SparkSession, path: str) -> DataFrame:
-        # Spark finds the files; each is read whole by a worker, by the readers that read it without Spark. A file that
-        # is moved in keeps the time at which it was written, however old.
+        # Spark lists the files; a worker reads each completely, with the same readers as without Spark. A file moved
+        # into the folder keeps its modification time, so files of any age are accepted.
         found = (
             spark.readStream.format("binaryFile")
             .schema(_BINARY_FILE)
@@ -140,7 +140,7 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
-    """Yield the rows of a file of another file system."""
+    """Yield the rows of a file from a remote file system."""
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)

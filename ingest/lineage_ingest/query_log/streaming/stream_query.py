@@ -1,4 +1,4 @@
-"""Running a stream on Spark: micro-batch by micro-batch, until it ends, fails or is asked to end."""
+"""Runs a stream on Spark, in micro-batches, until it ends, fails or is stopped."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _COMMIT = 10
 
 
 class _AskedToEnd(Exception):  # noqa: N818  not an error
-    """Raised towards Spark, for it not to take a micro-batch as done."""
+    """Raised to Spark so that it does not commit the micro-batch."""
 
 
 class _MicroBatches:
-    """The function that Spark calls with each micro-batch; it remembers what went wrong in it."""
+    """The function that Spark calls with each micro-batch; it records the exception of a failed one."""
 
     def __init__(self, work: Callable[[DataFrame, int], None], stopping: threading.Event) -> None:
         self._work = work
@@ -58,19 +58,19 @@ def run_stream(
     once: bool,
     stopping: threading.Event,
 ) -> None:
-    """Give each micro-batch of a stream to `work`, with its number.
+    """Call `work` with the rows and the number of each micro-batch of a stream.
 
     Args:
         frame: the stream's rows.
-        checkpoint: of the stream.
-        work: called with the rows of a micro-batch; a micro-batch after whose return the process ends may come again.
-        every: seconds from the beginning of a micro-batch to that of the next.
-        once: end when all is read that is there at the beginning.
-        stopping: when it is set, the stream ends after the micro-batch that is in hand.
+        checkpoint: the checkpoint of the stream.
+        work: processes a micro-batch; called again with the same one if the process ends before Spark commits it.
+        every: interval in seconds between the starts of micro-batches.
+        once: stop when all input that exists at the start is read.
+        stopping: stops the stream after the current micro-batch when set.
 
     Raises:
-        StreamFailedError: Spark could not read on.
-        Exception: whatever `work` raised.
+        StreamFailedError: Spark cannot continue the stream.
+        Exception: any exception raised by `work`.
     """
     batches = _MicroBatches(work, stopping)
     writer = frame.writeStream.foreachBatch(batches).option("checkpointLocation", str(checkpoint.spark))
@@ -81,7 +81,7 @@ def run_stream(
             else writer.trigger(processingTime=f"{round(every * 1_000)} milliseconds")
         )
         query = started.start()
-        while not query.awaitTermination(_LOOK):  # type: ignore[arg-type]  # fractions of a second are taken
+        while not query.awaitTermination(_LOOK):  # type: ignore[arg-type]  # accepts fractions of a second
             if stopping.is_set():
                 _end(query, batches, checkpoint)
                 return
@@ -95,7 +95,7 @@ def run_stream(
     except PySparkException as error:
         raise explain_failure(str(error)) from error
     except (Py4JError, OSError) as error:
-        # What was stored is in the checkpoint, whenever Java ended.
+        # The checkpoint has everything that was stored, whenever Java ended.
         if batches.failure is not None and not isinstance(batches.failure, Py4JError | OSError):
             raise batches.failure from error
         if not stopping.is_set():
@@ -103,7 +103,7 @@ def run_stream(
 
 
 def _end(query: StreamingQuery, batches: _MicroBatches, checkpoint: Checkpoint) -> None:
-    with batches.turn:  # after the micro-batch that is in hand
+    with batches.turn:  # wait for the current micro-batch
         last = batches.last
     waited = time.monotonic() + _COMMIT
     while last is not None and not checkpoint.is_committed(last) and query.isActive and time.monotonic() < waited:

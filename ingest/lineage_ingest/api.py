@@ -71,10 +71,11 @@ def ingest_sql(
     options = options or SqlOptions()
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
+    listed = listed_paths(paths)
     extraction, catalog = _extraction_options(options), read_catalog(options.catalog, options.dialect)
     with _open(store) as opened:
         summary = ingest_sql_files(
-            map(Path, listed_paths(paths)),
+            map(Path, listed),
             opened,
             extraction,
             catalog,
@@ -147,12 +148,14 @@ def ingest_openlineage(
         progress: called with the number of events read.
 
     Raises:
+        OptionError: no path is given, or an empty one.
         NoEventFilesError: a path has no file.
         SchemasMissingError: jsonschema-rs is not installed.
         StoreError: the store could not be read or written. Ingest the files again: nothing is lost or doubled.
     """
+    listed = listed_paths(paths)
     with _open(store) as opened:
-        return replace(ingest_event_files(listed_paths(paths), opened, progress), store=opened.address)
+        return replace(ingest_event_files(listed, opened, progress), store=opened.address)
 
 
 class StreamStart(NamedTuple):

@@ -56,7 +56,7 @@ def prepare_log(paths: Paths, source: str, options: LogOptions, follow: FollowOp
     Raises:
         OptionError: an option has a wrong value.
     """
-    listed = listed_paths(paths)
+    listed = listed_paths(paths, required=False)
     resolved, detected = resolve_source(listed, source, options, follow)
     given = LogInput(resolved, listed, options.jdbc)
     observed = in_utc(options.observed_at)

@@ -127,14 +127,23 @@ def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:
     if isinstance(catalog, Catalog):
         return catalog
     try:
-        return Catalog.from_files(listed_paths(catalog or ()), dialect)
+        return Catalog.from_files(listed_paths(catalog or (), "catalog", required=False), dialect)
     except CatalogError as error:
         raise OptionError(str(error), "catalog") from error
 
 
-def listed_paths(paths: Paths) -> tuple[str, ...]:
-    """Return one path or several as a tuple of texts."""
-    return tuple(map(str, (paths,) if isinstance(paths, str | Path) else paths))
+def listed_paths(paths: Paths, option: str = "paths", *, required: bool = True) -> tuple[str, ...]:
+    """Return one path or several as a tuple of texts.
+
+    Raises:
+        OptionError: there is none although it is required, or one is an empty text, which would mean this folder.
+    """
+    listed = tuple(map(str, (paths,) if isinstance(paths, str | Path) else paths))
+    if "" in listed:
+        raise OptionError("a path is empty; `.` is the current folder", option)
+    if required and not listed:
+        raise OptionError("no paths are given", option)
+    return listed
 
 
 def in_utc(at: datetime | None) -> datetime | None:

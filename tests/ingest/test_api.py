@@ -152,3 +152,20 @@ def test_the_command_line_prints_the_same_counts(folder: Path) -> None:
     assert {name: typed[name] for name in called if name != "seconds"} == {
         name: count for name, count in called.items() if name != "seconds"
     }
+
+
+@pytest.mark.parametrize("paths", [[], "", ["models", ""]])
+def test_no_path_is_an_error_and_never_the_current_folder(paths: str | list[str], tmp_path: Path) -> None:
+    store = tmp_path / "store.lbug"
+    for ingest in (ingest_sql, ingest_openlineage, ingest_log):
+        with pytest.raises(OptionError) as raised:
+            ingest(paths, store=store)
+        assert raised.value.option == "paths"
+    assert not store.exists()
+
+
+@pytest.mark.parametrize("command", [["ingest", "sql"], ["ingest", "log"], ["ingest", "openlineage"]])
+def test_an_empty_argument_is_a_usage_error(command: list[str], tmp_path: Path) -> None:
+    done = lineage(*command, "", "--store", tmp_path / "store.lbug")
+    assert done.code == 2
+    assert "empty" in done.err

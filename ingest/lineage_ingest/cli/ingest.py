@@ -61,7 +61,9 @@ app.command("openlineage")(openlineage)
 @app.command("sql")
 @with_option_groups()
 def sql(
-    paths: Annotated[list[Path], typer.Argument(help="SQL files, and folders of them.")],
+    paths: Annotated[  # not Path, which reads an empty argument as the current folder
+        list[str], typer.Argument(help="SQL files, and folders of them.")
+    ],
     dialect: DialectOption = "ansi",
     catalog: CatalogOption = None,
     namespace: NamespaceOption = "",

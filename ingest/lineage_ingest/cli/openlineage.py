@@ -9,10 +9,12 @@ import typer
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage_ingest.api import ingest_openlineage
+from lineage_ingest.cli.log_options import bad_parameter
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
 from lineage_ingest.openlineage.files import EventSummary
 from lineage_ingest.openlineage.validation import SchemasMissingError
+from lineage_ingest.options import OptionError
 from lineage_ingest.progress import progress_bar
 
 __all__ = ["openlineage", "print_event_summary"]
@@ -40,6 +42,8 @@ def openlineage(
     try:
         with progress_bar() as progress:
             summary = ingest_openlineage(paths, store=store, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
     except NoEventFilesError as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except SchemasMissingError as error:

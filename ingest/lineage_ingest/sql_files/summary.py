@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lineage.model.batch import DiagnosticRecord, LineageBatch
@@ -26,7 +26,7 @@ class IngestSummary:
     is the address of the store.
     """
 
-    batch: LineageBatch
+    batch: LineageBatch = field(repr=False)
     applied: AppliedChanges
     seconds: float
     projects: tuple[tuple[Project, int], ...] = ()

@@ -1,7 +1,8 @@
 """Column-level data lineage: SQL in, a typed column graph out, impact and root cause back."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
@@ -10,15 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["Budget", "Catalog", "TableTrace", "extract", "extract_script", "trace_tables"]
 __version__ = "0.1.0"
 
+_MODULES = {**dict.fromkeys(__all__, "sql"), "Catalog": "catalog"}
 
-def __getattr__(name: str) -> Any:
-    """Return a name of the public interface; what it needs (the SQL parser) is loaded when it is first asked for."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module("lineage.catalog" if name == "Catalog" else "lineage.sql"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

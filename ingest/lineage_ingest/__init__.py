@@ -1,7 +1,8 @@
 """Ingest lineage from SQL files, query logs and OpenLineage events into a store."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage_ingest.api import FollowSummary, follow_log, ingest_log, ingest_openlineage, ingest_sql, plan_log
@@ -53,15 +54,4 @@ __all__ = [
     "OptionError",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Return a public name; its module is imported on first use."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,7 +1,8 @@
 """SQL text into statement lineage: parsing, the resolver and its rules, scripts, masking."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage.sql.budget import Budget
@@ -22,15 +23,4 @@ _MODULES = {
     "trace_tables": "table_tracing",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Return a public name. Its module is imported on first use, because the catalog needs the parser only."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

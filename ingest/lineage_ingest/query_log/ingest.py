@@ -46,7 +46,7 @@ class LogSummary:
     applied: AppliedChanges
     diagnostics: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
-    """Reasons why statements are not fully resolved or rows are left out, with the number of runs; most first."""
+    """Reasons why statements are not fully resolved or rows are skipped, each with its number of runs; most first."""
     notes: tuple[str, ...]
     """Notes on runs without a time."""
     seconds: float

@@ -250,6 +250,10 @@ def follow_log(
             raise OptionError(str(error), "kafka") from error
     address = _identity(store)
     folder = follow.checkpoint or default_checkpoint(address, stream.source.name, stream.inputs)
+    written = {"checkpoint": folder} if "://" in address else {"checkpoint": folder, "store": Path(address)}
+    for option, own in written.items():
+        if (followed := stream.folder_of(own)) is not None:
+            raise OptionError(f"{own} is inside {followed}, whose files are read as logs", option)
     summary = FollowSummary(store=address)
 
     def count(batch: BatchDone) -> None:

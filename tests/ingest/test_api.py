@@ -12,15 +12,17 @@ import pytest
 from lineage.catalog import Catalog
 from lineage.store import open_store
 from lineage_ingest import (
+    FollowOptions,
     LogOptions,
     OptionError,
     SqlOptions,
+    follow_log,
     ingest_log,
     ingest_openlineage,
     ingest_sql,
     plan_log,
 )
-from lineage_ingest.query_log import NoLogFilesError
+from lineage_ingest.query_log import NoLogFilesError, find_log_files
 from lineage_ingest.sql_files import GoneFilesError
 from tests.cli.running import lineage
 
@@ -169,3 +171,23 @@ def test_an_empty_argument_is_a_usage_error(command: list[str], tmp_path: Path) 
     done = lineage(*command, "", "--store", tmp_path / "store.lbug")
     assert done.code == 2
     assert "empty" in done.err
+
+
+@pytest.mark.parametrize("option", ["store", "checkpoint"])
+def test_a_stream_does_not_follow_what_it_writes(option: str, tmp_path: Path) -> None:
+    (landing := tmp_path / "landing").mkdir()
+    places = {"store": tmp_path / "store.lbug", "checkpoint": tmp_path / "checkpoint", option: landing / "sub" / option}
+    places["store"].parent.mkdir(exist_ok=True)
+    follow = FollowOptions(checkpoint=places["checkpoint"], once=True)
+    with pytest.raises(OptionError, match=r"is inside .*landing, whose files are read as logs") as raised:
+        follow_log(landing, source="trino", store=places["store"], follow=follow)
+    assert raised.value.option == option
+
+
+def test_a_folder_has_no_logs_in_hidden_folders_stores_and_checkpoints(tmp_path: Path) -> None:
+    for name in ("log.csv", "day/log.csv", ".git/config", "graph.lbug.streams/1/stream.json", "a.lbug", "_SUCCESS"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a,b")
+    found = find_log_files([tmp_path])
+    assert [str(file.relative_to(tmp_path)) for file in found] == ["day/log.csv", "log.csv"]
+    assert find_log_files([tmp_path / ".git"]) == [tmp_path / ".git" / "config"]

@@ -22,8 +22,9 @@ class NoLogFilesError(ValueError):
 def find_log_files(paths: Iterable[str | Path], source: Source | None = None) -> list[Path]:
     """Return the files that paths, folders and patterns match, in order, without duplicates.
 
-    A folder matches all files below it except hidden files, markers such as `_SUCCESS`, and this program's stores. If
-    the source splits a log into parts, the first part represents all of them, whichever part a path names.
+    A folder matches all files below it except hidden ones, markers such as `_SUCCESS`, and this program's stores and
+    checkpoints. If the source splits a log into parts, the first part represents all of them, whichever part a path
+    names.
 
     Raises:
         NoLogFilesError: a path matches no file.
@@ -32,7 +33,7 @@ def find_log_files(paths: Iterable[str | Path], source: Source | None = None) ->
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not _is_other(p)]
+            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not _is_other(p, path)]
         elif path.exists():
             inside = [path]
         else:
@@ -45,10 +46,10 @@ def find_log_files(paths: Iterable[str | Path], source: Source | None = None) ->
     return list(found.values())
 
 
-def _is_other(path: Path) -> bool:
-    """Return whether a file in a folder is not a log."""
+def _is_other(path: Path, folder: Path) -> bool:
+    """Return whether a file below a folder is not a log, by its name or a folder between (`.git`, a checkpoint)."""
     status = path.name.startswith("appstatus_") and path.parent.name.startswith("eventlog_v2_")  # Spark's, and empty
-    return status or bool(_OTHER.search(path.name))
+    return status or any(map(_OTHER.search, path.relative_to(folder).parts))
 
 
 def parts_of(path: Path, source: Source | None) -> list[Path]:

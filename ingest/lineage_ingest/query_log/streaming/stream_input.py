@@ -67,6 +67,13 @@ class StreamInput:
             return [f"topic {self.kafka.topic}"]
         return [path if "://" in path else os.path.abspath(path) for path in self.paths]
 
+    def folder_of(self, path: Path) -> str | None:
+        """Return the followed folder that a path lies in: its files would be read as logs. None if there is none."""
+        if self.kafka is not None:
+            return None
+        local = [folder for folder in self.inputs if "://" not in folder and not has_magic(folder)]
+        return next((folder for folder in local if path.resolve().is_relative_to(Path(folder).resolve())), None)
+
     def check(self) -> None:
         """Check that the input is valid.
 

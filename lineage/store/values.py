@@ -422,14 +422,14 @@ class AppliedChanges:
 class BufferedText:
     """A text buffered for its owner, such as an unfinished run. `key` is the owner, a `~` and a name without `~`.
 
-    `held_at` is wall-clock time, not event time: old texts are deleted (`GraphStore.drop_buffered_texts`).
+    `buffered_at` is wall-clock time, not event time: old texts are deleted (`GraphStore.drop_buffered_texts`).
     """
 
     key: str
     owner: str
     text: str
     finished: bool
-    held_at: datetime
+    buffered_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "usage": ((key("users"),), {"since": day(3).date()}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
-    own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, held_at=day(1))])
+    own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading
     with open_store(served.url) as remote:

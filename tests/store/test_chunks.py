@@ -102,18 +102,18 @@ def test_columns_that_are_gone_go_when_a_batch_comes_in_parts(store: GraphStore)
 
 
 @contextmanager
-def held_lane(address: Neo4jAddress, lane: int) -> Iterator[None]:
+def held_stripe(address: Neo4jAddress, stripe: int) -> Iterator[None]:
     """Hold a lock stripe, like a writer in the middle of a part."""
     with (
         neo4j.GraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
         driver.session() as session,
         session.begin_transaction() as transaction,
     ):
-        transaction.run("MATCH (m:Meta {key: $key}) SET m.version = m.version", key=f"lane {lane}").consume()
+        transaction.run("MATCH (m:Meta {key: $key}) SET m.version = m.version", key=f"lock stripe {stripe}").consume()
         yield
 
 
-def test_lanes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAddress) -> None:
+def test_lock_stripes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAddress) -> None:
     told = batch(*(view(f"v{number}", f"a.x -> v{number}.x", at=1) for number in range(8)))
     with emptied(neo4j_uri)() as store:
         before_jobs, rest = _until(store, told, parts.Stage.JOBS)
@@ -121,7 +121,7 @@ def test_lanes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAdd
         jobs = [part for part in rest if parts.Stage.JOBS in part.stages]
         mine = jobs[0]
         others = [part for part in jobs if not set(part.stripes) & set(mine.stripes)]
-        with held_lane(neo4j_uri, mine.stripes[0]):
+        with held_stripe(neo4j_uri, mine.stripes[0]):
             _apply_all(store, others)
             assert len(live(store)) == sum(len(part.batch.edges) for part in others) > 0
             waiting = [_started(lambda: store.apply(mine)), _started(lambda: store.apply(batch(view("w", at=1))))]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from lineage.store.cypher.schema import LABELS, Changes, Node, PropertyType
+from lineage.store.cypher.schema import LABELS, SCHEMA_VERSION, Changes, Node, PropertyType
 from lineage.store.cypher.statements import own_queries, query, write_statement
 from lineage.store.embedded import batched_reads as asking
 from lineage.store.embedded import transaction
@@ -98,7 +98,14 @@ def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nod
 
 def test_no_node_is_scanned_for_where_several_are_looked_up_by_key(backend: EmbeddedBackend) -> None:
     named = {name for name in _written() if (many := batched_read(query(name))) is not None and many.by_index}
-    assert {"datasets_by_key", "jobs_by_key", "columns_by_key", "held_by_key", "runs_by_key", "usage_keys"} <= named
+    assert {
+        "datasets_by_key",
+        "jobs_by_key",
+        "columns_by_key",
+        "buffered_texts_by_key",
+        "runs_by_key",
+        "usage_keys",
+    } <= named
     asked: list[tuple[str, dict[str, Any]]] = [
         (many.statement, {"keys": ["a", "b"]}) for name in named if (many := batched_read(query(name))) is not None
     ]
@@ -124,7 +131,9 @@ def test_properties_alone_are_what_a_whole_node_or_relationship_has(tmp_path: Pa
     statements += [f"MATCH (a)-[e:{kind}]->(b) RETURN a.key AS source, e" for kind in ("WRITES", "READS", "OBSERVED")]
     for statement in statements:
         assert projection(statement) is not None, statement
-        whole, alone = (_read(backend, statement, [{}], is_current=is_current) for is_current in (False, True))
+        whole, alone = (
+            _read(backend, statement, [{}], version=version) for version in (SCHEMA_VERSION - 1, SCHEMA_VERSION)
+        )
         assert sorted(map(_to_json, whole)) == sorted(map(_to_json, alone)), statement
     backend.close()
 
@@ -196,15 +205,15 @@ def _written() -> list[str]:
     return [name for name in own_queries("cypher", "read") if "<" not in query(name)]
 
 
-def _read(backend: EmbeddedBackend, statement: str, rows: list[Any], *, is_current: bool = True) -> list[Any]:
+def _read(backend: EmbeddedBackend, statement: str, rows: list[Any], *, version: int = SCHEMA_VERSION) -> list[Any]:
     def work(one: EmbeddedTransaction) -> list[Any]:
-        return EmbeddedTransaction(one._statements, is_current=is_current).read(statement, rows)
+        return EmbeddedTransaction(one._statements, schema_version=version).read(statement, rows)
 
     return backend.reading(work)
 
 
 def _explain(one: EmbeddedTransaction, statement: str, parameters: dict[str, Any]) -> list[Any]:
-    return EmbeddedTransaction(one._statements).read(f"EXPLAIN {statement}", [parameters])
+    return EmbeddedTransaction(one._statements, schema_version=0).read(f"EXPLAIN {statement}", [parameters])
 
 
 def _to_json(row: dict[str, Any]) -> str:

@@ -28,10 +28,13 @@ from lineage.store import (
     StoreWriteError,
     open_store,
 )
-from lineage.store.cypher.schema import SCHEMA_VERSION
+from lineage.store.cypher.rekeying import REKEYED
+from lineage.store.cypher.schema import SCHEMA_VERSION, Changes, Node
 from lineage.store.cypher.store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
+from lineage.store.embedded.deferred_writes import RENAMED, to_pieces
 from lineage.store.neo4j.backend import Neo4jBackend
+from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.values import StoredUsage
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.conftest import Opener
@@ -326,3 +329,63 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_both_kinds_are_one_class(store: GraphStore) -> None:
     assert isinstance(store, CypherStore)
+
+
+def store_with_deferred_writes(path: Path, version: int) -> None:
+    """Make a store whose writer was killed before it had written its deferred changes of buffered texts."""
+    EmbeddedBackend(path, target_version=version).close()
+    deferred = Changes(
+        deleted_nodes=(Node("Held", "gone~0", {}),),
+        updated_nodes=(Node("Held", "run", {"parts": ["run~a~0"], "held_at": day(2)}, changed=("parts", "held_at")),),
+    )
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        for key in ("run", "gone~0", "run~a~0"):
+            connection.execute(
+                "CREATE (:Held {key: $key, owner: 'run', text: 'text', parts: ['old'], finished: false})", {"key": key}
+            )
+        for number, piece in enumerate(to_pieces(deferred)):
+            connection.execute("CREATE (:Pending {number: $number, text: $text})", {"number": number, "text": piece})
+
+
+def test_a_version_before_the_keys_changed_writes_its_own_deferred_texts(tmp_path: Path) -> None:
+    path = tmp_path / "old.lbug"
+    store_with_deferred_writes(path, REKEYED - 1)
+    for _ in range(2):
+        with pytest.raises(StoreSchemaError, match="was stopped before it had written all changes"):
+            open_store(path)
+
+
+@pytest.mark.parametrize("version", [REKEYED, RENAMED - 1])
+def test_deferred_writes_of_an_older_version_have_its_labels(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "old.lbug"
+    store_with_deferred_writes(path, version)
+    with open_store(path) as store:
+        assert [text.key for text in store.buffered_texts(["run"])] == ["run~a"]
+    with ladybug.Database(path, read_only=True) as database, ladybug.Connection(database) as connection:
+        rows = connection.execute(
+            "MATCH (n:BufferedText) RETURN n.key, n.parts, n.buffered_at ORDER BY n.key"
+        ).get_all()
+        assert [row[0] for row in rows] == ["run", "run~a~0"]
+        assert rows[0][1] == ["run~a~0"]
+        assert rows[0][2].date() == day(2).date()
+        assert connection.execute("MATCH (n:DeferredWrite) RETURN count(*)").get_all() == [[0]]
+
+
+def test_a_neo4j_store_of_version_18_keeps_its_buffered_texts_and_locks(neo4j_uri: Neo4jAddress) -> None:
+    login = (neo4j_uri.user, neo4j_uri.password)
+    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        for name in ("buffered_text_key", "buffered_text_buffered_at"):
+            driver.execute_query(f"DROP {'CONSTRAINT' if name.endswith('key') else 'INDEX'} {name} IF EXISTS")
+        Neo4jBackend(neo4j_uri.uri, login, target_version=RENAMED - 1).close()
+        driver.execute_query(
+            "CREATE (:Held {key: 'run', owner: 'run', parts: ['run~a~0']}), (:Held {key: 'run~a~0', owner: 'run',"
+            " text: 'text', finished: false, held_at: datetime('2026-01-02T00:00:00Z')})"
+        )
+        with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+            [text] = store.buffered_texts(["run"])
+            assert (text.key, text.text) == ("run~a", "text")
+        left = driver.execute_query("MATCH (n) WHERE n:Held OR n.held_at IS NOT NULL RETURN count(*) AS n").records
+        assert left[0]["n"] == 0
+        stripes = driver.execute_query("MATCH (m:Meta) WHERE m.key STARTS WITH 'l' RETURN m.key AS key").records
+        assert {one["key"] for one in stripes} == {f"lock stripe {number}" for number in range(LOCK_STRIPES)}

@@ -60,14 +60,14 @@ def buffered_texts(transaction: Transaction, owners: Collection[str]) -> list[Bu
         rows.sort(key=lambda part: part[0])
         first = rows[0][1]
         text = "".join(row["text"] for _, row in rows)
-        found.append(BufferedText(key, first["owner"], text, first["finished"], first["held_at"]))
+        found.append(BufferedText(key, first["owner"], text, first["finished"], first["buffered_at"]))
     return found
 
 
 def drop_buffered_texts(transaction: Transaction, open_before: datetime, finished_before: datetime) -> int:
     """Delete the texts of open and of finished owners buffered before these times; return how many."""
-    rows = transaction.read(query("held_before"), [{"held_at": open_before}])
-    rows += transaction.read(query("finished_held_before"), [{"held_at": finished_before}])
+    rows = transaction.read(query("texts_buffered_before"), [{"buffered_at": open_before}])
+    rows += transaction.read(query("finished_texts_buffered_before"), [{"buffered_at": finished_before}])
     gone = {row["key"] for row in rows}
     heads = _read(transaction, {piece.partition("~")[0] for piece in gone})
     listed = {owner: set(head["parts"]) for owner, head in heads.items()}
@@ -87,7 +87,7 @@ def _changes(
     empty = [owner for owner, parts in after.items() if not parts]
     heads = {owner: _head(owner, parts) for owner, parts in after.items() if parts and parts != before.get(owner)}
     return Changes(
-        deleted_nodes=tuple(Node("Held", key, {}) for key in (*gone, *(one for one in empty if one in before))),
+        deleted_nodes=tuple(Node("BufferedText", key, {}) for key in (*gone, *(one for one in empty if one in before))),
         created_nodes=(*created, *(head for owner, head in heads.items() if owner not in before)),
         updated_nodes=(
             *updated,
@@ -97,21 +97,23 @@ def _changes(
 
 
 def _read(transaction: Transaction, keys: Iterable[str]) -> _Rows:
-    rows = transaction.read(query("held_by_key"), [{"key": key} for key in sorted(keys)])
+    rows = transaction.read(query("buffered_texts_by_key"), [{"key": key} for key in sorted(keys)])
     return {row["n"]["key"]: row["n"] for row in rows}
 
 
 def _head(owner: str, parts: set[str]) -> Node:
     return Node(
-        "Held", owner, {"owner": owner, "text": None, "parts": sorted(parts), "finished": None, "held_at": None}
+        "BufferedText",
+        owner,
+        {"owner": owner, "text": None, "parts": sorted(parts), "finished": None, "buffered_at": None},
     )
 
 
 def _pieces(text: BufferedText) -> Iterable[Node]:
     for number, start in enumerate(range(0, max(len(text.text), 1), PIECE)):
         piece = text.text[start : start + PIECE]
-        properties = {"owner": text.owner, "text": piece, "finished": text.finished, "held_at": text.held_at}
-        yield Node("Held", f"{text.key}~{number}", {**properties, "parts": None})
+        properties = {"owner": text.owner, "text": piece, "finished": text.finished, "buffered_at": text.buffered_at}
+        yield Node("BufferedText", f"{text.key}~{number}", {**properties, "parts": None})
 
 
 def _text_of(piece: str) -> str:

@@ -395,14 +395,14 @@ MATCH (a:<from>)-[e:<type>]->(b:<to> {key: $key}) RETURN a.key AS source, b.key 
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version
 
-// name: held_by_key
-MATCH (n:Held {key: $key}) RETURN n
+// name: buffered_texts_by_key
+MATCH (n:BufferedText {key: $key}) RETURN n
 
-// name: held_before
-MATCH (n:Held) WHERE n.held_at < $held_at RETURN n.key AS key
+// name: texts_buffered_before
+MATCH (n:BufferedText) WHERE n.buffered_at < $buffered_at RETURN n.key AS key
 
-// name: finished_held_before
-MATCH (n:Held) WHERE n.held_at < $held_at AND n.finished RETURN n.key AS key
+// name: finished_texts_buffered_before
+MATCH (n:BufferedText) WHERE n.buffered_at < $buffered_at AND n.finished RETURN n.key AS key
 
 // name: all_job_keys
 MATCH (n:Job) RETURN n.key AS key

@@ -58,7 +58,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
@@ -229,11 +229,11 @@ LABELS: Mapping[str, Properties] = {
     "Diagnostic": DIAGNOSTIC.types,
     "Usage": USAGE.types,
     "Prune": PRUNE.types,
-    "Held": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "held_at": _TIME},
+    "BufferedText": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "buffered_at": _TIME},
 }
 """The properties of every label, besides `key`, which is unique within the label."""
 
-NOT_LINEAGE = frozenset({"Held"})
+NOT_LINEAGE = frozenset({"BufferedText"})
 """Labels of temporary nodes, which a dump of the graph leaves out."""
 
 MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at", "spelled_at"})

@@ -18,7 +18,7 @@ import ladybug
 from lineage.store.cypher.rekeying import REKEYED, rekey
 from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.cypher.statements import query, scripts
-from lineage.store.embedded.deferred_writes import DEFERRED
+from lineage.store.embedded.deferred_writes import read_deferred
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.log_space import has_room
 from lineage.store.embedded.rwlock import ReadWriteLock
@@ -94,7 +94,7 @@ class EmbeddedBackend:
             if read_only and (self._version < target_version or self._writes_are_deferred):
                 self._written_by_another(target_version)
             if self._version < target_version:
-                if self._writes_are_deferred:  # deferred writes have the keys of the version that deferred them
+                if self._writes_are_deferred and self._version < REKEYED:  # they have the keys of that version
                     self._migrate(min(target_version, REKEYED - 1))
                     self._write_deferred()
                 self._migrate(target_version)
@@ -115,10 +115,6 @@ class EmbeddedBackend:
         return self._version
 
     @property
-    def _is_current(self) -> bool:
-        return self._version == SCHEMA_VERSION
-
-    @property
     def is_exclusive(self) -> bool:
         """True: the file is locked."""
         return True
@@ -126,7 +122,7 @@ class EmbeddedBackend:
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return the result of `work`, which reads a consistent state of the graph."""
         return self._reading(
-            lambda statements: work(EmbeddedTransaction(statements, limited=True, is_current=self._is_current))
+            lambda statements: work(EmbeddedTransaction(statements, limited=True, schema_version=self._version))
         )
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
@@ -174,7 +170,7 @@ class EmbeddedBackend:
 
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Run `work` in a transaction and commit it. The caller holds the write lock."""
-        transaction = EmbeddedTransaction(self._statements, is_current=self._is_current)
+        transaction = EmbeddedTransaction(self._statements, schema_version=self._version)
         try:
             with self._explaining(StoreWriteError):
                 answer = _within("BEGIN TRANSACTION", self._statements, lambda: self._work(work, transaction))
@@ -252,7 +248,7 @@ class EmbeddedBackend:
         return int(version)
 
     def _has_deferred_writes(self) -> bool:
-        return bool(self._statements.run_once(DEFERRED).get_num_tuples())
+        return bool(self._statements.run_once(read_deferred(self._version)).get_num_tuples())
 
     def _written_by_another(self, target_version: int) -> None:
         """Run migrations and deferred writes in a writing backend, since this one is read-only; reopen the file."""

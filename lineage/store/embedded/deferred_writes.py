@@ -15,14 +15,33 @@ from datetime import date, datetime
 from typing import Any
 
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
+from lineage.store.errors import StoreSchemaError
 
-__all__ = ["DELETE_DEFERRED", "DEFERRED", "from_pieces", "to_pieces"]
+__all__ = ["RENAMED", "deferred_label", "delete_deferred", "from_pieces", "read_deferred", "to_pieces"]
 
-DEFERRED = "MATCH (p:Pending) RETURN p.text AS text ORDER BY p.number"
-DELETE_DEFERRED = "MATCH (p:Pending) DELETE p"
+RENAMED = 19
+"""Schema version that renamed the labels `Pending` and `Held`, and the property `held_at`."""
+
+_NEW_LABELS = {"Held": "BufferedText"}
+_NEW_PROPERTIES = {"held_at": "buffered_at"}
 
 PIECE = 100_000
 """Maximum characters of a row's text. ladybug's limit is 262,144 bytes; a character has up to four (two escaped)."""
+
+
+def deferred_label(schema_version: int) -> str:
+    """Return the label of the nodes that hold deferred writes."""
+    return "DeferredWrite" if schema_version >= RENAMED else "Pending"
+
+
+def read_deferred(schema_version: int) -> str:
+    """Return the statement that reads the pieces of deferred writes, in order."""
+    return f"MATCH (p:{deferred_label(schema_version)}) RETURN p.text AS text ORDER BY p.number"
+
+
+def delete_deferred(schema_version: int) -> str:
+    """Return the statement that deletes deferred writes."""
+    return f"MATCH (p:{deferred_label(schema_version)}) DELETE p"
 
 
 def to_pieces(changes: Changes) -> list[str]:
@@ -33,14 +52,26 @@ def to_pieces(changes: Changes) -> list[str]:
     return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
-def from_pieces(pieces: Iterable[str]) -> Changes:
-    """Return the changes that `to_pieces` wrote.
+def from_pieces(pieces: Iterable[str], schema_version: int = RENAMED) -> Changes:
+    """Return the changes that `to_pieces` wrote, with the labels and properties of the schema version.
+
+    The pieces may be of an earlier version: the graph is migrated first, and deferred writes are written then.
+
+    Raises:
+        StoreSchemaError: they change a label that this program knows under its new name only.
 
     >>> changes = Changes(deleted_nodes=(Node("Table", "pg/t", {"last_seen": datetime(2026, 1, 2)}),))
     >>> from_pieces(to_pieces(changes)) == changes
     True
     """
     read = json.loads("".join(pieces), object_hook=_from_json)
+    for kind in ("deleted_nodes", "created_nodes", "updated_nodes"):
+        if schema_version < RENAMED and any(node["label"] in _NEW_LABELS for node in read[kind]):
+            raise StoreSchemaError(
+                f"a writer of schema version {schema_version} was stopped before it had written all changes",
+                "open the store once with the version of lineage-graph that wrote it",
+            )
+        read[kind] = [_with_new_names(node) for node in read[kind]]
     return Changes(
         deleted_relationships=tuple(Relationship(**one) for one in read["deleted_relationships"]),
         deleted_nodes=tuple(Node(**one) for one in read["deleted_nodes"]),
@@ -50,6 +81,17 @@ def from_pieces(pieces: Iterable[str]) -> Changes:
         updated_relationships=tuple(Relationship(**one) for one in read["updated_relationships"]),
         refreshed_units=tuple(Refresh(**one) for one in read["refreshed_units"]),
     )
+
+
+def _with_new_names(node: dict[str, Any]) -> dict[str, Any]:
+    if node["label"] not in _NEW_LABELS:
+        return node
+    return {
+        **node,
+        "label": _NEW_LABELS[node["label"]],
+        "properties": {_NEW_PROPERTIES.get(name, name): value for name, value in node["properties"].items()},
+        "changed": [_NEW_PROPERTIES.get(name, name) for name in node["changed"]],
+    }
 
 
 def _to_json(value: Any) -> dict[str, str]:

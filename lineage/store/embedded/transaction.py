@@ -26,6 +26,7 @@ from lineage.store.cypher.schema import (
     LABELS,
     NOT_LINEAGE,
     RELATIONSHIPS,
+    SCHEMA_VERSION,
     Changes,
     Node,
     Properties,
@@ -36,7 +37,13 @@ from lineage.store.cypher.schema import (
 )
 from lineage.store.cypher.statements import refresh_statement, write_statement
 from lineage.store.embedded.batched_reads import batched_read
-from lineage.store.embedded.deferred_writes import DEFERRED, DELETE_DEFERRED, from_pieces, to_pieces
+from lineage.store.embedded.deferred_writes import (
+    deferred_label,
+    delete_deferred,
+    from_pieces,
+    read_deferred,
+    to_pieces,
+)
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.statements import Statements
 from lineage.store.time_limit import seconds_left
@@ -67,14 +74,14 @@ _ARROW = {
 class EmbeddedTransaction:
     """A transaction of the backend, between BEGIN and COMMIT."""
 
-    def __init__(self, statements: Statements, *, limited: bool = False, is_current: bool = False) -> None:
+    def __init__(self, statements: Statements, *, limited: bool = False, schema_version: int = SCHEMA_VERSION) -> None:
         """Create a transaction. If `limited`, statements are subject to `time_limit`.
 
-        `is_current` is True if the graph has the schema of this program.
+        `schema_version` is the version of the graph, which may be older while it is migrated.
         """
         self._statements = statements
         self._limited = limited
-        self._is_current = is_current
+        self._version = schema_version
         self.new_rows = 0
         """Number of nodes and relationships created."""
         self.new_lineage_rows = 0
@@ -94,7 +101,7 @@ class EmbeddedTransaction:
         return self._answers(statement, rows)
 
     def _answers(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        projected = projection(statement) if self._is_current else None
+        projected = projection(statement) if self._version == SCHEMA_VERSION else None
         text = projected.statement if projected is not None else statement
         answers: list[dict[str, Any]] = []
         for row in rows:
@@ -125,10 +132,10 @@ class EmbeddedTransaction:
 
     def write_deferred(self) -> None:
         """Write the deferred writes of an earlier transaction, if any."""
-        pieces = [row["text"] for row in self.read(DEFERRED, [{}])]
+        pieces = [row["text"] for row in self.read(read_deferred(self._version), [{}])]
         if pieces:
-            self._write_logged(from_pieces(pieces))
-            self._run(DELETE_DEFERRED, {})
+            self._write_logged(from_pieces(pieces, self._version))
+            self._run(delete_deferred(self._version), {})
 
     def _write_copying(self, changes: Changes) -> None:
         for (label,), nodes in by_kind(changes.created_nodes):
@@ -138,7 +145,7 @@ class EmbeddedTransaction:
         pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=()))
         if pieces:
             rows = pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "text": pieces})
-            self._copy_from("COPY Pending FROM $rows", rows)
+            self._copy_from(f"COPY {deferred_label(self._version)} FROM $rows", rows)
             self.defers_writes = True
 
     def _write_logged(self, changes: Changes) -> None:

@@ -61,7 +61,7 @@ RETRY_SECONDS = 15.0
 """Time for retries of a transaction after a deadlock or another transient error."""
 
 # One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
-_ALL_STRIPES = [f"lane {number}" for number in range(LOCK_STRIPES)]
+_ALL_STRIPES = [f"lock stripe {number}" for number in range(LOCK_STRIPES)]
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
 
 _PARAMETER = re.compile(r"\$(\w+)")

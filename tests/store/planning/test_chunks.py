@@ -41,7 +41,7 @@ def test_a_part_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(sent)) == sent
 
 
-def test_parts_of_one_round_and_lane_have_different_jobs_and_datasets() -> None:
+def test_parts_of_one_round_and_stripe_have_different_jobs_and_datasets() -> None:
     told = replace(random_batch(random.Random(2), at_most=30), changes=())
     for same_round in MemoryGraph().parts(told):
         jobs = [job.key for part in same_round for job in part.batch.jobs]

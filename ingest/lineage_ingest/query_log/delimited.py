@@ -1,7 +1,7 @@
-r"""Delimited text (CSV, TSV, unloads of warehouses) into rows of a source's columns; its first lines show its form.
+r"""Reads delimited text (CSV, TSV, warehouse unloads) as rows of a source's columns. Its form is detected.
 
-A value that is NULL stands as nothing, as `\N` (Snowflake, ClickHouse, PostgreSQL, MySQL) or as the word NULL, without
-quotes: in quotes they are texts.
+NULL is written as an empty value, as `\N` (Snowflake, ClickHouse, PostgreSQL, MySQL) or as the word NULL. A quoted `\N`
+or NULL is text.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from lineage_ingest.query_log.sources.source import CORRUPT, ColumnsMissingError
 __all__ = ["DelimitedForm", "form_of", "read_csv"]
 
 _HEAD = 1_000_000
-"""Characters that show a file's form."""
+"""Number of characters from which a file's form is detected."""
 _ROWS = 20
-"""Rows that show which columns a file without a header has."""
+"""Number of rows from which the columns of a file without a header are detected."""
 _DELIMITERS = (",", "\t", ";", "|", "\x01")
 _NOT_TEXT = re.compile("[\\x00\\x02-\\x08\\x0e-\\x1f\\ud800-\\udfff]")
-"""Control characters and undecodable bytes. (Hive's delimiter is one of them.)"""
+"""Control characters, except for Hive's delimiter, and undecodable bytes."""
 _NULL = "\ufffenull\ufffe"
-"""Stands for NULL between two passes: noncharacters, which no text has."""
+"""Marks unquoted NULLs until the CSV is parsed. It contains noncharacters, which do not occur in text."""
 _NULL_WORDS = ("\\N", "NULL")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _MEANT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "a": "\a"}
 _KEPT_ESCAPED = frozenset("dwsDWS.(){}[]*+?^$")
-"""Behind a backslash in a pattern of SQL: a file that does not escape keeps them so."""
+"""Characters that follow a backslash in SQL patterns. The backslash is kept, since the file may not escape it."""
 
 
 class DelimitedForm(NamedTuple):
-    """How values stand in a line, and in which order."""
+    """The format of delimited text, and the columns of a file without a header."""
 
     delimiter: str = ","
     escaped: bool = False
-    """A backslash escapes special characters, and nothing is quoted."""
+    """Whether a backslash escapes special characters, and values are not quoted."""
     quote_escaped: bool = False
-    r"""A quote within quotes is written `\"`."""
+    r"""Whether a quote in a quoted value is written `\"`."""
     columns: tuple[str, ...] | None = None
-    """Of a file without a header."""
+    """The columns of a file without a header; else None."""
     unescaped: bool = False
-    r"""Values are read as they stand, and then `\n` is the end of a line in them (the CSV tables of MySQL)."""
+    r"""Whether the parsed values contain backslash escapes, such as `\n` for a line break (the CSV tables of MySQL)."""
 
 
 def form_of(source: Source, head: str) -> DelimitedForm:
-    """Return the form of a delimited text that begins so; the usual one, where none fits the source.
+    """Return the form of a delimited text, detected from its beginning; a default form if none fits the source.
 
-    The delimiter is the source's, where it has one; else one by which the first line is a header or a row of it.
+    The delimiter is the source's, if it has one; else one with which the text has a header or rows of the source.
     """
     if source.delimiter:
         delimiters: Sequence[str] = (source.delimiter,)
@@ -71,13 +71,13 @@ def form_of(source: Source, head: str) -> DelimitedForm:
         texts = [["" if value is None else value for value in row] for row in rows]
         for layout in source.reading.layouts:
             fitting = [len(row) for row in texts if layout.fits(row)]
-            if fitting:  # longer rows have delimiters in a value, which nothing protects
+            if fitting:  # longer rows have an unquoted delimiter in a value
                 return form._replace(columns=layout.columns_of(min(fitting)), unescaped=layout.unescaped)
     return _quoting(head, delimiters[0])._replace(columns=source.header or None)
 
 
 def _first_rows(head: str, form: DelimitedForm) -> list[list[str | None]]:
-    """Return the first rows of a text that ends somewhere."""
+    """Return the first rows of a text, which may end within a row."""
     try:
         rows = _rows(io.StringIO(head, newline="\n"), form, _Position())
         return list(islice((row for row in rows if row), _ROWS))
@@ -86,7 +86,7 @@ def _first_rows(head: str, form: DelimitedForm) -> list[list[str | None]]:
 
 
 def _quoting(head: str, delimiter: str) -> DelimitedForm:
-    """Return how delimiters within values are written in a text that begins so."""
+    """Return how delimiters within values are quoted or escaped, detected from the beginning of a text."""
     by = re.escape(delimiter)
     quoted = re.search(rf'(?:\A|(?<!\\)\n|(?<!\\){by})"(?:[^"\\]++|""|\\.)*+"(?:{by}|\r?\n|\Z)', head, re.DOTALL)
     if quoted:
@@ -103,15 +103,15 @@ def read_csv(
     """Yield the rows of delimited text by column.
 
     Args:
-        source: whose columns they have.
-        text: the lines, with their ends.
-        tally: records where they break off.
-        whole: they are a file, which can be another source's and can break off; not a message.
+        source: the source of the rows.
+        text: the lines, with their line ends.
+        tally: records an error if the text is truncated.
+        whole: whether the text is a file, which can be truncated, rather than a message.
 
     Raises:
-        ColumnsMissingError: the file is not of this source.
+        ColumnsMissingError: the file is not from this source.
     """
-    csv.field_size_limit(2**31 - 1)  # statements of megabytes are statements
+    csv.field_size_limit(2**31 - 1)  # a statement can have megabytes
     lines = iter(text)
     if source.reading.headers:
         first = next(lines, "")
@@ -128,7 +128,7 @@ def read_csv(
             size += len(line)
             if size >= _HEAD:
                 break
-    except (OSError, EOFError, pa.ArrowException) as error:  # what comes before it is read
+    except (OSError, EOFError, pa.ArrowException) as error:  # raised again after the lines before it are read
         lines = _raising(error)
     form = form_of(source, "".join(head))
     position = _Position()
@@ -141,7 +141,7 @@ def read_csv(
         if not row:
             continue
         if names and _name_in(row[0]) in known and source.has_columns(header := _names_in(row)):
-            # Files that were put behind each other, each with its header; whose columns may have another order.
+            # Concatenated files, each with its own header; the order of their columns can differ.
             names, kept, known, types_may_follow = header, _kept(source, header), frozenset(header), True
             continue
         if not names:
@@ -174,7 +174,7 @@ def _raising(error: Exception) -> Iterator[str]:
 
 
 def _kept(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:
-    """Return where the columns that are read stand in a row, and what the source calls them."""
+    """Return the index in a row of each column that is read, and the source's name for the column."""
     wanted = source.wanted_of(names)
     return [(index, wanted[name]) for index, name in enumerate(names) if name in wanted]
 
@@ -188,7 +188,7 @@ def _name_in(value: str | None) -> str:
 
 
 def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str | None]]:
-    """Yield the rows of CSV whose columns are identified by their number."""
+    """Yield the rows of CSV without a header; the number of values identifies the columns."""
     wanted = set(source.columns)
     headers = {len(names): [name if name in wanted else "" for name in names] for names in source.reading.headers}
     form, position = DelimitedForm(source.delimiter or ","), _Position()
@@ -206,13 +206,13 @@ def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: boo
 
 
 class _Position:
-    """Where a reader is: its last line, and whether it looked for a line after the last."""
+    """The last line that a reader has read, and whether it tried to read past the end, as in an unclosed quote."""
 
     def __init__(self) -> None:
         self.line = ""
         self.ended = False
         self.marked = False
-        """Whether a line since the last row may have a NULL in it."""
+        """Whether a line since the last row may contain a NULL."""
 
     def follow(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
@@ -221,7 +221,7 @@ class _Position:
         self.ended = True
 
     def mark(self, lines: Iterator[str], null: re.Pattern[str]) -> Iterator[str]:
-        """Yield lines with marks around what may be a NULL."""
+        """Yield the lines with marks around possible NULLs."""
         for line in lines:
             if "NULL" in line or "\\N" in line:
                 self.marked = True
@@ -254,14 +254,14 @@ def _rows(
 
 
 def _unmarked(value: str) -> str | None:
-    """Return a value with the marks of NULLs out; None where it is one. In quotes a line of text can look like one."""
+    """Return a value without its NULL marks, or None if it is NULL. A line of a quoted value can be marked, too."""
     if value in (f"{_NULL}{word}{_NULL}" for word in _NULL_WORDS):
         return None
     return value.replace(_NULL, "")
 
 
 def _escaped_rows(lines: Iterator[str], delimiter: str, position: _Position) -> Iterator[list[str | None]]:
-    """Yield the rows of lines in which a backslash escapes each delimiter and line end in a value."""
+    """Yield the rows of lines in which a backslash escapes delimiters and line ends within values."""
     value = re.compile(rf"((?:[^\\{re.escape(delimiter)}]|\\.)*)(?:{re.escape(delimiter)}|\Z)", re.DOTALL)
     held = ""
     for line in lines:
@@ -298,9 +298,9 @@ def _meant(found: re.Match[str]) -> str:
 def _joined(
     row: Sequence[str | None], names: Sequence[str], source: Source, form: DelimitedForm
 ) -> list[str | None] | None:
-    """Return a row whose statement has delimiters in it, put together; None where more than one reading is possible.
+    """Return a row whose statement was split at its own delimiters, with the statement rejoined; None if ambiguous.
 
-    Redshift unloads without quotes and escapes by default, and `a || b` has two of its delimiters.
+    Redshift's UNLOAD writes no quotes or escapes by default, and `a || b` contains its delimiter twice.
     """
     more = len(row) - len(names)
     wanted = source.wanted_of(names)
@@ -313,10 +313,10 @@ def _joined(
 
 
 def _check_header(source: Source, header: list[str], delimiter: str) -> None:
-    """Check that a header belongs to the source; if it is a single value, hint at another delimiter.
+    """Check that a header is from the source; if it has a single value, suggest another delimiter.
 
     Raises:
-        ColumnsMissingError: it is not.
+        ColumnsMissingError: it is not from the source.
     """
     try:
         source.check(header)

@@ -1,7 +1,7 @@
-"""JSON that is not a document a line: arrays, pretty-printed documents, answers that wrap the rows in a document.
+"""Reads JSON that is not JSON lines: arrays, pretty-printed documents, and responses that wrap the rows in a document.
 
-Documents are decoded one by one as the text comes in, so that a file of any size takes the memory of its largest
-record; one that is broken is a row that could not be read, and reading goes on with the next record behind it.
+Documents are decoded one at a time while the text is read, so memory depends on the largest record, not on the file.
+An invalid record becomes an unreadable row, and reading resumes at the next record.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLANK = re.compile("[\\s,\ufeff\x1e]*")
 _KEY = re.compile(r'[\s,]*"((?:[^"\\]|\\.)*)"\s*:\s*')
 _NEXT = re.compile(r"(?<=[\[,}\]\n])\s*(?=\{)")
 _WRAPPERS = frozenset(("data", "res", "entries", "rows", "items", "results", "records", "queries"))
-"""Keys of an answer under which its rows stand: of ClickHouse, Databricks, Cloud Logging, …"""
+"""Keys that contain the rows of a response, in ClickHouse, Databricks, Cloud Logging, …"""
 _MAX_KEYS = 50
 _CONCATENATED = re.compile(r"\s*\{")
 _FIRST = re.compile(r"\[\s*([^\s])")
@@ -36,7 +36,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def has_documents(head: str) -> bool:
-    r"""Return whether a text of JSON that begins so is something else than a document a line.
+    r"""Return whether a JSON text with this beginning is not JSON lines.
 
     >>> has_documents("[{}]"), has_documents("{\n"), has_documents("{}"), has_documents("[1]")
     (True, True, False, False)
@@ -49,7 +49,7 @@ def has_documents(head: str) -> bool:
 
 
 def _rest_of_line(head: str) -> str:
-    """Return the rest of the line after its first document."""
+    """Return the rest of the first document's last line, after the document; empty if there is no valid document."""
     try:
         return head[_DECODER.raw_decode(head, len(head) - len(head.lstrip()))[1] :].partition("\n")[0]
     except (ValueError, RecursionError):
@@ -57,10 +57,10 @@ def _rest_of_line(head: str) -> str:
 
 
 def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict[str, Any]]:
-    """Yield the records of documents as rows by column, or as lines where the source reads lines.
+    """Yield the records of a JSON text as rows by column, or as lines if the source reads lines.
 
     Raises:
-        ColumnsMissingError: the first record is not of this source.
+        ColumnsMissingError: the first record is not from this source.
     """
     lines = source.reading.kind == "lines"
     order, wanted = ColumnOrder(source), source.wanted
@@ -89,16 +89,16 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
 
 
 def first_values(head: str, count: int) -> Iterator[Any]:
-    """Yield the first records of documents of whichever source: documents, and arrays of values or names."""
+    """Yield the first records of a JSON text from any source: documents, and arrays of values or of column names."""
     names: list[list[str]] = []
     found = _Documents(io.StringIO(head).read, frozenset(), names.append)
     values = [value for value, _raw in islice(found.records(Tally()), count) if value is not None]
-    yield from names  # before the rows that have them
+    yield from names  # the column names come before their rows
     yield from values
 
 
 def _to_the_break(text: IO[str]) -> Callable[[int], str]:
-    """Return a `read` function for a text; at an error it returns the characters before it, then raises."""
+    """Return a `read` function that returns the characters before an error and raises the error on the next call."""
     failed: list[Exception] = []
 
     def read(count: int) -> str:
@@ -123,7 +123,7 @@ def _to_the_break(text: IO[str]) -> Callable[[int], str]:
 
 
 class _Documents:
-    """A text of JSON, taken apart as it comes in."""
+    """An incremental parser that splits a JSON text into records."""
 
     def __init__(
         self,
@@ -132,13 +132,13 @@ class _Documents:
         name: Callable[[list[str]], object],
         is_record: Callable[[dict[str, Any]], bool] | None = None,
     ) -> None:
-        """Take what reads the text.
+        """Create a parser.
 
         Args:
-            read: returns so many characters of the text, and none at its end.
-            columns: the keys of a record, in small letters, where they are known.
-            name: takes the names of columns, where rows are arrays.
-            is_record: whether a document is a record, where its keys are known.
+            read: returns up to the given number of characters of the text; an empty string at its end.
+            columns: the lowercase keys of a record; empty if they are unknown.
+            name: called with the column names if the text has them separately from its rows (`meta`).
+            is_record: returns whether a document is a record; None if the keys of a record are unknown.
         """
         self._read = read
         self._columns = columns
@@ -151,7 +151,7 @@ class _Documents:
         self._keys: frozenset[str] = frozenset()
 
     def records(self, tally: Tally) -> Iterator[tuple[Any, str]]:
-        """Yield each record with its text; None for one that is broken."""
+        """Yield each record with its text; an invalid record is None."""
         while character := self._next():
             if character == "]":
                 self._at += 1
@@ -192,7 +192,7 @@ class _Documents:
         yield value, self._text[begin:end]
 
     def _more(self) -> bool:
-        """Take in more text; return whether there was any."""
+        """Discard the parsed text and read more; return whether there was more."""
         self._text = self._text[self._at :]
         self._at = 0
         part = self._read(max(_CHUNK, len(self._text)))
@@ -201,7 +201,7 @@ class _Documents:
         return bool(part)
 
     def _next(self) -> str:
-        """Return the next character that means something, where the reader then is; nothing at the end."""
+        """Skip whitespace and separators, and return the character at the new position; an empty string at the end."""
         while True:
             found = _BLANK.match(self._text, self._at)
             self._at = found.end() if found else self._at
@@ -211,16 +211,16 @@ class _Documents:
                 return ""
 
     def _opens_rows(self) -> bool:
-        """Return whether an array holds rows; one that is a row itself begins with a value."""
+        """Return whether an array contains rows; an array that is itself a row begins with a scalar."""
         while (found := _FIRST.match(self._text, self._at)) is None and self._more():
             pass
         return found is None or found[1] in "{[]"
 
     def _decode(self) -> tuple[Any, int]:
-        """Return the value that begins here, and where it ends.
+        """Return the value at the current position, and its end.
 
         Raises:
-            ValueError: it is broken.
+            ValueError: the value is invalid.
         """
         while True:
             try:
@@ -235,7 +235,7 @@ class _Documents:
             return value, end
 
     def _is_wrapper(self) -> bool:
-        """Return whether a document is an answer with rows in it, and no row itself."""
+        """Return whether a document is a response that contains rows, and not itself a row."""
         while True:
             at = self._at + 1
             for _ in range(_MAX_KEYS):
@@ -258,7 +258,7 @@ class _Documents:
                 return False
 
     def _pass_key(self) -> bool:
-        """Pass a key of an answer, and its value where that holds no rows; return whether it could be read."""
+        """Skip a key of a response, and its value unless that contains rows; return whether it is valid."""
         while (key := _KEY.match(self._text, self._at)) is None or key.end() >= len(self._text):
             if len(self._text) - self._at > _CHUNK or not self._more():
                 return False
@@ -278,7 +278,7 @@ class _Documents:
         return True
 
     def _skip_broken(self) -> str:
-        """Return the text of a record that is broken, and go to where the next one begins."""
+        """Skip to the start of the next record, and return the beginning of the invalid record's text."""
         shown = self._text[self._at : self._at + MAX_SHOWN]
         self._at += 1
         while True:
@@ -295,7 +295,7 @@ class _Documents:
                 return shown
 
     def _is_record(self) -> bool:
-        """Return whether what begins here is a record, and not a part of one."""
+        """Return whether the value at the current position is a record, and not part of one."""
         try:
             value, _end = self._decode()
         except (ValueError, RecursionError):

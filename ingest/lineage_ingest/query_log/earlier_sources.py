@@ -1,6 +1,7 @@
-"""What a log drops that the store knows: what was copied of it comes from what earlier ingests say it was made of.
+"""Lineage past stored tables and columns that a log drops: their copies come from the sources in the store.
 
-`pipeline/copies.py` does this for what one log makes, copies and drops; here the table or column is of an earlier one.
+`pipeline/copied_tables.py` does this for tables that the same log creates, copies and drops; here the table or column
+comes from an earlier log.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 
 def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[LineageBatch]:
-    """Yield what is to be stored for a batch: copies of what it drops that the store has, then the batch.
+    """Yield the batches to store for a batch: edges for stored copies of what it drops, then the batch.
 
-    Columns that the batch renames are renamed in the store at once, so that it has them by their names of today. Tables
-    that it renames have their names of before: what is stated of them is stated for just before.
+    If the batch drops anything, its column renames (except in tables it has renamed) are applied to the store first, so
+    that the store has the current column names. Table renames are not: edges for copies are dated before the first one.
 
     Raises:
         StoreError: the store could not be read or written.
@@ -61,13 +62,13 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
         at = min((drop.at, *(move.at for move in moves)))
         yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating, gone)
-        if drop.column is not None:  # what read a table is known by its versions
+        if drop.column is not None:  # readers of a dropped table are handled by table versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
 
 
 def _name_before(change: DatasetChange, moves: Sequence[DatasetChange]) -> str:
-    """Return the name that a change's dataset had before some moves, which are in order of time."""
+    """Return the name of a change's dataset before these renames and swaps, which are sorted by time."""
     name = change.dataset
     for move in reversed(moves):
         if move.at <= change.at:
@@ -79,15 +80,15 @@ def _name_before(change: DatasetChange, moves: Sequence[DatasetChange]) -> str:
 
 
 def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[LineageBatch]:
-    """Yield copies of what stored batches wrote and the store knows to have been dropped or replaced later.
+    """Yield edges for copies of what stored batches wrote, if the store has a later DROP or replacement of it.
 
-    The log that did so came first.
+    This happens if the later log was ingested first.
 
     Raises:
         StoreError: the store could not be read.
     """
     drops = [*_dropped_since(store, batches), *_replaced_since(store, batches)]
-    for drop in sorted(drops, key=lambda one: (one.at, one.dataset)):  # what is stated for a later one goes on from it
+    for drop in sorted(drops, key=lambda one: (one.at, one.dataset)):  # each may use the edges stored for earlier ones
         keys = _keys(store, drop, ColumnNames(()))
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys | views, drop)
@@ -95,7 +96,7 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
 
 
 def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
-    """Return the DROPs that the store knows of datasets that the batches wrote before, but for their own."""
+    """Return the stored DROPs of datasets that the batches wrote earlier, except those that the batches contain."""
     written: dict[str, datetime] = {}
     for job in chain.from_iterable(batch.jobs for batch in batches):
         for key in job.writes:
@@ -115,7 +116,7 @@ def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[D
 
 
 def _replaced_since(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[DatasetChange]:
-    """Yield, as DROPs, that definitions of the batches ended which the store knows newer ones of."""
+    """Yield a DROP for each definition in the batches that a newer one in the store replaced."""
     defined: dict[str, tuple[datetime, str]] = {}
     for job in chain.from_iterable(batch.jobs for batch in batches):
         if job.kind.defines_output:
@@ -132,7 +133,7 @@ def _replaced_since(store: GraphStore, batches: Sequence[LineageBatch]) -> Itera
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:
-    """Return the keys of what is dropped: a table and its columns, or a column and its fields."""
+    """Return the dropped keys: of a table and its columns, or of a column and its fields."""
     columns = store.columns([drop.dataset], dropped=True)
     if drop.column is None:
         return frozenset((drop.dataset, *(column.key for column in columns)))
@@ -143,9 +144,10 @@ def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozens
 
 
 def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) -> frozenset[str]:
-    """Return the keys of the views that read what is dropped, and of their columns; of a column, those made of it.
+    """Return the keys of views that depend on the dropped keys, and of their columns.
 
-    A view keeps no rows: what was made of it before came from what it read then.
+    For a dropped column, these are only the view columns computed from it. A view stores no rows: earlier copies of it
+    come from what it read at that time.
     """
     found: set[str] = set()
     frontier = keys
@@ -170,7 +172,7 @@ def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -
 
 
 def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Sequence[tuple[datetime, EdgeRecord]]]:
-    """Return what a batch writes, by its target, in the names of today, with the time since when it does."""
+    """Return a batch's edges by target, with current column names, each with the time its job was first seen."""
     ran = {job.key: job for job in batch.jobs}
     found: dict[str, list[tuple[datetime, EdgeRecord]]] = defaultdict(list)
     for edge in batch.edges:
@@ -182,7 +184,7 @@ def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Se
 def _written(
     wrote: Mapping[str, Sequence[tuple[datetime, EdgeRecord]]], keys: Iterable[str], drop: DatasetChange
 ) -> Iterator[EdgeRecord]:
-    """Yield what was written into what is dropped before that."""
+    """Yield the edges into these keys that were first seen by the time of the DROP."""
     for key in sorted(keys):
         yield from (edge for first_seen, edge in wrote.get(key, ()) if first_seen <= drop.at)
 
@@ -195,9 +197,10 @@ def _restated(
     stating: Collection[str],
     gone: Collection[str],
 ) -> Iterator[LineageBatch]:
-    """Yield what jobs that are in the store say with the edges past what is dropped, just before that.
+    """Yield a batch with the edges of stored jobs and the composed edges past the dropped keys, just before the DROP.
 
-    What the jobs of the batch say, `stating`, it says itself. Outputs that are `gone` by then keep nothing.
+    Jobs in `stating` are skipped, because the batch contains their edges. Outputs in `gone` are skipped, because they
+    are dropped by then.
     """
     outputs = stated_outputs(store, sorted(keys), drop.at - _MOMENT)
     views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
@@ -230,14 +233,14 @@ def _restated(
 def _with_sources(
     batch: LineageBatch, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange, names: ColumnNames
 ) -> LineageBatch:
-    """Return the batch with the edges past what it drops, of those of its jobs that read it before."""
+    """Return the batch with composed edges past the dropped keys, for its jobs that read these before the DROP."""
     views = {record.key for record in batch.datasets if record.kind is DatasetKind.VIEW}
     ran = {
         job.key: job.last_seen
         for job in batch.jobs
         if (job.last_seen if job.kind.defines_output else job.first_seen) <= drop.at
     }
-    # A job states in the names of its time, the store has those of today.
+    # A job's edges have the column names at its time; the store has the current names.
     stated = (names.edge_at(e, ran[e.job], TODAY) for e in batch.edges if e.job in ran and e.output not in views)
     reading = [e for e in stated if e.source in keys and e.target not in keys]
     if not reading:

@@ -1,7 +1,7 @@
-"""Files of a query log into record batches of their source's own columns, without Spark and in flat memory.
+"""Reads the files of a query log as record batches of their source's columns, without Spark and in constant memory.
 
-A file's content says its form: `forms`. Spark reads files that only it reaches into the same shape: JSON with all
-columns as strings, unreadable records in `_corrupt_record`, lines of text in `value`.
+The form of a file is detected from its content (`file_format`). Files that only Spark can access are read by Spark into
+the same columns: JSON values as strings, unreadable records in `_corrupt_record`, lines of text in `value`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _PIECE = 64_000_000
 
 
 def check_log_files(source: Source, files: Iterable[Path]) -> None:
-    """Check that at least one of these files can be of this source; the others are failed files.
+    """Check that at least one of these files can be from this source; the others are reported as failed files.
 
     Raises:
-        ColumnsMissingError: all of them are of another source, or empty.
+        ColumnsMissingError: all files that are not empty are from another source.
     """
     refused: ColumnsMissingError | None = None
     for file in files:
@@ -64,10 +64,10 @@ def check_log_files(source: Source, files: Iterable[Path]) -> None:
 
 
 def _first_row(source: Source, path: Path) -> bool:
-    """Return whether a file has a row, or fails as a file.
+    """Return whether a file has a row, or fails while the first one is read.
 
     Raises:
-        ColumnsMissingError: it is not of this source.
+        ColumnsMissingError: the file is not from this source.
     """
     form = look_at(source, path)
     if form.kind == "parquet":
@@ -83,8 +83,8 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
     """Yield the rows of files as record batches of the source's columns, file by file.
 
     Raises:
-        NoLogFilesError: a path gives no file.
-        ColumnsMissingError: no file is of this source.
+        NoLogFilesError: a path matches no file.
+        ColumnsMissingError: no file is from this source.
     """
     files = find_log_files(paths, source)
     check_log_files(source, files)
@@ -106,7 +106,7 @@ class FilePiece(NamedTuple):
 
 
 def file_pieces(source: Source, path: Path) -> list[FilePiece]:
-    """Return the pieces in which a file can be read: one if it has to be read whole."""
+    """Return the pieces in which a file can be read; a single one if it must be read as a whole."""
     try:
         form = look_at(source, path)
         if form.kind == "parquet":
@@ -127,9 +127,10 @@ def read_log_file(
     *,
     alone: bool = False,
 ) -> Iterator[Any]:
-    """Yield the rows of a log's file, with its other parts unless it is read alone, or of a piece of it.
+    """Yield the rows of a log file, or of a piece of it, as record batches of the source's columns.
 
-    Where something failed, or there are no rows, a `FileReport` as well.
+    If the log is split into files, all of its parts are read, unless `alone` is set. A `FileReport` follows if a file
+    failed, if there are no rows, and after every piece.
     """
     position = rows = 0
     parts = [path] if alone else parts_of(path, source)
@@ -159,13 +160,13 @@ def read_log_file(
 
 
 def _is_silent(source: Source, batch: Any) -> bool:
-    """Return whether none of these rows has a value that the source requires."""
+    """Return whether the required columns are null in all of these rows."""
     there = [batch.column(name) for name in batch.schema.names if name in source.needed]
     return all(texts(column).null_count == batch.num_rows for column in there)
 
 
 def _lacks_text(source: Source, batch: Any) -> bool:
-    """Return whether rows without a text are statements, all the same: not loads, connections and the like."""
+    """Return whether rows without SQL text are statements that lack it, and not loads, connections and the like."""
     made = source.normalise(batch)
     return {str(Problem.UNREADABLE), *made.column("problem").to_pylist()} == {
         str(Problem.UNREADABLE),
@@ -215,7 +216,7 @@ def _lines_of_piece(path: Path, piece: FilePiece) -> Iterator[str]:
 
 
 def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows in messages of a queue (column `value`) as batches of the source's columns.
+    """Yield the rows in messages of a queue (column `value`) as record batches of the source's columns.
 
     A message has the same content as a file of the source: JSON lines or lines of text, usually one.
     """
@@ -254,7 +255,7 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
         own = {FILE, POSITION, CORRUPT}
         columns = [name for name in names if name.lower() in wanted or name in own]
         for one in range(file.num_row_groups) if group is None else [group]:
-            try:  # what is damaged in one row group is not in the next
+            try:  # a damaged row group does not affect the next one
                 for batch in file.iter_batches(_ROWS, [one], columns):
                     tally.rows += batch.num_rows
                     yield batch.rename_columns([wanted.get(name.lower(), name) for name in batch.schema.names])
@@ -263,7 +264,7 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
 
 
 class _FileBatches:
-    """Rows by column into record batches of bounded size."""
+    """Builds record batches of bounded size from rows by column."""
 
     def __init__(self, source: Source, file: str, tally: Tally, position: int = 0) -> None:
         own = [LINE] if source.reading.kind == "lines" else list(source.columns)
@@ -330,5 +331,5 @@ def _array(name: str, values: list[Any]) -> Any:
 def _bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a pair, which JSON can spell
+    except UnicodeEncodeError:  # an unpaired surrogate, which JSON can contain
         return text.encode("utf-8", "surrogatepass")

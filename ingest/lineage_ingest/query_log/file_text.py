@@ -1,6 +1,6 @@
-"""A log file as bytes and as text. Compression and Unicode encoding are detected from its first bytes.
+"""Opens a log file as bytes or as text. Compression and Unicode encoding are detected from its first bytes.
 
-Spark compresses its event logs in formats of its own: blocks of LZ4 and of Snappy, each behind a header.
+Spark compresses its event logs in the formats of its Java libraries: LZ4 or Snappy blocks, each with a header.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["compression_of", "encoding_of", "lines_of", "open_bytes", "open_text
 _HEAD = 1_000_000
 """Number of decompressed bytes from which a file's form is detected."""
 _SMALL = 8_192
-"""Bytes per read: small, since a read that fails loses all of its bytes."""
+"""Number of bytes per read: small, since a read that fails loses all of its bytes."""
 _PACKED = 65_536
 _MAX_AT_ONCE = 1 << 20
-"""Maximum number of compressed bytes per step, and of bytes that a step decompresses to."""
+"""Maximum number of bytes that a step decompresses to."""
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -76,10 +76,10 @@ def encoding_of(start: bytes) -> str:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file's bytes, unpacked.
+    """Yield a file object with the decompressed bytes of a file.
 
     Raises:
-        OSError: it cannot be opened, or is packed in a way that is not read.
+        OSError: the file cannot be opened, or its compression is not supported.
     """
     with path.open("rb") as raw:
         start = raw.read(16)
@@ -94,15 +94,17 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
                 yield blocks
         else:
             with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, name) as stream:
-                yield io.BufferedReader(stream)  # in small pieces: what is read with a broken one is lost
+                yield io.BufferedReader(stream)  # small reads: a read that fails loses all of its bytes
 
 
 @contextmanager
 def open_text(path: Path, newline: str = "\n") -> Iterator[IO[str]]:
-    """Yield a file's text, decompressed; undecodable bytes become surrogates (`surrogateescape`).
+    """Yield a file object with the decompressed text of a file.
+
+    Undecodable bytes become surrogates (`surrogateescape`) in UTF-8, and U+FFFD in UTF-16.
 
     Raises:
-        OSError: it cannot be opened, or is packed in a way that is not read.
+        OSError: the file cannot be opened, or its compression is not supported.
     """
     with open_bytes(path) as raw:
         reader = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
@@ -112,7 +114,7 @@ def open_text(path: Path, newline: str = "\n") -> Iterator[IO[str]]:
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Return the lines of a text with their ends: `\n`, `\r\n` or `\r`, and none of Unicode's other separators.
+    r"""Return the lines of a text with their line ends: `\n`, `\r\n` or `\r`, but no other Unicode separators.
 
     >>> lines_of("a\u2028b\x0cc\r\nd\re")
     ['a\u2028b\x0cc\r\n', 'd\r', 'e']
@@ -121,7 +123,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def read_head(path: Path, size: int = _HEAD) -> bytes:
-    """Return the first decompressed bytes of a file, as many as can be read."""
+    """Return the first `size` decompressed bytes of a file, or as many as can be read."""
     found = bytearray()
     try:
         with open_bytes(path) as raw:
@@ -133,7 +135,7 @@ def read_head(path: Path, size: int = _HEAD) -> bytes:
 
 
 class _Blocks(io.RawIOBase):
-    """The decompressed bytes of blocks, as a file."""
+    """A raw stream over decompressed blocks."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -155,7 +157,7 @@ class _Blocks(io.RawIOBase):
 
 
 def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield the decompressed bytes of gzip up to where the file is truncated; it may have several members."""
+    """Yield the decompressed bytes of a gzip file up to where it is truncated; it may have several members."""
     unpacker = zlib.decompressobj(31)
     packed = raw.read(_PACKED)
     while packed:
@@ -175,7 +177,7 @@ def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _bz2_parts(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield the decompressed bytes of bzip2 up to the truncated block; the file may have several streams."""
+    """Yield the decompressed bytes of a bzip2 file up to a truncated block; it may have several streams."""
     unpacker = bz2.BZ2Decompressor()
     packed = raw.read(_PACKED)
     while packed or not unpacker.needs_input:
@@ -202,7 +204,7 @@ def _lz4_blocks(raw: IO[bytes]) -> Iterator[bytes]:
         if magic != b"LZ4Block" or packed < 0 or plain < 0:
             raise OSError("not a block of LZ4")
         body = _exactly(raw, packed)
-        if plain:  # a block of nothing ends a stream, after which another may begin
+        if plain:  # an empty block ends a stream; another stream may follow
             yield body if token & 0xF0 == 0x10 else codec.decompress(body, plain, asbytes=True)
 
 
@@ -220,7 +222,7 @@ def _snappy_blocks(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _snappy_frames(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield the chunks of Snappy's own framing format."""
+    """Yield the chunks of the Snappy framing format."""
     codec = pa.Codec("snappy")
     while head := raw.read(4):
         if len(head) < 4:

@@ -1,4 +1,4 @@
-"""JSON lines into rows by column: one document, or one array of values, per line."""
+"""Reads JSON lines as rows by column: one document, or one array of values, per line."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def read_json_lines(
     """Yield JSON lines, each a document or an array of values, as rows by column.
 
     Args:
-        source: whose columns they have.
+        source: the source of the rows.
         text: the lines.
-        tally: records where they break off.
-        whole: they are a file, which can be another source's and can break off; not a message.
+        tally: records an error if the text is truncated.
+        whole: whether the text is a file, which can be truncated or from another source, rather than a message.
 
     Raises:
-        ColumnsMissingError: the first document is not of this source.
+        ColumnsMissingError: the first document is not from this source.
     """
     wanted, order = source.wanted, ColumnOrder(source)
     checked = not whole
@@ -37,7 +37,7 @@ def read_json_lines(
         if line.isspace():
             continue
         read = _json(line)
-        if read is None:  # of an array whose elements are a line each, or of a JSON text sequence
+        if read is None:  # an element of an array with one element per line, or of a JSON text sequence
             read = _json(line.strip("\x1e, \t\r\n"))
         if isinstance(read, list) and read and whole and not checked:
             row = order.row(read)
@@ -61,7 +61,7 @@ def check_rows(source: Source, document: Mapping[str, Any]) -> None:
     """Check that a document is one row, not a table with an array per column.
 
     Raises:
-        ColumnsMissingError: it has an array for each column, as ClickHouse writes FORMAT JSONColumns.
+        ColumnsMissingError: it has an array per column, as in ClickHouse's FORMAT JSONColumns.
     """
     lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
     texts = next((value for name, value in document.items() if name.lower() in source.needed), None)
@@ -72,7 +72,7 @@ def check_rows(source: Source, document: Mapping[str, Any]) -> None:
 
 
 def json_row(wanted: Mapping[str, str], document: dict[str, Any]) -> dict[str, str | None]:
-    """Return a document as a row of the wanted columns: of two keys that differ in case the last one."""
+    """Return a document as a row of the wanted columns; if two keys differ only in case, the last one is used."""
     return {wanted[key.lower()]: _as_text(value) for key, value in document.items() if key.lower() in wanted}
 
 
@@ -81,7 +81,7 @@ def _as_text(value: Any) -> str | None:
 
 
 class ColumnOrder:
-    """Rows that are arrays of values: in the order of a first row of names, of the user's, or of the product's."""
+    """The column order of rows that are arrays: from a first row of names, the user, or the product's known layouts."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -90,15 +90,19 @@ class ColumnOrder:
         self._types_may_follow = False
 
     def name(self, names: Sequence[str]) -> None:
-        """Set the column names given in the file."""
+        """Set the column names given in the file.
+
+        Raises:
+            ColumnsMissingError: they are not from this source.
+        """
         self._source.check(names)
         self._names = [name.lower() for name in names]
 
     def row(self, values: Sequence[Any]) -> dict[str, Any] | None:
-        """Return a row by column; None if the row has the names or types of the columns.
+        """Return a row by column; None if the values are the names or types of the columns.
 
         Raises:
-            ColumnsMissingError: the first row is neither names nor a row of this source.
+            ColumnsMissingError: the first row is neither column names nor a row of this source.
         """
         texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
         if self._names is None:
@@ -124,7 +128,7 @@ class ColumnOrder:
 
 
 def is_type_row(source: Source, row: dict[str, Any]) -> bool:
-    """Return whether a row has the types of the columns: its statement is `String`."""
+    """Return whether a row contains the types of the columns: its statement is a type such as `Nullable(String)`."""
     values = [row.get(name) for name in source.needed]
     return any(isinstance(value, str) and _TYPE_OF_TEXT.fullmatch(value) for value in values)
 

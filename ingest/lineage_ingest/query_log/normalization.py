@@ -1,9 +1,9 @@
-"""The stage "normalise": maps a source's rows to rows of the log schema, in-process and on Spark.
+"""The stage "normalise": converts a source's rows to rows of the log schema, in-process and on Spark.
 
-On Spark: `read.mapInArrow(partial(normalised, source=source, clustered=True), …)`. A source with an `assembly` needs
-its groups whole and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call. Files whose
-lines mean something only in their order (`reading.placed`) and such as Spark has no reader for (`reading.kind` is
-records) are read by `read_log_file` in a worker, a file at a time.
+On Spark: `read.mapInArrow(partial(normalize_rows, source=source, clustered=True), …)`. If the source has an `assembly`,
+the rows of each group must be adjacent: call `read.repartition(*by).sortWithinPartitions(*by)` first. Files whose rows
+depend on the order of lines (`reading.placed`), and files that Spark has no reader for (`reading.kind` is `records`),
+are read with `read_log_file` in a worker, one file at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lineage_ingest.query_log.sources.source import Source
 __all__ = ["assemble_rows", "normalize_rows"]
 
 _ROWS = 8_192
-_BYTES = 64_000_000  # of rows that are assembled at once
+_BYTES = 64_000_000  # maximum size of rows that are assembled at once
 
 
 def normalize_rows(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
@@ -52,7 +52,7 @@ def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = F
 
     Args:
         batches: record batches of the source's columns.
-        source: what they are rows of.
+        source: the source of the rows.
         clustered: as for `normalize_rows`.
     """
     held: list[Any] = []
@@ -73,7 +73,7 @@ def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = F
 
 
 def _bounded_groups(tables: list[Any], source: Source) -> Iterator[list[Any]]:
-    """Yield lists of tables with whole groups of rows, each list of bounded size if the groups are."""
+    """Yield lists of tables with complete groups of rows, partitioned by a hash of the group to limit their size."""
     assert source.assembly is not None
     turns = sum(table.nbytes for table in tables) // _BYTES + 1
     if turns == 1:
@@ -95,7 +95,7 @@ def _bounded_groups(tables: list[Any], source: Source) -> Iterator[list[Any]]:
 
 
 def _turns(table: Any, source: Source, turns: int) -> Any:
-    """Return for each row a number below `turns`, the same for all rows of a group."""
+    """Return a partition number below `turns` for each row, the same for all rows of a group."""
     assert source.assembly is not None
     names = {name.lower(): name for name in table.column_names}
     keys = [pc.fill_null(texts(_flat(table.column(names[n]))), "") for n in source.assembly.by if n in names]

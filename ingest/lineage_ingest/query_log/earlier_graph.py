@@ -1,4 +1,4 @@
-"""The content of a store just before a log begins: tables with the names and columns that they had then."""
+"""The content of a store just before a log begins: tables with their names and columns at that time."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 class EarlierGraph:
     """The content of a store just before a time; without a time, its current content.
 
-    A log that is ingested again is thus resolved with the names and columns from before its own changes.
+    A log that is ingested again is thus resolved with the names and columns that preceded its own changes.
     """
 
     store: GraphStore
     at: datetime | None = None
     given: frozenset[str] = frozenset()
-    """The names of tables known to exist, whether or not the store has them."""
+    """Names of tables that are known to exist, even if the store does not have them."""
     known: Mapping[tuple[str, str], TableSchema] | None = None
-    """The schemas, if the caller caches them; else they are read from the store."""
+    """Schemas cached by the caller; if None, they are read from the store."""
     _moment: datetime = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_moment", _FOR_EVER if self.at is None else self.at - _MOMENT)
 
     def schemas(self, keys: Collection[str] | None = None) -> Mapping[tuple[str, str], TableSchema]:
-        """Return the tables whose columns earlier ingests know (of these keys today, else all), by namespace and name.
+        """Return the schemas of tables whose columns earlier ingests recorded, by namespace and name.
 
         Columns inferred from use are left out: they may come from the same log, and ingesting it again must have the
-        same result. A table that was created after that time is included as it is today.
+        same result. A table that was created after that time is included with its current name and columns.
+
+        Args:
+            keys: current dataset keys; None means all datasets.
 
         Raises:
             StoreError: the store could not be read.
@@ -68,7 +71,7 @@ class EarlierGraph:
         return found
 
     def there(self, names: Collection[str]) -> frozenset[str]:
-        """Return those of these keys that datasets had then.
+        """Return the subset of these keys under which datasets existed at that time.
 
         Raises:
             StoreError: the store could not be read.
@@ -76,7 +79,7 @@ class EarlierGraph:
         return frozenset(self._found(names)) | {key for key in names if split_dataset_key(key)[1] in self.given}
 
     def views(self, names: Collection[str]) -> frozenset[str]:
-        """Return those of these keys that views had then.
+        """Return the subset of these keys under which views existed at that time.
 
         Raises:
             StoreError: the store could not be read.
@@ -91,13 +94,13 @@ class EarlierGraph:
         return {name: found[key] for name, key in today.items() if key in found and not self._was_other(name, key)}
 
     def _was_other(self, name: str, key: str) -> bool:
-        """Return whether another table had today's name then, and was dropped before this table took the name."""
+        """Return whether `key` belonged to another table, which was dropped before this table was renamed to it."""
         if name == key or self._naming.today(key, self._moment) != key:
             return False
         return any(change.kind is ChangeKind.DROP and change.dataset == key for change in self._changes)
 
     def edges_into(self, names: Collection[str]) -> list[EdgeRecord]:
-        """Return the edges into datasets, by their keys of then, with the names of then.
+        """Return the edges into these datasets. All keys, given and returned, are those at that time.
 
         Raises:
             StoreError: the store could not be read.
@@ -122,7 +125,7 @@ class EarlierGraph:
         return NamesOverTime.of((), self._changes)
 
     def _names(self, datasets: Mapping[str, StoredDataset]) -> Iterator[tuple[str, str]]:
-        """Yield the keys of today, each with a key that the dataset had then: one of several is joined of several."""
+        """Yield pairs of current key and key at that time; a dataset merged from several yields one pair for each."""
         then = [
             (key, name)
             for name in sorted(self._moved)
@@ -203,7 +206,7 @@ def _place(column: StoredColumn) -> int:
 
 
 def record_of(edge: StoredEdge) -> EdgeRecord:
-    """Return an edge of the store as an edge record."""
+    """Return the edge record of a stored edge."""
     return EdgeRecord(
         source=edge.source,
         target=edge.target,

@@ -1,4 +1,4 @@
-"""Detects the format of a log file from its content, or from its name if the content does not tell."""
+"""Detects the format of a log file from its content, or from its name if the content is inconclusive."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _HEAD = 200_000
 
 
 class FileForm(NamedTuple):
-    """What a file is read as."""
+    """The format as which a file is read."""
 
     kind: Kind
-    """json: a document or an array of values a line. documents: any other JSON. lines, records: as `Reading`."""
+    """json: one document or array of values per line. documents: any other JSON. lines, records: see `Reading`."""
     in_pieces: bool
-    """Its lines can be read from any of them on: plain text, a record a line."""
+    """Whether reading can start at any line: uncompressed text with one record per line."""
     carriage_returns: bool = False
-    """Lines end with a carriage return alone."""
+    """Whether lines end with a carriage return only."""
 
 
 def look_at(source: Source, path: Path) -> FileForm:
-    """Return the form of a file; an empty one has that of lines.
+    """Return the format of a file. An empty file named `*.parquet` counts as Parquet.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     with path.open("rb") as raw:
         start = raw.read(200)
@@ -56,7 +56,7 @@ def _kind(source: Source, text: str, path: Path) -> Kind:
     start = text.lstrip("\ufeff\x1e \r\n\t")
     is_json = start.startswith(("{", "["))
     if reading == "records" and is_json and re.match(r"\[\s*[^\s{\[]", start):
-        return "records"  # a prefix like `[4711] `
+        return "records"  # a log prefix such as `[4711] `, not JSON
     if reading == "lines":
         return "documents" if is_json and has_documents(start) else "lines"
     if is_json:
@@ -69,7 +69,7 @@ def _kind(source: Source, text: str, path: Path) -> Kind:
 
 
 def _is_table(source: Source, text: str) -> bool:
-    """Return whether a text is the table of a source whose own log is not one."""
+    """Return whether the log of a source that reads records was exported as CSV."""
     form = form_of(source, text)
     if form.columns is not None:
         return True

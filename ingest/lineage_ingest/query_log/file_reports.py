@@ -1,6 +1,7 @@
-"""Reports on reading the files of a log. A report travels with the file's rows and names where the file failed.
+"""Reports on reading the files of a log. A report is passed on with the file's rows and says why the file failed.
 
-A file is failed, and not a bad row, if it is truncated, cannot be opened, or has no readable record with a statement.
+A file fails if it is truncated, cannot be opened, or has no readable record with a statement; other unreadable
+records count as bad rows.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from lineage_ingest.query_log.log_schema import Problem, log_batch
 __all__ = ["REPORT", "FileReport", "FileReports", "report_batch", "without_reports"]
 
 REPORT = "_file_report"
-"""The column for reports, next to the source's own; null in rows of the log."""
+"""The column for reports, in addition to the source's columns; null in rows of the log."""
 _MAX_LENGTH = 300
 
 
 class FileReport(NamedTuple):
-    """What was read of a file, or of a piece of it."""
+    """The result of reading a file, or a chunk of it."""
 
     file: str
     rows: int
     unreadable: int
-    """Records among the rows that could not be read."""
+    """Number of rows that could not be read."""
     error: str | None = None
-    """Why the file could not be read to its end."""
+    """Why the file could not be read completely."""
     without_text: int = 0
-    """The other rows, where none of them has a statement; else 0."""
+    """Number of readable rows if none of them has a statement, else 0."""
 
     @property
     def reason(self) -> str | None:
-        """The reason why the file failed, if the report is on the whole file; None if it did not fail."""
+        """The reason why the file failed, or None. Valid only for a report on the whole file."""
         if self.error is not None:
             return self.error
         if self.rows and self.unreadable == self.rows:
@@ -45,14 +46,14 @@ class FileReport(NamedTuple):
         return None
 
     def dumps(self) -> str:
-        """Return the report as text."""
+        """Return the report as JSON."""
         return json.dumps(
             [self.file, self.rows, self.unreadable, self.error and self.error[:_MAX_LENGTH], self.without_text]
         )
 
 
 class FileReports:
-    """The reports of all files, in whatever order their pieces come."""
+    """The reports of all files; the reports on the chunks of a file can be added in any order."""
 
     def __init__(self) -> None:
         self._files: dict[str, FileReport] = {}
@@ -71,26 +72,26 @@ class FileReports:
         )
 
     def failed(self) -> dict[str, str]:
-        """Return the files that failed, in order, each with the reason."""
+        """Return the reason for each failed file, ordered by file name."""
         reasons = {name: self._files[name].reason for name in sorted(self._files)}
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def empty(self) -> list[str]:
-        """Return the files without a row, in order: empty files, and files with only a header."""
+        """Return the names of files without rows, sorted: empty files, and files with only a header."""
         return [name for name, found in sorted(self._files.items()) if not found.rows and found.error is None]
 
     def texts(self) -> list[str]:
-        """Return the reports as texts that `add` accepts."""
+        """Return the reports as strings that `add` accepts."""
         return [self._files[name].dumps() for name in sorted(self._files)]
 
 
 def report_batch(report: FileReport) -> Any:
-    """Return a record batch that carries a report among those of a source's rows."""
+    """Return a record batch with only a report, to be sent among the batches of a source's rows."""
     return pa.record_batch({REPORT: pa.array([report.dumps()], pa.string())})
 
 
 def without_reports(batches: Iterator[Any], held: list[Any]) -> Iterator[Any]:
-    """Yield the batches of a source's rows; reports are added to `held`, as batches of the log schema."""
+    """Yield the batches of a source's rows; append reports to `held` as batches of the log schema."""
     for batch in batches:
         if REPORT not in batch.schema.names:
             yield batch

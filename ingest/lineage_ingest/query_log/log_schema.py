@@ -1,4 +1,4 @@
-"""The one shape that the query history of every source is brought into, field by field."""
+"""The log schema, to which the query history of every source is converted."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class Status(StrEnum):
 
 
 class Problem(StrEnum):
-    """Why a row of a log cannot be used. A short fixed list, so that rows can be counted by it; the worst first."""
+    """Why a row of a log cannot be used. A short fixed list, so that rows can be counted by problem; worst first."""
 
     UNREADABLE = "unreadable record"
     NOT_TEXT = "not UTF-8 text"
     OLDER = "older AuditData, not read"
     NOT_A_QUERY = "load, copy or extract job without a statement"
     SCRIPT = "script whose statements have rows of their own"
-    """Of a stream only: of a log that has an end it is known whether they have."""
+    """In streams only: a batch ingest knows whether the statements have rows, and reads the script if not."""
     NO_TEXT = "no text"
     UNKNOWN_DIALECT = "unknown dialect"
     LEGACY_SQL = "legacy SQL"
     ABSURD_TIME = "absurd time"
     FILE_REPORT = "file report"
-    """Not a row: `query_text` contains a FileReport."""
+    """Not a statement: `query_text` contains a `FileReport`."""
 
 
 class LogField(NamedTuple):
-    """A field of the log schema, and its description."""
+    """A field of the log schema with its description."""
 
     name: str
     type: Any
@@ -119,18 +119,18 @@ _WHERE_NOTHING_IS_SAID: dict[str, object] = {
 
 
 def log_batch(length: int, /, **columns: Any) -> Any:
-    """Return a record batch of the log schema; columns that are not given are null, or 1 run, not truncated.
+    """Return a record batch of the log schema. Missing columns are null; fields that are not null have a default.
 
     >>> batch = log_batch(1, query_text=pa.array(["SELECT 1"]), status="success")
     >>> [(name, value) for name, value in batch.to_pylist()[0].items() if value is not None]
     [('query_text', 'SELECT 1'), ('is_script', False), ('runs', 1), ('status', 'success'), ('truncated', False)]
 
     Args:
-        length: how many rows the batch has.
-        columns: arrays of the fields' types, or one value for all rows, or None.
+        length: the number of rows.
+        columns: by field name: an array that can be cast to the field's type, one value for all rows, or None.
 
     Raises:
-        TypeError: a column is not of the schema.
+        TypeError: a column is not in the schema.
     """
     if unknown := columns.keys() - {field.name for field in FIELDS}:
         raise TypeError(f"not in the log schema: {', '.join(sorted(unknown))}")

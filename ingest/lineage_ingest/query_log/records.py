@@ -1,6 +1,6 @@
-"""Lines of text into records: lines as they are, and records that span lines.
+"""Converts lines of text to records: one record per line, or records that span lines.
 
-Each reader says in a `Tally` where the text breaks off within its last record.
+Each reader notes in a `Tally` that the text ends in the middle of its last record.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Tally:
     error: str | None = None
 
     def failed(self, reason: str) -> None:
-        """Note why the file, or a part of it, could not be read; the first reason in order is kept."""
+        """Note why the file, or a part of it, could not be read; of several, keep the alphabetically first."""
         text = " ".join(reason.split())
         self.error = text if self.error is None else min(self.error, text)
 
 
 def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator[dict[str, Any]]:
-    """Yield the records of lines of text as rows by column.
+    """Yield the records in lines of text, each as a mapping from column to value.
 
     Raises:
-        TypeError: the source's files are not text with records.
+        TypeError: the source does not parse records.
     """
     if source.reading.records is None:
         raise TypeError(f"{source.title} is not read by records")
@@ -60,13 +60,14 @@ def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator
 
 
 def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield the lines that are not blank: all of these sources write JSON, one document per line.
+    """Yield the lines of the source that are not blank. All of these sources write one JSON document per line.
 
     Args:
-        source: what the lines are of.
+        source: the source of the lines.
         text: the lines.
-        tally: records where they break off, and that nothing of the source is in them.
-        whole: they are a file; of a piece of one, the other pieces have to be known.
+        tally: notes a truncated last line, and that no line is a record of the source.
+        whole: the lines are a whole file. In a chunk without records of the source all rows are counted as unreadable:
+            only all chunks together show whether the file has any.
     """
     wanted, mark = re.compile(source.reading.only), re.compile(source.reading.mark)
     is_ours = any_line = False
@@ -91,13 +92,13 @@ def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool
 
 
 def _is_document(line: str) -> bool:
-    """Return whether a line ends in a JSON document; before it may stand what a logger wrote, which has no quotes."""
+    """Return whether a line ends with a JSON document; a logger's prefix without quotes may precede it."""
     start = line.find("{")
     return start >= 0 and '"' not in line[:start] and isinstance(_json(line[start:]), dict)
 
 
 def _is_cut(line: str) -> bool:
-    """Return whether an unterminated line contains the start of a document."""
+    """Return whether a line without a line break contains a truncated JSON document."""
     start = line.find("{")
     return start >= 0 and '"' not in line[:start] and _json(line[start:]) is None
 

@@ -1,4 +1,4 @@
-"""Which source a log is of, by what stands at the beginning of its files: the columns, the keys, the form of a line."""
+"""Detects the source of a log from the beginning of its files: column names, JSON keys, line format."""
 
 from __future__ import annotations
 
@@ -27,30 +27,33 @@ _DELIMITERS = (",", "\t", ";", "|", "\x01")
 _PARQUET = b"PAR1"
 _FALLBACK = "generic"
 _WITH_OTHERS = {frozenset(("snowflake", "snowflake_access")): "snowflake_access"}
-"""Sources whose files are read together, as one of them."""
+"""Sources whose files may be mixed, with the source as which all of them are read."""
 
 
 class SourceDetectionError(ValueError):
-    """The source of a log is not recognised, or its files are of several sources."""
+    """The source of a log is not recognised, or its files have several sources."""
 
 
 class DetectedSource(NamedTuple):
-    """The name of a log's source, and the files that show it."""
+    """The name of a log's source, and the files from which it was detected."""
 
     name: str
     files: tuple[Path, ...]
 
 
 def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, generic: bool = True) -> DetectedSource:
-    """Return the source that the files of a log are of. Files that show nothing, such as empty ones, do not count.
+    """Return the source of a log. Files without content, such as empty ones, are ignored.
+
+    Unrecognised files do not matter if another file is recognised.
 
     Args:
-        files: of the log.
-        sources: those that are known, by name.
-        generic: take a table with a column `query_text`, of no source's other columns, for any table of statements.
+        files: the files of the log.
+        sources: the supported sources, by name.
+        generic: drop files of the source `generic` from the result if other files have a specific source.
 
     Raises:
-        SourceDetectionError: no file, or not all that show something, are of one source; names them.
+        SourceDetectionError: no file is recognised, a file fits several sources, or the files have several sources.
+            The message names the files.
     """
     found: dict[str, list[Path]] = {}
     unknown: list[Path] = []
@@ -65,7 +68,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         else:
             unknown.append(file)
     if generic and len(found) > 1:
-        found.pop(_FALLBACK, None)  # a table that is the product's beside its other one
+        found.pop(_FALLBACK, None)  # another table of the same product
     together = _WITH_OTHERS.get(frozenset(found))
     if together is not None:
         return DetectedSource(together, tuple(file for group in found.values() for file in group))
@@ -74,7 +77,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         raise SourceDetectionError(f"these are logs of several sources: {groups}; ingest each by itself, with --source")
     for name, group in found.items():
         return DetectedSource(name, tuple(group))
-    if not unknown:  # nothing in any of them, which reading them says
+    if not unknown:  # all files are empty, which the reader reports
         return DetectedSource(_FALLBACK, ())
     raise SourceDetectionError(
         f"the format of {_shown(unknown)} is not recognised: name it with --source ({', '.join(sources)}); "
@@ -86,7 +89,7 @@ def source_of_columns(columns: Sequence[str], sources: Mapping[str, Source]) -> 
     """Return the name of the source that has these columns.
 
     Raises:
-        SourceDetectionError: none has, or several have.
+        SourceDetectionError: no source has them, or several have.
     """
     names = _by_columns([{name.strip().lower() for name in columns}], sources)
     if len(names) != 1:
@@ -104,7 +107,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _sources_of(path: Path, sources: Mapping[str, Source]) -> list[str] | None:
-    """Return the names of the sources that a file may be of; None where nothing is in it."""
+    """Return the names of the sources that a file may have; None if it has no content."""
     try:
         with path.open("rb") as raw:
             is_parquet = raw.read(4) == _PARQUET
@@ -127,7 +130,7 @@ def _sources_of(path: Path, sources: Mapping[str, Source]) -> list[str] | None:
 
 
 def _by_columns(found: Sequence[set[str]], sources: Mapping[str, Source]) -> list[str]:
-    """Return the sources that have any of these sets of columns; any table of statements only where no other has."""
+    """Return the sources that have one of these sets of columns; the generic source only if no other has one."""
     names = [
         name
         for name, source in sources.items()
@@ -142,7 +145,7 @@ def _by_columns(found: Sequence[set[str]], sources: Mapping[str, Source]) -> lis
 
 
 def _by_rows(rows: Sequence[Sequence[str]], sources: Mapping[str, Source]) -> list[str]:
-    """Return the sources whose tables have such rows, of names or of values in their order."""
+    """Return the sources that the first row fits, as a header or as values in the order of a layout."""
     if not rows:
         return []
     return _by_columns([{name.lower() for name in rows[0]}], sources) or [
@@ -151,7 +154,7 @@ def _by_rows(rows: Sequence[Sequence[str]], sources: Mapping[str, Source]) -> li
 
 
 def _records(head: str) -> Iterator[object]:
-    """Yield the first records of a text of JSON, or of lines that end in a document; whole ones only."""
+    """Yield the first complete values of JSON text, or of lines that end with a JSON document."""
     if head.startswith(("{", "[")) and has_documents(head):
         yield from first_values(head, _LINES)
         return
@@ -165,7 +168,7 @@ def _records(head: str) -> Iterator[object]:
 
 
 def _has_records(source: Source, head: str) -> bool:
-    """Return whether a text has lines with which records of a source begin."""
+    """Return whether a text has a line that begins a record of the source."""
     if not source.reading.record_start:
         return False
     begins = re.compile(source.reading.record_start)
@@ -173,7 +176,7 @@ def _has_records(source: Source, head: str) -> bool:
 
 
 def _headers(head: str) -> Iterator[set[str]]:
-    """Yield the names that the first line has, by each delimiter."""
+    """Yield the names in the first line, once for each possible delimiter."""
     line = head.partition("\n")[0].rstrip("\r")
     for delimiter in _DELIMITERS:
         if delimiter in line or delimiter == ",":
@@ -181,7 +184,7 @@ def _headers(head: str) -> Iterator[set[str]]:
 
 
 def _without_header(head: str, sources: Mapping[str, Source]) -> list[str]:
-    """Return the sources that write such a table without a header."""
+    """Return the sources that write such CSV without a header."""
     found = []
     for name, source in sources.items():
         if source.reading.headers:

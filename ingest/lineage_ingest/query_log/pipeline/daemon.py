@@ -1,6 +1,6 @@
-"""The process that Spark forks its Python workers from, with what all of them need imported once.
+"""The daemon process from which Spark forks its Python workers; it imports once what all workers need.
 
-A worker that imports by itself takes some seconds and 100 MB that forked ones share.
+A worker that does its own imports needs several seconds and 100 MB; forked workers share both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["workers"]
 def _serve() -> None:
     for dialect in DIALECTS.values():
         parser_named(dialect)
-    gc.freeze()  # what is shared stays shared: the collector would write into each object
+    gc.freeze()  # keeps memory pages shared with the workers: the garbage collector would write to each object
     manager()
 
 

@@ -1,4 +1,4 @@
-"""Where a log is: in files here or elsewhere, or in a database."""
+"""The location of a log: local or remote files, or a database."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Jdbc:
     url: str
     since: datetime
     query: str | None = None
-    """Instead of the source's own."""
+    """Replaces the source's own query."""
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class LogInput:
-    """Where a log is: files, folders and patterns, or a database."""
+    """The source of a log and its location: files, folders and patterns, or a database."""
 
     source: Source
     paths: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class LogInput:
 
     @property
     def name(self) -> str:
-        """What diagnostics and runs call it."""
+        """The log's name in diagnostics and ingest runs."""
         return f"{self.source.name} log"
 
     @property
@@ -44,5 +44,5 @@ class LogInput:
         return self.jdbc is not None or any(_REMOTE in path for path in self.paths)
 
     def size(self) -> int:
-        """Return the bytes of its files."""
+        """Return the total size of its files in bytes."""
         return sum(size_of(path, self.source) for path in find_log_files(self.paths, self.source))

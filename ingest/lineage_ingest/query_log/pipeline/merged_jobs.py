@@ -1,4 +1,4 @@
-"""The jobs of the stage "merge": one record, its edges and its runs for each job, with their keys in the graph."""
+"""The jobs of the stage "merge": each with one record, its edges and its runs, by their keys in the graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EdgeKey = tuple[str, str, EdgeKind, str]
 
 @dataclass(slots=True)
 class MergedJob:
-    """A job of one or more units."""
+    """A job, merged from one or more extraction units."""
 
     record: JobRecord
     edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class MergedJob:
         return self.edges.values()
 
     def state(self, edge: EdgeRecord) -> None:
-        """Add an edge; one with the same key is merged with it."""
+        """Add an edge, or merge it with the edge that has the same key."""
         key = (edge.source, edge.target, edge.kind, edge.output)
         known = self.edges.get(key)
         self.edges[key] = edge if known is None else merged_edge(known, edge)
@@ -45,10 +45,10 @@ class MergedJob:
         self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
 
     def add(self, record: JobRecord, began: datetime) -> None:
-        """Merge another unit's record of the job."""
+        """Merge the job's record from another unit."""
         self.began = min(self.began, began)
         old = self.record
-        if _text_order(record) < _text_order(old):  # one text, whatever the order of units: its spans are kept
+        if _text_order(record) < _text_order(old):  # keep the smallest text, in any order of units, and its spans
             self.edges = {key: replace(edge, spans=()) for key, edge in self.edges.items()}
             old, record = record, old
         self.record = replace(
@@ -62,11 +62,11 @@ class MergedJob:
 
 
 class MergedJobs:
-    """The jobs of all units."""
+    """The jobs of all extraction units."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, dict[str, MergedJob]] = defaultdict(dict)
-        """By key, and by SQL where several texts define one dataset."""
+        """By job key, then by SQL for definitions: several texts may define one dataset."""
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -80,7 +80,7 @@ class MergedJobs:
         return self._by_key.keys()
 
     def add(self, record: JobRecord, began: datetime) -> MergedJob:
-        """Return the job of a record, merged with what is known of it."""
+        """Add a record, and return its job, merged with earlier records of the job."""
         versions = self._by_key[record.key]
         version = (record.sql or "") if record.kind.defines_output else ""
         known = versions.get(version)
@@ -91,7 +91,7 @@ class MergedJobs:
         return known
 
     def rounds(self) -> Iterator[tuple[MergedJob, ...]]:
-        """Yield the jobs in rounds in which each key occurs once; the newest of several definitions is in the last."""
+        """Yield the jobs in rounds; each has a key at most once, and the last has all newest definitions."""
         ordered = [
             sorted(jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or ""))
             for jobs in self._by_key.values()
@@ -100,10 +100,10 @@ class MergedJobs:
         for number in range(max(count, 1)):
             yield tuple(
                 jobs[index] for jobs in ordered if 0 <= (index := len(jobs) - count + number) < len(jobs)
-            )  # counted from the end
+            )  # aligned at the end
 
     def rename_versions(self, keys: VersionKeys) -> None:
-        """Give the jobs and their edges the keys of the graph, and drop those that are not in it."""
+        """Replace the keys of jobs and edges by those in the graph, and drop jobs and edges of datasets not in it."""
         renamed: dict[str, dict[str, MergedJob]] = defaultdict(dict)
         for jobs in self._by_key.values():
             for text, job in jobs.items():
@@ -123,9 +123,9 @@ class MergedJobs:
         return seen
 
     def take_rebuilds_for_definitions(self) -> None:
-        """Let a CREATE of a table from itself replace the definition before it, where the log has that one.
+        """Turn a CREATE of a table from itself into a definition if the log has an earlier definition of the table.
 
-        Where it has not, the CREATE adds to the table's lineage of an earlier log.
+        Otherwise it stays a query, which adds to the table's lineage from an earlier log.
         """
         for key in [key for key, jobs in self._by_key.items() for job in jobs.values() if _is_rebuild(job.record)]:
             for text, job in list(self._by_key[key].items()):
@@ -143,7 +143,7 @@ class MergedJobs:
 
 
 def _renamed(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
-    """Return a job with the keys of the graph; None if nothing that it writes is there."""
+    """Return a job with the keys in the graph; None if the graph has none of the datasets that it writes."""
     record, at = job.record, job.record.last_seen
     writes = tuple(dict.fromkeys(keys.key(key, at) for key in record.writes if not keys.is_unseen(key)))
     if record.writes and not writes:

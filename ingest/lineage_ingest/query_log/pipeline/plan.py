@@ -1,4 +1,4 @@
-"""What an ingest of a log is going to do, stage by stage, for people to read before it does."""
+"""The plan of a log ingest, stage by stage, as shown to the user before it starts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["plan_stages"]
 
 
 def plan_stages(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
-    """Yield the stages: each with where it runs, and what it does.
+    """Yield the name of each stage, where it runs, and what it does.
 
     Raises:
-        NoLogFilesError: a path gives no file.
+        NoLogFilesError: a path matches no file.
     """
     source = given.source
     where = "this process" if kind is EngineKind.LOCAL else f"Spark, {spark.master or 'local[*]'}"

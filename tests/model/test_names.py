@@ -15,7 +15,7 @@ from lineage.model.names import (
     split_column_key,
     split_name,
 )
-from lineage.sql.parse.guard import parser_named
+from lineage.sql.procedural.tokens import parser_of
 
 parts = st.lists(
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8), min_size=1, max_size=4
@@ -52,7 +52,7 @@ def test_case_of_tables(dialect: str, unquoted: str, quoted: str) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_is_known_to_the_parser(dialect: str) -> None:
-    assert parser_named(dialect_named(dialect))
+    assert parser_of(dialect_named(dialect))
 
 
 def test_columns_keep_no_case_in_bigquery_and_mysql() -> None:

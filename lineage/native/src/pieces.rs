@@ -426,18 +426,35 @@ impl<'a> Pieces<'a> {
     }
 
     fn number_end(&self, start: usize) -> usize {
-        let digits = |from: usize| {
-            self.text
-                .get(from..)
-                .map_or(from, |rest| from + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len()))
+        let grouped = self.has(feature::DIGIT_GROUPS);
+        // The end of a run of digits; with `grouped`, an underscore may precede a digit of the run.
+        let run = |from: usize, leading: bool, is_digit: fn(u8) -> bool| {
+            let mut end = from;
+            loop {
+                if is_digit(self.at(end)) {
+                    end += 1;
+                } else if grouped && (leading || end > from) && self.at(end) == b'_' && is_digit(self.at(end + 1)) {
+                    end += 2;
+                } else {
+                    return end;
+                }
+            }
         };
-        if self.at(start) == b'0' && self.at(start + 1) | 0x20 == b'x' {
-            let rest = &self.text[start + 2..];
-            let length = rest.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(rest.len());
-            if length > 0 {
-                return start + 2 + length;
+        if self.at(start) == b'0' {
+            let radix: Option<fn(u8) -> bool> = match self.at(start + 1) | 0x20 {
+                b'x' => Some(|byte| byte.is_ascii_hexdigit()),
+                b'o' if grouped => Some(|byte| matches!(byte, b'0'..=b'7')),
+                b'b' if grouped => Some(|byte| matches!(byte, b'0' | b'1')),
+                _ => None,
+            };
+            if let Some(is_digit) = radix {
+                let end = run(start + 2, true, is_digit);
+                if end > start + 2 {
+                    return end;
+                }
             }
         }
+        let digits = |from: usize| run(from, false, |byte| byte.is_ascii_digit());
         let mut end = digits(start);
         if self.at(end) == b'.' {
             end = digits(end + 1);

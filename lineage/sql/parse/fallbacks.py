@@ -14,7 +14,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
-from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
+from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of
 from lineage.sql.parse.named_by_text import has_names_in_text, name_by_text
 from lineage.sql.parse.no_lineage import is_without_lineage, moves_no_data
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
@@ -22,6 +22,7 @@ from lineage.sql.parse.recovery import behind_head, is_worth, recovered
 from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import Fragment, tokens_of
+from lineage.sql.procedural.tokens import parser_of
 
 __all__ = ["Attempt", "read_statement", "read_without_tree"]
 
@@ -137,7 +138,7 @@ def _rewrite(attempt: Attempt) -> list[ParsedStatement] | None:
     trees: list[exp.Expr | None] = []
     piece: list[Token] = []
     try:
-        for piece in rewrite_tokens(tokens, text, parser_named(attempt.dialect), attempt.dialect):
+        for piece in rewrite_tokens(tokens, text, parser_of(attempt.dialect), attempt.dialect):
             trees += attempt.parser.parse(piece, text)
     except NestingError as error:
         attempt.problem = parse_errors.error(DiagnosticCode.NESTING_TOO_DEEP, str(error), attempt.span)

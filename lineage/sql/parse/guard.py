@@ -10,16 +10,16 @@ import sys
 import threading
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.parser import Parser as TreeParser
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural import STRINGS
+from lineage.sql.procedural.tokens import parser_of
 from lineage.sql.scan import nesting_depth
 
-__all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "parser_named", "too_deep", "tools_of"]
+__all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "too_deep", "tools_of"]
 
 PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 """Exceptions that escape sqlglot when malformed SQL makes its expression builders fail."""
@@ -45,11 +45,6 @@ class NestingError(Exception):
         self.tokens = tokens
 
 
-def parser_named(dialect: Dialect) -> Parser:
-    """Return sqlglot's dialect of that name."""
-    return Parser.get_or_raise(dialect.parser_name)
-
-
 class _Tools(threading.local):
     """One tokenizer and parser a dialect: creating them takes a third of the time of a short statement.
 
@@ -62,7 +57,7 @@ class _Tools(threading.local):
     def of(self, dialect: Dialect) -> tuple[Tokenizer, TreeParser]:
         found = self._of.get(dialect.name)
         if found is None:
-            parser = parser_named(dialect)
+            parser = parser_of(dialect)
             found = self._of[dialect.name] = (parser.tokenizer(), parser.parser())
         return found
 

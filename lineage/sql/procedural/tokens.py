@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from lineage.model.dialects import Dialect
+from lineage.sql.scan.facts import dialect_features
 
 __all__ = [
     "STRINGS",
@@ -24,6 +25,7 @@ __all__ = [
     "fragment_of",
     "is_readable",
     "make_token",
+    "parser_of",
     "start_token",
     "tokenize",
     "tokens_of",
@@ -68,13 +70,21 @@ def _tokenizer_class(name: str | None) -> type[Tokenizer]:
     return type(f"All{base.__name__}", (base,), {"COMMANDS": set()})
 
 
+def parser_of(dialect: Dialect) -> Parser:
+    """Return sqlglot's dialect, with the numbers that the scanner knows."""
+    parser = Parser.get_or_raise(dialect.parser_name)
+    if "digit_groups" in dialect_features(dialect.name):
+        parser.NUMBERS_CAN_BE_UNDERSCORE_SEPARATED = True
+    return parser
+
+
 def tokenize(text: str, dialect: Dialect) -> list[Token]:
     """Return all tokens of a text.
 
     Raises:
         TokenError: a string or name is not closed.
     """
-    parser = Parser.get_or_raise(dialect.parser_name)
+    parser = parser_of(dialect)
     found = _tokenizer_class(dialect.parser_name)(dialect=parser).tokenize(text)
     return _with_variables(found) if dialect.has_at_variables else found
 

@@ -141,13 +141,20 @@ def _pattern(dialect: str) -> re.Pattern[str]:
         "name": "|".join(names),
         "unclosed": rf"['\"`{'[' if has('bracket_names') else ''}].*+|/\*.*+",
         "placeholder": "|".join(placeholders),
-        "number": r"0[xX][0-9a-fA-F]++|(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?",
+        "number": _number(grouped=has("digit_groups")),
         "word": "|".join(words),
         "semicolon": ";",
         "operator": r"->>|#>>|<=>|->|=>|:=|::|#>|@>|<@|\?[?|&]|<=|>=|<>|!=|==|\|\||~\*|!~|~~|<<|>>|\|>|@@|&&|\^="
         rf"|[^{_WHITE_SPACE}]",
     }
     return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()), re.DOTALL)
+
+
+def _number(*, grouped: bool) -> str:
+    """Return the pattern of numbers; `grouped` as in PostgreSQL 16, 4.1.2.6: underscores, and binary and octal ones."""
+    digits = "[0-9]++(?:_[0-9]++)*+" if grouped else "[0-9]++"
+    radix = "0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++" if grouped else "0[xX][0-9a-fA-F]++"
+    return rf"{radix}|(?:{digits}(?:\.(?:{digits})?)?|\.{digits})(?:[eE][+-]?{digits})?"
 
 
 def _strings(dialect: str) -> Iterator[str]:

@@ -37,6 +37,13 @@ from lineage.sql.scan.implementation import ScanEngine
         ("postgres", "a = 'it's Ann' AND b = 'c'", "a = '**'******************"),
         ("postgres", "a = 'open AND b = 'Ann'", "a = '*************'****"),
         ("mysql", "a = 'x'and b = 'y'or 1", "a = '*'and b = '*'or ?"),
+        (
+            "postgres",
+            "a > 1_000.5_0e1_0 OR b IN (0xdead_beef, 0b1_01, 0o17)",
+            "a > ?             OR b IN (?          , ?     , ?   )",
+        ),
+        ("duckdb", "SELECT 5_a, 1_, _1, t1_000 FROM t", "SELECT ?_a, ?_, _1, t1_000 FROM t"),
+        ("hive", "FROM 2020_sales", "FROM ?   _sales"),
         ("tsql", "[a]]b] = 'é\u2028x'", "[a]]b] = '***'"),
     ],
 )
@@ -48,10 +55,11 @@ def test_masked_for_parsing_numbers_stay_numbers(scanner: ScanEngine) -> None:
     assert scanner.mask_literals("a = 'x' AND b > 10.5e3 LIMIT 0x1F", "mysql", True) == (
         "a = '*' AND b > 00.0e0 LIMIT 0x00"
     )
+    assert scanner.mask_literals("a > 1_000 OR b = 0b101", "postgres", True) == "a > 0_000 OR b = 0b000"
 
 
 @settings(deadline=None)
-@given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
+@given(st.text(alphabet="ab1_0xo'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
 def test_the_length_never_changes(scanner: ScanEngine, sql: str, dialect: str) -> None:
     masked = scanner.mask_literals(sql, dialect)
     assert len(masked) == len(sql)

@@ -10,7 +10,7 @@ import gc
 from pyspark.daemon import manager
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.parse.guard import parser_named
+from lineage.sql.procedural.tokens import parser_of
 from lineage_ingest.query_log.pipeline import workers
 
 __all__ = ["workers"]
@@ -18,7 +18,7 @@ __all__ = ["workers"]
 
 def _serve() -> None:
     for dialect in DIALECTS.values():
-        parser_named(dialect)
+        parser_of(dialect)
     gc.freeze()  # keeps memory pages shared with the workers: the garbage collector would write to each object
     manager()
 

@@ -219,7 +219,7 @@ def resolve_statement(
         target_kind=outcome.target_kind,
         defines=outcome.defines,
         schema=outcome.schema,
-        inferred=resolver.inferred(edges),
+        inferred=resolver.inferred_columns(edges),
         unresolved=tuple(resolver.unresolved),
         presumed=resolver.presumed,
         other_targets=_other_targets(outcome),

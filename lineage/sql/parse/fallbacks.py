@@ -18,7 +18,7 @@ from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError,
 from lineage.sql.parse.named_by_text import has_names_in_text, name_by_text
 from lineage.sql.parse.no_lineage import is_without_lineage, moves_no_data
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
-from lineage.sql.parse.recovery import behind_head, is_worth, recovered
+from lineage.sql.parse.recovery import is_worth, query_after_head, recover
 from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import Fragment, tokens_of
@@ -187,7 +187,7 @@ def _no_lineage(attempt: Attempt) -> list[ParsedStatement] | None:
 def _query_behind_head(attempt: Attempt) -> list[ParsedStatement] | None:
     """Parse the query behind a head that is not known: `CREATE SOMETHING x AS SELECT …`."""
     command = attempt.command
-    query = behind_head(attempt.tokens) if command is not None else []
+    query = query_after_head(attempt.tokens) if command is not None else []
     if command is None or not query:
         return None
     name = str(command.this).upper()
@@ -293,4 +293,4 @@ def _parts_of(attempt: Attempt, tokens: list[Token]) -> exp.Expr | None:
         found = trees[0] if trees else None
         return found if found is not None and not isinstance(found, exp.Command) else 0
 
-    return recovered(tokens, parse)
+    return recover(tokens, parse)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["Attempt", "behind_head", "is_worth", "recovered"]
+__all__ = ["Attempt", "is_worth", "query_after_head", "recover"]
 
 _MAX_ATTEMPTS = 30
 _MAX_TOKENS = 20_000
@@ -31,7 +31,7 @@ Attempt = Callable[[list[Token]], "exp.Expr | int"]
 """Parses tokens into a syntax tree, or returns the index of the token at which it stopped."""
 
 
-def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
+def recover(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
     """Return the syntax tree of the readable parts of a statement; None if these access no table."""
     if len(tokens) > _MAX_TOKENS:
         return None
@@ -50,7 +50,7 @@ def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
     return None
 
 
-def behind_head(tokens: list[Token]) -> list[Token]:
+def query_after_head(tokens: list[Token]) -> list[Token]:
     """Return the query after the first words of a statement, `CREATE SOMETHING x AS SELECT …`; empty if there is none.
 
     A string after AS or FOR is not a query of the statement.

@@ -122,7 +122,7 @@ def routine(walk: Walk, position: int) -> int | None:
             walk.emit(body.start + 1, end, ProgramStep("RETURN"))
             return walk.after(end)
         if "SELECT" in words[body.start : end]:
-            returned(walk, body.start - (words[body.start] != "RETURN"))
+            return_statement(walk, body.start - (words[body.start] != "RETURN"))
             return end
         return walk.after(end)
     if body.has_section:
@@ -153,7 +153,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
 
 
 @head("RETURN")
-def returned(walk: Walk, position: int) -> int | None:
+def return_statement(walk: Walk, position: int) -> int | None:
     """RETURN: a returned query is emitted as a bare query."""
     end = walk.end(position)
     at = position + 1

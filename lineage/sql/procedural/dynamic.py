@@ -61,7 +61,7 @@ class Constants:
 
     def value(self, tokens: Sequence[Token], names: Names, depth: int = 0) -> Fragment | None:
         """Return the string that an expression builds, with holes; None if no part of it is a string."""
-        tokens = _unwrapped(tokens)
+        tokens = _unwrap(tokens)
         total: Fragment | None = None
         is_text = False
         for operand in _operands(tokens):
@@ -80,7 +80,7 @@ class Constants:
             return Fragment(first.text, (first.start,) * len(first.text))
         word = word_of(first)
         is_call = word in ("CONCAT", "FORMAT") and len(tokens) > 3
-        if (is_call or (word == "(" and len(_unwrapped(tokens)) < len(tokens))) and depth < _MAX_BRACKETS:
+        if (is_call or (word == "(" and len(_unwrap(tokens)) < len(tokens))) and depth < _MAX_BRACKETS:
             found = self._formatted(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
             if found is not None:
                 return found
@@ -93,7 +93,7 @@ class Constants:
 
     def _formatted(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
         """Return the value of PostgreSQL's `format('… %I …', x)`: an argument is a hole unless it is constant."""
-        arguments = _operands(_unwrapped(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
+        arguments = _operands(_unwrap(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
         if not arguments or arguments[0][0].token_type not in STRINGS:
             return None
         pattern = fragment_of(arguments[0][0], self._text, self._dialect)
@@ -134,7 +134,7 @@ def _hole(token: Token | None) -> Fragment:
     return Fragment(HOLE, (start,) * len(HOLE), holes=True)
 
 
-def _unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
+def _unwrap(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return the tokens without enclosing brackets or an enclosing CONCAT( … )."""
     while len(tokens) > 2:
         start = 1 if word_of(tokens[0]) == "(" else 2 if word_of(tokens[0]) == "CONCAT" else 0

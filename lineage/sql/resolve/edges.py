@@ -25,7 +25,7 @@ from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
 
-__all__ = ["as_made_by", "completeness_of", "edge_count", "edges_of"]
+__all__ = ["with_source", "completeness_of", "edge_count", "edges_of"]
 
 _Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
 _Places: TypeAlias = dict[int, _Place]
@@ -128,7 +128,7 @@ def _span_within(node: Any, whole: Span | None) -> Span | None:
     return span if span is not None and (whole is None or whole[0] <= span[0] <= whole[1]) else whole
 
 
-def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
+def with_source(relation: Relation, source: str, whole: Span | None) -> Relation:
     """Return a temporary table's relation for later statements: its mentions refer to the statement that wrote it.
 
     `source` is the name of the text, `whole` the statement's span in it.

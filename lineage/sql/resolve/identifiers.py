@@ -39,7 +39,7 @@ class Identifiers:
         """The dialect of these identifiers."""
         return self._dialect
 
-    def written(self, node: exp.Expr) -> str:
+    def target_column(self, node: exp.Expr) -> str:
         """Return a column's name from an INSERT list or the left side of SET: `a`, `t.a`, `a[1]`, `a.b`."""
         if isinstance(node, exp.Identifier):
             return self.column(node)

@@ -41,13 +41,13 @@ class Projection:
         position = _position(key)
         return self.sources[position] if position is not None and position < len(self.sources) else None
 
-    def written(self, key: exp.Expr) -> exp.Expr:
+    def key_expression(self, key: exp.Expr) -> exp.Expr:
         """Return a key's expression: for an integer literal, that of the column it refers to."""
         position = _position(key)
         found = self.expressions[position] if position is not None and position < len(self.expressions) else None
         return found or key
 
-    def named(self, key: exp.Expr, resolver: Resolution) -> Sources | None:
+    def sources_of_alias(self, key: exp.Expr, resolver: Resolution) -> Sources | None:
         """Return the sources of the output column that an unqualified name in ORDER BY refers to, if there is one."""
         if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
             name = resolver.identifiers.column(key.this)

@@ -231,7 +231,7 @@ class Relation:
         kept = self.names[len(names) :]
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
-    def told_apart(self) -> Relation:
+    def with_distinct_names(self) -> Relation:
         """Return the relation with `_1`, `_2`, … appended to names that an earlier column has.
 
         DuckDB names the columns of a FROM item this way. A generated name may itself be a duplicate.

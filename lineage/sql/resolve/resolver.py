@@ -140,7 +140,7 @@ class Resolver(Resolution):
         """Return a scope for an outermost query."""
         return Scope(self, self.around or self.outermost, ctes)
 
-    def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
+    def inferred_columns(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of edges that are not in any schema, except stars and ambiguous ones."""
         if not self.diagnostics and all(type(r) is BaseTable and r.known is not None for r in self._base.values()):
             return ()
@@ -169,7 +169,7 @@ class Resolver(Resolution):
 
     def table(self, node: exp.Table) -> Relation:
         """Return the table (or temporary table) that a node names, and record the read."""
-        name, relation = self.named(self.identifiers.table_parts(node))
+        name, relation = self.look_up(self.identifiers.table_parts(node))
         self.reads[name] = None
         return relation
 
@@ -181,15 +181,15 @@ class Resolver(Resolution):
             relation = self._base[text] = self._shared.table(text, None)
         return relation
 
-    def written(self, node: exp.Expr, scope: Scope) -> Relation:
+    def writing_cte(self, node: exp.Expr, scope: Scope) -> Relation:
         """Return the relation of a data-modifying CTE (its RETURNING), and record what it writes."""
         around, self.around = self.around, scope  # it sees the CTEs before it
         outcome = self._write(self, node)
         self.around = around
         self.side_effects.append(outcome)
-        return self.returned(node, outcome, scope) or Relation([], [])
+        return self.returning_relation(node, outcome, scope) or Relation([], [])
 
-    def returned(self, node: exp.Expr, outcome: Any, scope: Scope) -> Relation | None:
+    def returning_relation(self, node: exp.Expr, outcome: Any, scope: Scope) -> Relation | None:
         """Return the relation of a statement's RETURNING, after the changes in `outcome`; None without RETURNING."""
         query = query_of_returning(node)
         if query is None:
@@ -221,7 +221,7 @@ class Resolver(Resolution):
         """Return whether a table that was looked up is temporary, by its definition or its name."""
         return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
 
-    def named(self, parts: list[str]) -> tuple[str, Relation]:
+    def look_up(self, parts: list[str]) -> tuple[str, Relation]:
         """Return the full name of a table and its relation, without recording a read."""
         if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):
             parts = [*self.own_schema, *parts]

@@ -66,7 +66,7 @@ class Functions:
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
 
-    def inlined(self, statement: ParsedStatement) -> ParsedStatement:
+    def inline(self, statement: ParsedStatement) -> ParsedStatement:
         """Return the statement with each call of a known function replaced by the function's body."""
         if not self._known or statement.tree is None:
             return statement

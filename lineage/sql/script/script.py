@@ -25,7 +25,7 @@ from lineage.model.statement import (
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
-from lineage.sql.resolve.edges import as_made_by
+from lineage.sql.resolve.edges import with_source
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
@@ -172,10 +172,10 @@ class Script:
             NeedsDefinitionError: another statement has to be resolved first.
         """
         text = self._texts[position[0]]
-        tables, statement, outcome = self._resolved_over(position, self._is_lasting_view(position))
+        tables, statement, outcome = self._resolve_over(position, self._is_lasting_view(position))
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
             # The view does not fit the final table of that name, so it reads the table it was defined over.
-            tables, statement, outcome = self._resolved_over(position, False)
+            tables, statement, outcome = self._resolve_over(position, False)
         statement = self._with_cycles(statement, position)
         sources = list(tables.sources(statement.sources))
         if tables.by_name or sources != statement.sources:
@@ -191,14 +191,14 @@ class Script:
         undone = position[1] in text.undone
         text.results[position[1]] = without_effect(statement) if undone else statement
 
-    def _resolved_over(
+    def _resolve_over(
         self, position: Position, follows_names: bool
     ) -> tuple[_ScriptTables, StatementLineage, Outcome | None]:
         """Return the tables that a statement sees, its lineage over them, and what its rule found."""
         text, number = self._texts[position[0]], position[1]
         naming = text.namings[number]
         options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
-        parsed = self._functions.inlined(text.parsed()[number])
+        parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
         variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
         tables = _ScriptTables(self, position, follows_names=follows_names)
@@ -261,10 +261,10 @@ class Script:
         text = self._texts[position[0]]
         name, made = text.part_of[position[1]].name, outcome.relation
         if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
-            made = as_made_by(made, name, whole)
+            made = with_source(made, name, whole)
         self._relations[position] = made
         self._additions[position] = {
-            one.target: as_made_by(one.addition(), name, whole)
+            one.target: with_source(one.addition(), name, whole)
             for one in (outcome, *outcome.others)
             if one.adds_to_temporary
         }
@@ -284,7 +284,7 @@ class Script:
 
     def _go_round(self, index: int) -> None:
         """Resolve a loop and what follows it again, until its variables gain no more sources."""
-        first = self._variables.looped(index)
+        first = self._variables.next_read_in_loop(index)
         if first is None:
             return
         text = self._texts[index]
@@ -292,7 +292,7 @@ class Script:
             known = {n: self._relations.get((index, n)) for n in range(first, len(text.results))}
             for number in range(first, len(text.results)):
                 self._resolve((index, number))
-            self._variables.looped(index)
+            self._variables.next_read_in_loop(index)
             if all(same(known[n], self._relations.get((index, n))) for n in known):
                 return
 
@@ -347,7 +347,7 @@ class Script:
         name, made = definition.name, definition.made_by
         changes = self._definitions.changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
-        known = self._contents.merged(position, additions)
+        known = self._contents.count_merged(position, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         first = Content([], relation, self._behind(position, made))
         found = partial(self._addition, made=made)

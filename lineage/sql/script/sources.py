@@ -21,7 +21,7 @@ from lineage.sql.script.definitions import Definition, is_bare_query, named_afte
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temporary_ends import temporary_ends
-from lineage.sql.script.transactions import may_not_run, rolled_back
+from lineage.sql.script.transactions import may_not_run, statements_rolled_back
 
 __all__ = ["ScriptPart", "Text", "definers", "last_part", "tied_by_changes"]
 
@@ -144,7 +144,7 @@ class Text:
     def walk(self, walk: TableWalk) -> None:
         """Add this text to a walk over the tables of several texts; `define` then takes the walk's result."""
         statements = self._trees()
-        self.undone = rolled_back(statements, self._options.naming.dialect)
+        self.undone = statements_rolled_back(statements, self._options.naming.dialect)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}

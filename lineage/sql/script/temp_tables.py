@@ -38,7 +38,7 @@ class TableContents:
         """Clear the cache after a statement is resolved again."""
         self._last.clear()
 
-    def merged(self, made_by: Position, additions: list[Position]) -> int:
+    def count_merged(self, made_by: Position, additions: list[Position]) -> int:
         """Return the number of leading additions that a table's cached content includes."""
         content = self._last.get(made_by)
         count = len(content.additions) if content is not None else 0
@@ -101,7 +101,7 @@ class VariableContents:
         """Clear the cache after a statement is resolved again."""
         self._last.clear()
 
-    def looped(self, index: int) -> int | None:
+    def next_read_in_loop(self, index: int) -> int | None:
         """Return, once, the first statement of a text that reads a variable assigned later in the same loop."""
         return self._looped.pop(index, None)
 

@@ -18,7 +18,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
-__all__ = ["TransactionStep", "may_not_run", "rolled_back", "step_of", "transaction_step", "without_effect"]
+__all__ = ["TransactionStep", "may_not_run", "statements_rolled_back", "step_of", "transaction_step", "without_effect"]
 
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
@@ -76,7 +76,7 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
     return transaction_step(statement.tokens)
 
 
-def rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
+def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
     """Return the indexes of the statements that a later ROLLBACK undoes."""
     if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
         return frozenset()

@@ -13,7 +13,7 @@ _ORDERED_SETS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.Appro
 
 
 @expression_rule(exp.Filter)
-def filtered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+def filter_clause(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`agg(x) FILTER (WHERE test)`: the test determines which rows are aggregated, for this column only."""
     stack.append((node.args["expression"].this, COMPOSE[effect][FILTER]))
     stack.append((node.args["this"], effect))

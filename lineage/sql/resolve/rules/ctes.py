@@ -33,7 +33,7 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
                 add_named_value(resolver, cte, scope)
             continue
         if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
-            ctes[name] = resolver.written(cte.this, scope).renamed(columns)
+            ctes[name] = resolver.writing_cte(cte.this, scope).renamed(columns)
         elif recursive and isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
             ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
         else:

@@ -8,7 +8,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, BaseTable, Relation, RowSources, Sources, TemporaryTable, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.match_recognize import match_recognize
-from lineage.sql.resolve.rules.pivots import pivoted
+from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.stars import side_by_side
 from lineage.sql.resolve.scope import Merge, Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
@@ -210,7 +210,7 @@ def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: RowSo
     keys = list(scope.items)
     relation = side_by_side(resolver, scope, keys[start:])
     for pivot in pivots:
-        relation = pivoted(resolver, pivot, relation, scope)
+        relation = pivot_relation(resolver, pivot, relation, scope)
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias = pivots[-1].args.get("alias")

@@ -23,7 +23,7 @@ from lineage.sql.resolve.relations import (
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.nested import element_of, json_keys
-from lineage.sql.resolve.rules.pivots import pivoted
+from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.select_list import value_of
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
@@ -95,7 +95,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         if named.args.get("quoted"):
             location = _file_named(resolver, node)
             if location is not None:
-                return reshaped(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
+                return reshape(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
         cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
     elif isinstance(named, exp.Parameter) or (type(named) is exp.Dot and _is_long_name(resolver, node, scope)):
@@ -109,7 +109,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     alias = args.get("alias")
     if alias is not None and alias.args.get("columns"):
         relation = _renamed(resolver, node, relation)
-    return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation
+    return reshape(resolver, node, relation, scope) if args.get("pivots") else relation
 
 
 def _renamed(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
@@ -173,13 +173,13 @@ def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> R
 @relation_rule(exp.TableFromRows)
 def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`TABLE(f(…))`: the function's rows, as a table."""
-    return reshaped(resolver, node, function_table(resolver, node.this, scope, node), scope)
+    return reshape(resolver, node, function_table(resolver, node.this, scope, node), scope)
 
 
-def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+def reshape(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
     """Return a relation with the columns that its alias lists, and its PIVOT and UNPIVOT applied."""
     for pivot in node.args.get("pivots") or ():
-        relation = pivoted(resolver, pivot, relation, scope)
+        relation = pivot_relation(resolver, pivot, relation, scope)
     return relation
 
 
@@ -191,11 +191,11 @@ def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
         body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.copy())))
     relation = resolver.relation(body, inner)
-    return reshaped(resolver, node, _renamed(resolver, node, relation), scope)
+    return reshape(resolver, node, _renamed(resolver, node, relation), scope)
 
 
 @relation_rule(exp.Paren)
-def parenthesised(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+def parentheses(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`(x)` is x."""
     return resolver.relation(node.this, scope)
 

@@ -46,7 +46,7 @@ def _base(name: str) -> str:
 
 
 @expression_rule(exp.CombinedAggFunc, exp.CombinedParameterizedAgg)
-def combined(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, stack: Stack, __: Sources) -> None:
+def combinator(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, stack: Stack, __: Sources) -> None:
     """`sumIf(x, test)`: x is aggregated, the test filters for this column only."""
     name = str(node.this)
     masks = resolver.functions.of_name(_base(name)) in (MASKED_AGGREGATION, MASKED_TRANSFORMATION)

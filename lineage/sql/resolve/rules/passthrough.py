@@ -33,7 +33,7 @@ LEAVES.update(
 
 
 @expression_rule(exp.Ordered)
-def ordered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+def order_key(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`x DESC NULLS LAST` as x."""
     stack.append((node.this, effect))
 
@@ -59,7 +59,7 @@ def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __:
 
 
 @expression_rule(exp.Placeholder)
-def bound(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
+def bind_variable(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
     """`:v`, a variable of the enclosing program, or else a bind variable of the client."""
     if resolver.outermost is not None and node.name:
         name = resolver.naming.dialect.fold_column(node.name)

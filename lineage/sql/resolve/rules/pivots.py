@@ -11,10 +11,10 @@ from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, GROUP_BY, IDENTITY
 
-__all__ = ["pivoted"]
+__all__ = ["pivot_relation"]
 
 
-def pivoted(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope) -> Relation:
+def pivot_relation(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope) -> Relation:
     """Return the relation that results from a PIVOT or UNPIVOT of another."""
     scope = Scope(resolver, outer.parent, outer.ctes)
     scope.add("", relation)

@@ -93,7 +93,7 @@ def _outputs_named(
                     meant.append((node.this, output))
     if not found:
         return found
-    listed = [projection.written(key) for key in group.expressions] if group is not None else []
+    listed = [projection.key_expression(key) for key in group.expressions] if group is not None else []
     if group is not None and group.args.get("all"):
         listed = [written for written in projection.expressions if written is not None]
     if not resolver.naming.dialect.bare_keys_hide_aliases:
@@ -200,7 +200,7 @@ def _sort_key(
     """Add a key of ORDER BY or DISTINCT ON: an ordinal, an output name or an expression."""
     output = projection.ordinal(key)
     if output is None:
-        output = projection.named(key, resolver)
+        output = projection.sources_of_alias(key, resolver)
     if output is not None:
         absorb(sink, output, effect, key)
     else:

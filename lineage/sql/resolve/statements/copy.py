@@ -30,7 +30,7 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("COPY", resolver.existing_name(inner))
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
-        listed = [resolver.identifiers.written(column) for column in tree.this.expressions]
+        listed = [resolver.identifiers.target_column(column) for column in tree.this.expressions]
     for place in places:
         query = place.this if isinstance(place, exp.Subquery) else place
         if isinstance(query, exp.Query):

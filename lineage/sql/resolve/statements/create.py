@@ -95,7 +95,7 @@ def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tup
     inside = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     for item in (*properties, *inside):
         if isinstance(item, exp.LikeProperty) and isinstance(item.this, exp.Table):
-            _, model = resolver.named(resolver.identifiers.table_parts(item.this))
+            _, model = resolver.look_up(resolver.identifiers.table_parts(item.this))
             return () if model.is_open else tuple(ColumnSchema(name) for name, _ in model.columns())
     return ()
 
@@ -123,7 +123,7 @@ def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, list
         )
     renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)
     if resolver.numbers_repeated_names:
-        renamed = renamed.told_apart()
+        renamed = renamed.with_distinct_names()
     outcome.names, outcome.columns = renamed.names, renamed.sources
     outcome.rows = rows_of(relation)
     outcome.relation = renamed

@@ -74,7 +74,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
 
     The sources of a new column or a new type are lineage; unchanged columns have none.
     """
-    target, known = resolver.named(resolver.identifiers.table_parts(tree.this))
+    target, known = resolver.look_up(resolver.identifiers.table_parts(tree.this))
     changes: list[TableChange] = []
     columns: dict[str, Sources] = dict(known.columns())
     only: dict[str, Sources] = {}

@@ -66,6 +66,6 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
 def truncate(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """TRUNCATE, which deletes all rows without a condition."""
     tables = [resolver.identifiers.table_parts(t) for t in tree.expressions if isinstance(t, exp.Table)]
-    names = list(dict.fromkeys(resolver.named(parts)[0] for parts in tables))
+    names = list(dict.fromkeys(resolver.look_up(parts)[0] for parts in tables))
     others = [Outcome("TRUNCATE", name) for name in names[1:]]
     return Outcome("TRUNCATE", names[0] if names else None, others=others)

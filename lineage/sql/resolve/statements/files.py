@@ -30,7 +30,7 @@ def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
     listed = [STAR]
     if isinstance(tree.this, exp.Schema):
         items = (item.this if isinstance(item, exp.ColumnDef) else item for item in tree.this.expressions)
-        listed = [resolver.identifiers.written(item) for item in items]
+        listed = [resolver.identifiers.target_column(item) for item in items]
     total: Sources = {}
     for place in _locations(tree):
         absorb(total, dict(resolver.location(place.name).columns())[STAR], IDENTITY, place)

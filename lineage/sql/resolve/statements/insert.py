@@ -34,7 +34,7 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
         if path is None or not isinstance(body, exp.Expr):
             return Outcome(operation)
         return written_to_file(resolver, operation, path, body, resolver.new_scope())
-    target, known = resolver.named(identifiers.table_parts(named))
+    target, known = resolver.look_up(identifiers.table_parts(named))
     outcome = Outcome(operation, target)
     if not isinstance(body, exp.Expr):
         return outcome
@@ -92,8 +92,8 @@ def target_columns(
 def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) -> list[str]:
     """Return the columns of a column list; ClickHouse's `(* EXCEPT (a))` is expanded if the table is known."""
     if len(items) != 1 or not isinstance(items[0], exp.Star):
-        return [resolver.identifiers.written(column) for column in items]
-    dropped = {resolver.identifiers.written(column) for column in items[0].args.get("except_") or ()}
+        return [resolver.identifiers.target_column(column) for column in items]
+    dropped = {resolver.identifiers.target_column(column) for column in items[0].args.get("except_") or ()}
     return [name for name, _ in known.columns() if name not in dropped] if not known.is_open else []
 
 
@@ -105,7 +105,7 @@ def _partitions(resolver: Resolver, tree: exp.Expr, *, fixed: bool) -> list[str]
         return []
     given = [item.this for item in partition.expressions if isinstance(item, exp.EQ)]
     columns = given if fixed else partition.expressions
-    return [resolver.identifiers.written(column) for column in columns if isinstance(column, exp.Column)]
+    return [resolver.identifiers.target_column(column) for column in columns if isinstance(column, exp.Column)]
 
 
 def _on_conflict(
@@ -152,7 +152,7 @@ def _match(resolver: Resolver, conflict: exp.Expr, scope: Scope, proposed: Relat
     for part in (*(conflict.args.get("conflict_keys") or ()), conflict.args.get("index_predicate")):
         for column in part.find_all(exp.Column) if part is not None else ():
             resolver.evaluate(scope, column, MERGE_MATCH, matched)
-            absorb(matched, proposed.find(resolver.identifiers.written(column)) or {}, MERGE_MATCH, column)
+            absorb(matched, proposed.find(resolver.identifiers.target_column(column)) or {}, MERGE_MATCH, column)
     return matched
 
 

@@ -25,7 +25,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return Outcome("MERGE")
     scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     rows = RowSources()
-    target, relation = resolver.named(identifiers.table_parts(table))
+    target, relation = resolver.look_up(identifiers.table_parts(table))
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := base_of(through, [])):  # T-SQL: MERGE into a CTE writes its table
         target, relation = temporary_behind(resolver, tree, table, []) or base, through
@@ -97,7 +97,7 @@ def _inserted(
     if not isinstance(values, exp.Tuple):
         return _by_name(target, source)
     if isinstance(listed, exp.Tuple):
-        names = [resolver.identifiers.written(c) for c in listed.expressions]
+        names = [resolver.identifiers.target_column(c) for c in listed.expressions]
     elif not target.is_open:
         names = [name for name, _ in target.columns()]
     else:

@@ -54,7 +54,7 @@ def _branch(resolver: Resolver, insert: exp.Expr, scope: Scope, conditions: Sour
         relation = _over(resolver, insert.args["expression"], scope, outcome.rows)
         outcome.names, outcome.columns = relation.names, relation.sources
         return outcome
-    target, known = resolver.named(resolver.identifiers.table_parts(named))
+    target, known = resolver.look_up(resolver.identifiers.table_parts(named))
     outcome = Outcome("INSERT_OVERWRITE" if insert.args.get("overwrite") else "INSERT", target, rows=dict(conditions))
     body = insert.args.get("expression")
     if isinstance(body, exp.Select) and body.args.get("from_") is None:

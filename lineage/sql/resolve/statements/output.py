@@ -35,13 +35,13 @@ def output_into(
         into = exp.Anonymous(this=name, expressions=list(into.iter_expressions()))
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return
-    _, changed = resolver.named([part for part, _ in split_name(target)])
+    _, changed = resolver.look_up([part for part, _ in split_name(target)])
     seen = resolver.new_scope(scope.ctes)
     seen.items = dict(scope.items)
     seen.prefixed = {"inserted": changed, "deleted": changed}
     projection = project(resolver, exp.Select(expressions=returning.expressions), seen)
-    full, known = resolver.named(into_parts(into, resolver.identifiers, resolver.naming.dialect))
-    names = [resolver.identifiers.written(column) for column in into.expressions]
+    full, known = resolver.look_up(into_parts(into, resolver.identifiers, resolver.naming.dialect))
+    names = [resolver.identifiers.target_column(column) for column in into.expressions]
     if not names and not known.is_open:
         names = [column for column, _ in known.columns()]
     written = Relation(projection.names, projection.sources).renamed(names[: len(projection.names)])

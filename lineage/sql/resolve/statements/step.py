@@ -51,7 +51,7 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
 def _written(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
     """`INSERT … RETURNING id INTO v`, which writes its table and assigns the written values to the variable."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
-    if (returned := resolver.returned(tree, outcome, resolver.new_scope())) is not None:
+    if (returned := resolver.returning_relation(tree, outcome, resolver.new_scope())) is not None:
         assigned = _assigned(Outcome(step.operation), returned, step)
         outcome.relation = assigned.relation
     return outcome

@@ -27,7 +27,7 @@ def temporary_behind(resolver: Resolver, tree: exp.Expr, node: exp.Expr, names: 
             own = ctes.pop(identifiers.alias(node.this), None) if not node.args.get("db") else None
             if own is None:
                 parts = identifiers.table_parts(node)
-                name, relation = resolver.named(parts) if parts else ("", None)
+                name, relation = resolver.look_up(parts) if parts else ("", None)
                 return name if isinstance(relation, TemporaryTable) else None
             node = own
         while isinstance(node, exp.Subquery):

@@ -93,7 +93,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[
             if base is not None:
                 base = temporary_behind(resolver, tree, found, _set_names(resolver, tree)) or base
             named = found if isinstance(found, exp.Table) else table
-            return base or resolver.named(identifiers.table_parts(named))[0], scope
+            return base or resolver.look_up(identifiers.table_parts(named))[0], scope
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := base_of(through, _set_names(resolver, tree))):
         base = temporary_behind(resolver, tree, table, _set_names(resolver, tree)) or base
@@ -101,7 +101,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[
         if through.rows is not None:
             rows.inputs.append(through.rows)
         return base, scope
-    target, relation = resolver.named(identifiers.table_parts(table))
+    target, relation = resolver.look_up(identifiers.table_parts(table))
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
     add_joins(resolver, table.args.get("joins") or (), scope, rows)
@@ -111,7 +111,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[
 
 
 def _set_names(resolver: Resolver, tree: exp.Expr) -> list[str]:
-    return [resolver.identifiers.written(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
+    return [resolver.identifiers.target_column(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
 
 
 def base_of(relation: Relation, names: list[str]) -> str | None:
@@ -144,10 +144,10 @@ def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
     """Return whether the FROM table with the target's name is the target, not a different table."""
     if resolver.naming.dialect.targets_by_alias or not isinstance(found, exp.Table):
         return True
-    name, relation = resolver.named(resolver.identifiers.table_parts(table))
+    name, relation = resolver.look_up(resolver.identifiers.table_parts(table))
     if found.args.get("alias") is not None:
         return relation.is_open
-    return name == resolver.named(resolver.identifiers.table_parts(found))[0]
+    return name == resolver.look_up(resolver.identifiers.table_parts(found))[0]
 
 
 def assignments(
@@ -187,7 +187,7 @@ def _is_default(value: exp.Expr) -> bool:
 
 def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
     """Return the base column that SET writes; the query `through` may rename it."""
-    written = resolver.identifiers.written(name)
+    written = resolver.identifiers.target_column(name)
     if isinstance(name, exp.Column) and len(name.parts) > 1:
         path = [resolver.identifiers.column(part) for part in name.parts]
         if scope.item(path[0]) is not None:

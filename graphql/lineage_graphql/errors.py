@@ -11,7 +11,7 @@ from lineage.model.json_values import find_unstorable
 from lineage.store.errors import StoreError, StoreTimeoutError, StoreUnreachableError
 from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameError
 
-__all__ = ["ErrorCode", "RefusedError", "explained"]
+__all__ = ["ErrorCode", "RefusedError", "client_error"]
 
 
 class ErrorCode(StrEnum):
@@ -59,7 +59,7 @@ class RefusedError(GraphQLError):
         return cls(ErrorCode.LIMIT_EXCEEDED, message, hint, limit=limit, allowed=allowed, value=value)
 
 
-def explained(error: BaseException) -> RefusedError | None:
+def client_error(error: BaseException) -> RefusedError | None:
     """Return the error as clients see it; None for an unexpected error."""
     match error:
         case RefusedError():

@@ -11,7 +11,7 @@ from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
 from lineage_graphql.http.openapi import openapi_of
 from lineage_graphql.http.page_policy import page_headers
-from lineage_graphql.http.problems import refused
+from lineage_graphql.http.problems import refusal_response
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["docs_router"]
@@ -26,7 +26,7 @@ def docs_router(state: ServiceState, app: FastAPI) -> APIRouter:
         try:
             require_any(caller, list(Role))
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         return None
 
     @router.get("/openapi.json")

@@ -15,8 +15,8 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
-from lineage_graphql.http.problems import problem, refused
-from lineage_graphql.http.unpacking import unpacked
+from lineage_graphql.http.problems import problem, refusal_response
+from lineage_graphql.http.unpacking import decode_body
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
 from lineage_ingest.openlineage import EventIngest, EventOutcome
@@ -54,7 +54,7 @@ def openlineage_router(state: ServiceState) -> APIRouter:
         try:
             body = await _body(state, request)
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         if not isinstance(body, dict):
             return problem(400, "an event is a JSON object", "send several to /api/v1/lineage/batch")
         [outcome] = await taken([body])
@@ -68,7 +68,7 @@ def openlineage_router(state: ServiceState) -> APIRouter:
         try:
             body = await _body(state, request)
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         if not isinstance(body, list):
             return problem(400, "a batch is a JSON array of events", "send one alone to /api/v1/lineage")
         if len(body) > _MAX_EVENTS:
@@ -92,7 +92,7 @@ async def _body(state: ServiceState, request: Request) -> object:
     if kind != "application/json":
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is not JSON", "send Content-Type: application/json")
     encoding = request.headers.get("content-encoding")
-    text = unpacked(await request.body(), encoding, state.settings.limits.event_body_bytes)
+    text = decode_body(await request.body(), encoding, state.settings.limits.event_body_bytes)
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ from lineage.store.errors import StoreError
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.http.problems import refused
+from lineage_graphql.http.problems import refusal_response
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]
@@ -51,7 +51,7 @@ def operations_router(state: ServiceState) -> APIRouter:
         try:
             require(await state.caller(request.headers.get("authorization")), Role.READER)
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         registry = REGISTRY
         if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             registry = CollectorRegistry()

@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse
 
 from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["problem", "refused"]
+__all__ = ["problem", "refusal_response"]
 
 _STATUS = {
     ErrorCode.UNAUTHENTICATED: 401,
@@ -23,7 +23,7 @@ def problem(
     return JSONResponse({"error": message, **({"hint": hint} if hint else {})}, status, headers)
 
 
-def refused(error: RefusedError) -> JSONResponse:
+def refusal_response(error: RefusedError) -> JSONResponse:
     """Return the HTTP response of a refusal."""
     challenge = _challenge(error)
     headers = {"WWW-Authenticate": challenge} if challenge else None

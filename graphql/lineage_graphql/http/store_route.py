@@ -15,8 +15,8 @@ from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.http.problems import problem, refused
-from lineage_graphql.http.unpacking import unpacked
+from lineage_graphql.http.problems import problem, refusal_response
+from lineage_graphql.http.unpacking import decode_body
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["store_router"]
@@ -43,7 +43,7 @@ def store_router(state: ServiceState) -> APIRouter:
         try:
             require_any(await state.caller(request.headers.get("authorization")), _MAY[Effect.READS])
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         return JSONResponse({"routes": ROUTES_VERSION, "schema_version": state.store.schema_version})
 
     @router.post(
@@ -64,20 +64,20 @@ def store_router(state: ServiceState) -> APIRouter:
             allowed = _MAY[found.effect] if found else _MAY[Effect.READS]
             require_any(await state.caller(request.headers.get("authorization")), allowed)
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         if found is None:
             return problem(404, "there is no such method")
         if state.settings.read_only and found.effect is not Effect.READS:
             return problem(403, "this service is read-only", "it was started with --read-only")
         try:
             encoding = request.headers.get("content-encoding")
-            body = unpacked(await request.body(), encoding, state.settings.limits.batch_bytes)
+            body = decode_body(await request.body(), encoding, state.settings.limits.batch_bytes)
             answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answered, state, found, body)
         except ValidationError as error:
             first = error.errors()[0]
             return problem(400, f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
         except RefusedError as error:
-            return refused(error)
+            return refusal_response(error)
         except StoreUnreachableError:
             raise
         except StoreError as error:

@@ -6,12 +6,12 @@ import zlib
 
 from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["unpacked"]
+__all__ = ["decode_body"]
 
 _WINDOW = {"deflate": zlib.MAX_WBITS, "gzip": zlib.MAX_WBITS | 16}
 
 
-def unpacked(body: bytes, encoding: str | None, most: int) -> bytes:
+def decode_body(body: bytes, encoding: str | None, most: int) -> bytes:
     """Return a body decoded by its `Content-Encoding`: gzip, deflate or none.
 
     Raises:

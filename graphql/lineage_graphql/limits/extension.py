@@ -26,7 +26,7 @@ from strawberry.types import ExecutionContext, ExecutionResult
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context
-from lineage_graphql.errors import ErrorCode, RefusedError, explained
+from lineage_graphql.errors import ErrorCode, RefusedError, client_error
 from lineage_graphql.limits.document_cache import DocumentCache
 from lineage_graphql.limits.query_cost import measure
 from lineage_graphql.metrics import COST, REFUSALS
@@ -92,7 +92,7 @@ class WithinLimits(SchemaExtension):
 
     def _explained(self, error: GraphQLError) -> GraphQLError:
         cause = error.original_error
-        refused = explained(cause if cause is not None else error)
+        refused = client_error(cause if cause is not None else error)
         if refused is None and (cause is None or isinstance(cause, GraphQLError)):
             refused = RefusedError(ErrorCode.BAD_REQUEST, error.message)
         if refused is None:

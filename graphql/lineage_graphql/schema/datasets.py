@@ -14,7 +14,7 @@ from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
-from lineage_graphql.schema.fields import argument, described, in_utc, some_of
+from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
     After,
@@ -41,26 +41,26 @@ __all__ = ["Column", "FormerName", "Table", "TableOrColumn", "column_of", "node_
 class FormerName:
     """An earlier name."""
 
-    name: str = described("The full name, without the namespace.")
-    until: datetime = described("Time of the rename.")
+    name: str = doc_field("The full name, without the namespace.")
+    until: datetime = doc_field("Time of the rename.")
 
 
 @strawberry.type(description="A dataset: anything with columns that data flows through.")
 class Table(Node):
     """A dataset."""
 
-    key: strawberry.ID = described("Key in the graph: namespace and name.")
-    namespace: str = described("OpenLineage namespace.")
-    name: str = described("Full name within the namespace, as SQL writes it.")
-    kind: DatasetKind = described("Kind of dataset.")
-    dialect: str | None = described("SQL dialect of its database, if known.")
-    schema_known: bool = described("Whether `columns` is complete; otherwise it holds the columns seen so far.")
+    key: strawberry.ID = doc_field("Key in the graph: namespace and name.")
+    namespace: str = doc_field("OpenLineage namespace.")
+    name: str = doc_field("Full name within the namespace, as SQL writes it.")
+    kind: DatasetKind = doc_field("Kind of dataset.")
+    dialect: str | None = doc_field("SQL dialect of its database, if known.")
+    schema_known: bool = doc_field("Whether `columns` is complete; otherwise it holds the columns seen so far.")
     all_names: strawberry.Private[tuple[str, ...]]
-    first_seen: datetime = described("Time of the first observation.")
-    last_seen: datetime = described("Time of the latest observation.")
-    dropped_at: datetime | None = described("Time of the drop; null if the table exists.")
-    description: str | None = described("Description written by a steward.")
-    tags: list[str] = described("Tags set by stewards.")
+    first_seen: datetime = doc_field("Time of the first observation.")
+    last_seen: datetime = doc_field("Time of the latest observation.")
+    dropped_at: datetime | None = doc_field("Time of the drop; null if the table exists.")
+    description: str | None = doc_field("Description written by a steward.")
+    tags: list[str] = doc_field("Tags set by stewards.")
 
     @classmethod
     def of(cls, stored: StoredDataset) -> Table:
@@ -171,17 +171,17 @@ class Table(Node):
 class Column(Node):
     """A column or nested field."""
 
-    key: strawberry.ID = described("Key in the graph: the table's key, `#` and the path.")
-    path: str = described("Name as SQL writes it; dots separate nested fields.")
-    data_type: str | None = described("Data type, if known.")
-    ordinal: int | None = described("Position among the columns, from 0, if known.")
-    inferred: bool = described("Whether it was inferred from queries and is not part of a known schema.")
-    dropped_at: datetime | None = described("Time at which it was dropped; null if it exists.")
-    table_key: strawberry.ID = described("Key of its table.")
-    parent_key: strawberry.ID | None = described("Key of the enclosing column, for a nested field.")
-    description: str | None = described("Description written by a steward.")
-    tags: list[str] = described("Tags set by stewards.")
-    aliases: list[str] = described("Earlier paths, before renames.")
+    key: strawberry.ID = doc_field("Key in the graph: the table's key, `#` and the path.")
+    path: str = doc_field("Name as SQL writes it; dots separate nested fields.")
+    data_type: str | None = doc_field("Data type, if known.")
+    ordinal: int | None = doc_field("Position among the columns, from 0, if known.")
+    inferred: bool = doc_field("Whether it was inferred from queries and is not part of a known schema.")
+    dropped_at: datetime | None = doc_field("Time at which it was dropped; null if it exists.")
+    table_key: strawberry.ID = doc_field("Key of its table.")
+    parent_key: strawberry.ID | None = doc_field("Key of the enclosing column, for a nested field.")
+    description: str | None = doc_field("Description written by a steward.")
+    tags: list[str] = doc_field("Tags set by stewards.")
+    aliases: list[str] = doc_field("Earlier paths, before renames.")
 
     @classmethod
     def of(cls, stored: StoredColumn) -> Column:

@@ -13,7 +13,7 @@ from lineage.store.values import EdgeChange
 from lineage.traversal import resolve_table
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, described, in_utc
+from lineage_graphql.schema.fields import Long, doc_field, in_utc
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
@@ -38,9 +38,9 @@ class ChangeOfEdge(StrEnum):
 class ChangedEdge:
     """An edge that differs between two times."""
 
-    change: ChangeOfEdge = described("Whether the edge began, ended or changed.")
-    before: LineageEdge | None = described("The edge at the first time.")
-    after: LineageEdge | None = described("The edge at the second time.")
+    change: ChangeOfEdge = doc_field("Whether the edge began, ended or changed.")
+    before: LineageEdge | None = doc_field("The edge at the first time.")
+    after: LineageEdge | None = doc_field("The edge at the second time.")
 
     @classmethod
     def of(cls, change: EdgeChange) -> ChangedEdge:
@@ -56,17 +56,17 @@ class ChangedEdge:
 class LineageDiff:
     """Differences between two times."""
 
-    as_of_a: datetime = described("The first time.")
-    as_of_b: datetime = described("The second time.")
-    scope: str | None = described("Table or key prefix of the targets; null for the whole graph.")
-    edges: list[Edge[ChangedEdge]] = described("Edges that differ, ordered by target and source, with cursors.")
-    nodes: list[ChangedEdge] = described("Edges that differ, ordered by target and source.")
-    page_info: PageInfo = described("Position of the page.")
-    total_count: Long = described("Number of edges that differ.")
-    began: Long = described("Number of edges that began.")
-    ended: Long = described("Number of edges that ended.")
-    changed: Long = described("Number of edges that changed.")
-    truncated: bool = described("Whether a limit was reached, so that the counts are lower bounds.")
+    as_of_a: datetime = doc_field("The first time.")
+    as_of_b: datetime = doc_field("The second time.")
+    scope: str | None = doc_field("Table or key prefix of the targets; null for the whole graph.")
+    edges: list[Edge[ChangedEdge]] = doc_field("Edges that differ, ordered by target and source, with cursors.")
+    nodes: list[ChangedEdge] = doc_field("Edges that differ, ordered by target and source.")
+    page_info: PageInfo = doc_field("Position of the page.")
+    total_count: Long = doc_field("Number of edges that differ.")
+    began: Long = doc_field("Number of edges that began.")
+    ended: Long = doc_field("Number of edges that ended.")
+    changed: Long = doc_field("Number of edges that changed.")
+    truncated: bool = doc_field("Whether a limit was reached, so that the counts are lower bounds.")
 
 
 async def difference(

@@ -14,7 +14,7 @@ from lineage.store.values import Direction
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview
-from lineage_graphql.schema.fields import described
+from lineage_graphql.schema.fields import doc_field
 from lineage_graphql.schema.jobs import Diagnostic, Place, Span
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.starts import find_starts
@@ -28,20 +28,20 @@ __all__ = ["ExtractedStatement", "extracted"]
 class ColumnName:
     """A column of a statement."""
 
-    table: str | None = described("The table's full name.")
-    column: str | None = described("The column's name; null for the rows of the table.")
+    table: str | None = doc_field("The table's full name.")
+    column: str | None = doc_field("The column's name; null for the rows of the table.")
 
 
 @strawberry.type(description="An edge of a statement.")
 class StatedEdge:
     """An edge of a statement."""
 
-    source: ColumnName = described("Source of the edge.")
-    target: ColumnName = described("Target of the edge.")
-    kind: EdgeKind = described("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
-    subtype: Subtype = described("How the value flows, or what its influence is.")
-    masking: bool = described("Whether a function masks the value.")
-    span: Span | None = described("The range of the SQL that proves it, literals masked.")
+    source: ColumnName = doc_field("Source of the edge.")
+    target: ColumnName = doc_field("Target of the edge.")
+    kind: EdgeKind = doc_field("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
+    subtype: Subtype = doc_field("How the value flows, or what its influence is.")
+    masking: bool = doc_field("Whether a function masks the value.")
+    span: Span | None = doc_field("The range of the SQL that proves it, literals masked.")
 
     @strawberry.field(description="The earlier name of `span`.", deprecation_reason="Use `span`.")
     async def place(self) -> Place | None:
@@ -53,14 +53,14 @@ class StatedEdge:
 class ExtractedStatement:
     """Lineage of one statement."""
 
-    operation: str = described("SELECT, INSERT, CREATE_VIEW, …")
-    target: str | None = described("Table that it writes.")
-    sources: list[str] = described("Tables that it reads.")
-    output_columns: list[str] = described("Output columns, in order.")
-    completeness: Completeness = described("How much of the statement was resolved.")
-    stated: list[StatedEdge] = described("Edges of the statement.")
-    diagnostics: list[Diagnostic] = described("Findings about what could not be resolved.")
-    target_key: strawberry.ID | None = described("Key of the target, if the graph has it.")
+    operation: str = doc_field("SELECT, INSERT, CREATE_VIEW, …")
+    target: str | None = doc_field("Table that it writes.")
+    sources: list[str] = doc_field("Tables that it reads.")
+    output_columns: list[str] = doc_field("Output columns, in order.")
+    completeness: Completeness = doc_field("How much of the statement was resolved.")
+    stated: list[StatedEdge] = doc_field("Edges of the statement.")
+    diagnostics: list[Diagnostic] = doc_field("Findings about what could not be resolved.")
+    target_key: strawberry.ID | None = doc_field("Key of the target, if the graph has it.")
 
     @strawberry.field(description="Current impact of the target; null if the graph does not have it.")
     async def impact(

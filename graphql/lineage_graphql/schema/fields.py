@@ -15,7 +15,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.values import Direction
 from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["Long", "argument", "described", "given", "in_utc", "some_of"]
+__all__ = ["Long", "argument", "doc_field", "argument_text", "in_utc", "some_of"]
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ strawberry.enum(DiagnosticCode, description="Kind of finding. Codes are never re
 strawberry.enum(Direction, description="DOWNSTREAM: towards the consumers. UPSTREAM: towards the sources.")
 
 
-def described(description: str, **options: Any) -> Any:
+def doc_field(description: str, **options: Any) -> Any:
     """Return a field with its description."""
     return strawberry.field(description=description, **options)
 
@@ -67,7 +67,7 @@ def some_of(name: str, values: Sequence[T] | None) -> tuple[T, ...]:
     return tuple(values or ())
 
 
-def given(name: str, value: str | None) -> str | None:
+def argument_text(name: str, value: str | None) -> str | None:
     """Return the text of an argument.
 
     Raises:

@@ -10,7 +10,7 @@ import strawberry
 
 from lineage.model.json_values import find_unstorable
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import described
+from lineage_graphql.schema.fields import doc_field
 
 __all__ = ["Node", "NodeKind", "global_id", "parse_global_id"]
 
@@ -19,7 +19,7 @@ __all__ = ["Node", "NodeKind", "global_id", "parse_global_id"]
 class Node:
     """An object with a global id."""
 
-    id: strawberry.ID = described("Global id: opaque, and stable as long as the object keeps its name.")
+    id: strawberry.ID = doc_field("Global id: opaque, and stable as long as the object keeps its name.")
 
 
 class NodeKind(StrEnum):

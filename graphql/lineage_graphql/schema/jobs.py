@@ -20,7 +20,7 @@ from lineage.store.values import StoredDiagnostic, StoredEdge, StoredJob
 from lineage.traversal import PathStep
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
     After,
@@ -43,16 +43,16 @@ S = TypeVar("S", bound="Span")
 class Span:
     """A range of SQL text."""
 
-    start: int = described("Index of the first code point, from 0.")
-    end: int = described("Index after the last code point.")
-    line: int = described("The line of `start`, from 1.")
-    column: int = described("The column of `start`, from 1.")
-    text: str | None = described("The text of the range, literals masked.")
-    expression: str | None = described(
+    start: int = doc_field("Index of the first code point, from 0.")
+    end: int = doc_field("Index after the last code point.")
+    line: int = doc_field("The line of `start`, from 1.")
+    column: int = doc_field("The column of `start`, from 1.")
+    text: str | None = doc_field("The text of the range, literals masked.")
+    expression: str | None = doc_field(
         "The enclosing expression in the job's SQL: an item of SELECT or SET, a condition or a key.", default=None
     )
-    source_line: int | None = described("The line of `start` in the job's file, if known.", default=None)
-    source_column: int | None = described("The column of `start` in the job's file, from 1, if known.", default=None)
+    source_line: int | None = doc_field("The line of `start` in the job's file, if known.", default=None)
+    source_column: int | None = doc_field("The column of `start` in the job's file, from 1, if known.", default=None)
 
     @classmethod
     def within(cls, job: StoredJob | None, start: int, end: int) -> Self:
@@ -92,18 +92,18 @@ class Place(Span):
 class LineageEdge:
     """The edge from one node to another by one job."""
 
-    source_key: strawberry.ID = described("Key of the source: a column, or a table whose rows have the influence.")
-    target_key: strawberry.ID = described("Key of the target: a column, or a table whose rows are influenced.")
-    kind: EdgeKind = described("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
-    subtypes: list[Subtype] = described("How the value flows, or what its influence is.")
-    masking: bool = described("Whether a function masks the value.")
-    job_key: strawberry.ID = described("Key of its job.")
-    limited: bool = described("Whether the sort is part of ORDER BY with LIMIT and decides which rows remain.")
-    ambiguous: bool = described("Whether the source is one of several tables that an unqualified column may belong to.")
-    valid_from: datetime | None = described(
+    source_key: strawberry.ID = doc_field("Key of the source: a column, or a table whose rows have the influence.")
+    target_key: strawberry.ID = doc_field("Key of the target: a column, or a table whose rows are influenced.")
+    kind: EdgeKind = doc_field("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
+    subtypes: list[Subtype] = doc_field("How the value flows, or what its influence is.")
+    masking: bool = doc_field("Whether a function masks the value.")
+    job_key: strawberry.ID = doc_field("Key of its job.")
+    limited: bool = doc_field("Whether the sort is part of ORDER BY with LIMIT and decides which rows remain.")
+    ambiguous: bool = doc_field("Whether the source is one of several tables that an unqualified column may belong to.")
+    valid_from: datetime | None = doc_field(
         "Start of validity; null on a path, which combines the edges of several jobs."
     )
-    valid_to: datetime | None = described("End of validity; null while it is valid.")
+    valid_to: datetime | None = doc_field("End of validity; null while it is valid.")
     chains: strawberry.Private[tuple[Chain, ...]]
 
     @classmethod
@@ -192,15 +192,15 @@ class LineageEdge:
 class Diagnostic:
     """A finding about a statement."""
 
-    code: DiagnosticCode = described("Kind of finding.")
-    severity: Severity = described("How far it affects the lineage.")
-    message: str = described("Message.")
-    hint: str | None = described("Suggested action.")
-    span: Span | None = described("The range of the SQL that it is about, if known.")
-    source: str | None = described("File or log that it is about.")
-    project: str | None = described("Project of the SQL file, if any.")
-    path: str | None = described("Path of the SQL file in its project; absolute if it has no project.")
-    job_key: strawberry.ID | None = described("Key of the job that it is about.")
+    code: DiagnosticCode = doc_field("Kind of finding.")
+    severity: Severity = doc_field("How far it affects the lineage.")
+    message: str = doc_field("Message.")
+    hint: str | None = doc_field("Suggested action.")
+    span: Span | None = doc_field("The range of the SQL that it is about, if known.")
+    source: str | None = doc_field("File or log that it is about.")
+    project: str | None = doc_field("Project of the SQL file, if any.")
+    path: str | None = doc_field("Path of the SQL file in its project; absolute if it has no project.")
+    job_key: strawberry.ID | None = doc_field("Key of the job that it is about.")
 
     @classmethod
     def of(cls, stored: StoredDiagnostic) -> Diagnostic:
@@ -235,21 +235,21 @@ class Diagnostic:
 class Job(Node):
     """What lineage was read from."""
 
-    key: strawberry.ID = described("Key in the graph.")
-    kind: JobKind = described("Kind of job.")
-    sql: str | None = described("SQL text, literals masked.")
-    dialect: str | None = described("SQL dialect.")
-    operation: str | None = described("Operation: CREATE_VIEW, INSERT, MERGE, …")
-    source: str | None = described("File or log that contains it.")
-    project: str | None = described("Project of the SQL file, if any.")
-    path: str | None = described("Path of the SQL file in its project; absolute if it has no project.")
-    source_line: int | None = described("Line of the file on which its SQL begins.")
-    completeness: Completeness = described("How much of its SQL was resolved.")
-    first_seen: datetime = described("Time of the first observation.")
-    last_seen: datetime = described("Time of the latest observation.")
-    retired_at: datetime | None = described("Time at which its source no longer contained it; null if it is live.")
-    observations: Long = described("Number of executions in the ingested logs.")
-    mean_seconds: float | None = described("Mean duration of an execution in seconds, if known.")
+    key: strawberry.ID = doc_field("Key in the graph.")
+    kind: JobKind = doc_field("Kind of job.")
+    sql: str | None = doc_field("SQL text, literals masked.")
+    dialect: str | None = doc_field("SQL dialect.")
+    operation: str | None = doc_field("Operation: CREATE_VIEW, INSERT, MERGE, …")
+    source: str | None = doc_field("File or log that contains it.")
+    project: str | None = doc_field("Project of the SQL file, if any.")
+    path: str | None = doc_field("Path of the SQL file in its project; absolute if it has no project.")
+    source_line: int | None = doc_field("Line of the file on which its SQL begins.")
+    completeness: Completeness = doc_field("How much of its SQL was resolved.")
+    first_seen: datetime = doc_field("Time of the first observation.")
+    last_seen: datetime = doc_field("Time of the latest observation.")
+    retired_at: datetime | None = doc_field("Time at which its source no longer contained it; null if it is live.")
+    observations: Long = doc_field("Number of executions in the ingested logs.")
+    mean_seconds: float | None = doc_field("Mean duration of an execution in seconds, if known.")
     read_keys: strawberry.Private[tuple[str, ...]]
     written_keys: strawberry.Private[tuple[str, ...]]
 

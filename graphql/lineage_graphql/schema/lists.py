@@ -13,7 +13,7 @@ from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilt
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Table
-from lineage_graphql.schema.fields import argument, given, some_of
+from lineage_graphql.schema.fields import argument, argument_text, some_of
 from lineage_graphql.schema.jobs import Diagnostic, Job
 from lineage_graphql.schema.ordering import JobOrder, OrderDirection, RunOrder, RunOrderField, TableOrder, order_of
 from lineage_graphql.schema.overview import Run
@@ -56,8 +56,8 @@ class Lists:
         """Return a page of tables."""
         info.context.require(Role.READER)
         wanted = DatasetFilter(
-            namespace=given("namespace", namespace),
-            schema=given("schema", schema),
+            namespace=argument_text("namespace", namespace),
+            schema=argument_text("schema", schema),
             kinds=some_of("kinds", kinds),
             tags=tuple(tags or ()),
             dropped=dropped,
@@ -99,9 +99,9 @@ class Lists:
         wanted = JobFilter(
             kinds=some_of("kinds", kinds),
             retired=retired,
-            project=given("project", project),
-            file=given("file", file),
-            user=given("user", user),
+            project=argument_text("project", project),
+            file=argument_text("file", file),
+            user=argument_text("user", user),
         )
         order = order_of(order_by)
         rows = order.rows(
@@ -143,7 +143,9 @@ class Lists:
     ) -> Connection[Diagnostic]:
         """Return a page of diagnostics."""
         info.context.require(Role.READER)
-        wanted = DiagnosticFilter(some_of("codes", codes), some_of("severities", severities), given("source", source))
+        wanted = DiagnosticFilter(
+            some_of("codes", codes), some_of("severities", severities), argument_text("source", source)
+        )
         rows = StoredRows(
             lambda one: (one.key,),
             lambda page: info.context.ask(lambda store: store.page_of_diagnostics(page, wanted)),

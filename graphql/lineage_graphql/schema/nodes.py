@@ -13,7 +13,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal import AmbiguousNameError
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.errors import RefusedError, explained
+from lineage_graphql.errors import RefusedError, client_error
 from lineage_graphql.schema.datasets import Column, Table
 from lineage_graphql.schema.ids import Node, NodeKind, parse_global_id
 from lineage_graphql.schema.jobs import job_of
@@ -60,7 +60,7 @@ async def nodes_by_id(info: LineageInfo, ids: Sequence[strawberry.ID]) -> list[N
         raise RefusedError.over_limit("page", most, len(ids), "request fewer per query")
     found = await asyncio.gather(*(node_by_id(info, one) for one in ids), return_exceptions=True)
     for one in found:
-        if isinstance(one, BaseException) and not isinstance(one, GraphQLError) and explained(one) is None:
+        if isinstance(one, BaseException) and not isinstance(one, GraphQLError) and client_error(one) is None:
             raise one
     # graphql-core reports an exception among the values as that value's error.
     return found  # type: ignore[return-value]

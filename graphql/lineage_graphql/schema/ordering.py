@@ -14,7 +14,7 @@ from lineage.store.page_requests import Order, PageRequest
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredDataset, StoredJob, StoredRun
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import described
+from lineage_graphql.schema.fields import doc_field
 from lineage_graphql.schema.paging import StoredRows
 
 __all__ = [
@@ -72,24 +72,24 @@ class RunOrderField(StrEnum):
 class TableOrder:
     """Sort order of a list of tables."""
 
-    field: TableOrderField = described("Sort key; ties are ordered by key.")
-    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
+    field: TableOrderField = doc_field("Sort key; ties are ordered by key.")
+    direction: OrderDirection = doc_field("Sort direction.", default=OrderDirection.ASC)
 
 
 @strawberry.input(description="Sort order of a list of jobs.")
 class JobOrder:
     """Sort order of a list of jobs."""
 
-    field: JobOrderField = described("Sort key; ties are ordered by key.")
-    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
+    field: JobOrderField = doc_field("Sort key; ties are ordered by key.")
+    direction: OrderDirection = doc_field("Sort direction.", default=OrderDirection.ASC)
 
 
 @strawberry.input(description="Sort order of a list of runs.")
 class RunOrder:
     """Sort order of a list of runs."""
 
-    field: RunOrderField = described("Sort key; ties are ordered by key.")
-    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
+    field: RunOrderField = doc_field("Sort key; ties are ordered by key.")
+    direction: OrderDirection = doc_field("Sort direction.", default=OrderDirection.ASC)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lineage import __version__
 from lineage.store.values import SearchHit, StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 
 __all__ = ["Hit", "Run", "Service"]
@@ -20,21 +20,21 @@ __all__ = ["Hit", "Run", "Service"]
 class Count:
     """A count of an ingest."""
 
-    name: str = described("What is counted: statements, resolved, …")
-    number: Long = described("The count.")
+    name: str = doc_field("What is counted: statements, resolved, …")
+    number: Long = doc_field("The count.")
 
 
 @strawberry.type(description="A stored ingest.")
 class Run(Node):
     """A stored ingest."""
 
-    key: strawberry.ID = described("Key in the graph.")
-    kind: str = described("Kind of input: sql, log, openlineage, …")
-    source: str = described("Input: a file, folder or log.")
-    at: datetime = described("Time at which it was first stored.")
-    last_seen: datetime = described("Time of the latest ingest of the same content.")
-    seconds: float | None = described("Duration in seconds.")
-    counts: list[Count] = described("Counts of the ingest.")
+    key: strawberry.ID = doc_field("Key in the graph.")
+    kind: str = doc_field("Kind of input: sql, log, openlineage, …")
+    source: str = doc_field("Input: a file, folder or log.")
+    at: datetime = doc_field("Time at which it was first stored.")
+    last_seen: datetime = doc_field("Time of the latest ingest of the same content.")
+    seconds: float | None = doc_field("Duration in seconds.")
+    counts: list[Count] = doc_field("Counts of the ingest.")
 
     @classmethod
     def of(cls, stored: StoredRun) -> Run:
@@ -55,9 +55,9 @@ class Run(Node):
 class Hit:
     """A table or column whose name matched."""
 
-    key: strawberry.ID = described("Its key.")
-    name: str = described("Name within the namespace, or within the table.")
-    score: float = described("Score of the match; higher is better.")
+    key: strawberry.ID = doc_field("Its key.")
+    name: str = doc_field("Name within the namespace, or within the table.")
+    score: float = doc_field("Score of the match; higher is better.")
 
     @classmethod
     def of(cls, hit: SearchHit) -> Hit:
@@ -74,9 +74,9 @@ class Hit:
 class Service:
     """This service."""
 
-    version: str = described("Version of lineage.")
-    schema_version: int = described("Schema version of the graph.")
-    read_only: bool = described("Whether the service is read-only.")
+    version: str = doc_field("Version of lineage.")
+    schema_version: int = doc_field("Schema version of the graph.")
+    read_only: bool = doc_field("Whether the service is read-only.")
 
     @classmethod
     async def of(cls, info: LineageInfo) -> Service:

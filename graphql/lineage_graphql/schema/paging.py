@@ -22,7 +22,7 @@ from lineage.model.json_values import find_unstorable
 from lineage.store.page_requests import PageRequest, Position
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, argument, described
+from lineage_graphql.schema.fields import Long, argument, doc_field
 
 __all__ = [
     "After",
@@ -58,8 +58,8 @@ _Known = bool | Callable[[], Awaitable[bool]]
 class PageInfo:
     """Position of a page in its list."""
 
-    start_cursor: str | None = described("Cursor of the first row: pass it as `before` for the previous page.")
-    end_cursor: str | None = described("Cursor of the last row: pass it as `after` for the next page.")
+    start_cursor: str | None = doc_field("Cursor of the first row: pass it as `before` for the previous page.")
+    end_cursor: str | None = doc_field("Cursor of the last row: pass it as `after` for the next page.")
     rows_after: strawberry.Private[_Known]
     rows_before: strawberry.Private[_Known]
 
@@ -78,17 +78,17 @@ class PageInfo:
 class Edge(Generic[T]):
     """A row of a page."""
 
-    cursor: str = described("Cursor of the row.")
-    node: T = described("The row.")
+    cursor: str = doc_field("Cursor of the row.")
+    node: T = doc_field("The row.")
 
 
 @strawberry.type(description="A page of rows.")
 class Connection(Generic[T]):
     """A page of rows."""
 
-    edges: list[Edge[T]] = described("Rows with their cursors.")
-    nodes: list[T] = described("Rows.")
-    page_info: PageInfo = described("Position of the page.")
+    edges: list[Edge[T]] = doc_field("Rows with their cursors.")
+    nodes: list[T] = doc_field("Rows.")
+    page_info: PageInfo = doc_field("Position of the page.")
     count: strawberry.Private[Callable[[], Awaitable[int]]]
 
     @strawberry.field(description="Number of rows of the whole list. It is counted only when this field is selected.")

@@ -8,7 +8,7 @@ from lineage.model.transformations import Subtype
 from lineage.store.protocol import GraphStore
 from lineage.traversal import Route, TraversalOptions, resolve, shortest_paths
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import described
+from lineage_graphql.schema.fields import doc_field
 from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Path", "paths_between"]
@@ -18,11 +18,11 @@ __all__ = ["Path", "paths_between"]
 class Path:
     """A path, from the source to the consumer."""
 
-    hops: int = described("Number of edges.")
-    references: int = described("Number of REFERENCES edges.")
-    transformation: Subtype = described("Subtype of the whole path, by OpenLineage's rules of composition.")
-    masked: bool = described("Whether a step masks the value.")
-    steps: list[LineageEdge] = described("Edges in order, each with a job and the spans in its SQL.")
+    hops: int = doc_field("Number of edges.")
+    references: int = doc_field("Number of REFERENCES edges.")
+    transformation: Subtype = doc_field("Subtype of the whole path, by OpenLineage's rules of composition.")
+    masked: bool = doc_field("Whether a step masks the value.")
+    steps: list[LineageEdge] = doc_field("Edges in order, each with a job and the spans in its SQL.")
 
     @classmethod
     def of(cls, route: Route) -> Path:

@@ -13,7 +13,7 @@ from lineage.store.values import Direction, FeedKey
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, table_of
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
 __all__ = ["FoundTables", "RelatedTables", "find_tables", "related_tables"]
@@ -77,9 +77,9 @@ def _between(feeds: Collection[FeedKey], tables: Collection[str]) -> list[FeedKe
 class RelatedTable:
     """A table reached by table-level lineage."""
 
-    key: strawberry.ID = described("Key of the table.")
-    hops: int = described("Distance in hops.")
-    job_keys: list[strawberry.ID] = described("Keys of the jobs that connect it to tables one hop nearer.")
+    key: strawberry.ID = doc_field("Key of the table.")
+    hops: int = doc_field("Distance in hops.")
+    job_keys: list[strawberry.ID] = doc_field("Keys of the jobs that connect it to tables one hop nearer.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -91,11 +91,11 @@ class RelatedTable:
 class RelatedTables:
     """A page of the tables reached by table-level lineage."""
 
-    edges: list[Edge[RelatedTable]] = described("Tables ordered by hops and key, with cursors.")
-    nodes: list[RelatedTable] = described("Tables ordered by hops and key.")
-    page_info: PageInfo = described("Position of the page.")
-    total_count: Long = described("Number of tables found.")
-    truncated: str | None = described("The limit that truncated the answer; null if it is complete.")
+    edges: list[Edge[RelatedTable]] = doc_field("Tables ordered by hops and key, with cursors.")
+    nodes: list[RelatedTable] = doc_field("Tables ordered by hops and key.")
+    page_info: PageInfo = doc_field("Position of the page.")
+    total_count: Long = doc_field("Number of tables found.")
+    truncated: str | None = doc_field("The limit that truncated the answer; null if it is complete.")
 
 
 async def related_tables(

@@ -65,7 +65,7 @@ class Query(Lookups, Lists, TableUsages, Subgraphs):
         _reader(info)
         if not 1 <= limit <= _PATHS:
             raise RefusedError.over_limit("limit", _PATHS, limit, "request 1 to 20 paths")
-        options = traversal.bounded(info.context, traversal.Question(max_hops, None, kinds, True, as_of))
+        options = traversal.with_service_limits(info.context, traversal.Question(max_hops, None, kinds, True, as_of))
         return await paths_between(info, start, end, limit, options)
 
     @strawberry.field(description="Usage of a table or column by day.")

@@ -10,7 +10,7 @@ from lineage.store.protocol import GraphStore
 from lineage.traversal import Target, UnknownNameError, resolve_column, resolve_table
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import argument, given, some_of
+from lineage_graphql.schema.fields import argument, argument_text, some_of
 
 __all__ = ["ColumnName", "ColumnNames", "TableName", "TableNames", "Tag", "find_one", "find_starts"]
 
@@ -43,7 +43,7 @@ def find_starts(
         RefusedError: none is given, or more than the limit.
     """
     named = (*some_of("columns", columns), *some_of("tables", tables))
-    tag = given("tag", tag)
+    tag = argument_text("tag", tag)
     if not named and tag is None:
         hint = "give `column`, `table`, `columns`, `tables` or `tag`"
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "no start column or table is given", hint)

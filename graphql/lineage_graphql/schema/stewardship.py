@@ -26,7 +26,7 @@ from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
-from lineage_graphql.schema.fields import argument, described, in_utc
+from lineage_graphql.schema.fields import argument, doc_field, in_utc
 from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Mutation", "NodeType"]
@@ -48,15 +48,15 @@ class NodeType(StrEnum):
 class EndedEdges:
     """Result of retiring edges."""
 
-    ended: int = described("Number of edges retired.")
+    ended: int = doc_field("Number of edges retired.")
 
 
 @strawberry.type(description="Result of `forget`.")
 class Forgotten:
     """Result of `forget`."""
 
-    jobs: int = described("Number of jobs retired.")
-    ended: int = described("Number of edges retired.")
+    jobs: int = doc_field("Number of jobs retired.")
+    ended: int = doc_field("Number of edges retired.")
 
 
 @strawberry.type(description="Changes by stewards. Each needs the role steward.")

@@ -20,11 +20,11 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, TableOrColumn, node_of, table_of
-from lineage_graphql.schema.fields import argument, described, in_utc, some_of
+from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.related_tables import find_tables
 from lineage_graphql.schema.starts import ColumnNames, TableNames, Tag, find_starts
-from lineage_graphql.schema.traversal import AsOf, Kinds, MaxHops, MaxReferences, Question, bounded
+from lineage_graphql.schema.traversal import AsOf, Kinds, MaxHops, MaxReferences, Question, with_service_limits
 
 __all__ = ["Subgraphs"]
 
@@ -39,9 +39,9 @@ _MAX_NODES, _MAX_EDGES = 1_000, 5_000
 class TableFlow:
     """Table-level lineage from one table to another."""
 
-    source_key: strawberry.ID = described("Key of the source table.")
-    target_key: strawberry.ID = described("Key of the target table.")
-    job_keys: list[strawberry.ID] = described("Keys of the jobs that read one and write the other.")
+    source_key: strawberry.ID = doc_field("Key of the source table.")
+    target_key: strawberry.ID = doc_field("Key of the target table.")
+    job_keys: list[strawberry.ID] = doc_field("Keys of the jobs that read one and write the other.")
 
 
 @strawberry.type(
@@ -51,8 +51,8 @@ class Subgraph:
     """Columns and tables, and the edges between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[LineageEdge] = described("Edges ordered by source, target and kind; one per job.")
-    truncated: str | None = described("The limit that truncated it; null if it is complete.")
+    edges: list[LineageEdge] = doc_field("Edges ordered by source, target and kind; one per job.")
+    truncated: str | None = doc_field("The limit that truncated it; null if it is complete.")
 
     @strawberry.field(description="Columns, and tables whose rows have or receive an influence, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
@@ -65,8 +65,8 @@ class TableSubgraph:
     """Tables, and the lineage between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[TableFlow] = described("Lineage between them, ordered by source and target.")
-    truncated: str | None = described("The limit that truncated it; null if it is complete.")
+    edges: list[TableFlow] = doc_field("Lineage between them, ordered by source and target.")
+    truncated: str | None = doc_field("The limit that truncated it; null if it is complete.")
 
     @strawberry.field(description="Tables, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[Table]:
@@ -100,7 +100,7 @@ class Subgraphs:
         _check(max_nodes, max_edges)
         ways = some_of("directions", directions) or tuple(Direction)
         find = find_starts(info.context, columns, tables, tag)
-        options = bounded(info.context, Question(max_hops, max_references, kinds, True, as_of))
+        options = with_service_limits(info.context, Question(max_hops, max_references, kinds, True, as_of))
         options = replace(options, limit_total=max_nodes)
 
         def work(store: GraphStore) -> _Around:

@@ -15,7 +15,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, table_of
-from lineage_graphql.schema.fields import Long, argument, described, given, some_of
+from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field, some_of
 from lineage_graphql.schema.paging import (
     After,
     Before,
@@ -46,12 +46,12 @@ class UsageMeasure(StrEnum):
 class UsedTable:
     """A table and its usage."""
 
-    table_key: strawberry.ID = described("Key of the table.")
-    reads: Long = described("Number of queries that read it.")
-    writes: Long = described("Number of queries that wrote it.")
-    first_day: date = described("First day with usage.")
-    last_day: date = described("Last day with usage.")
-    last_read: datetime | None = described("Time of the last read.")
+    table_key: strawberry.ID = doc_field("Key of the table.")
+    reads: Long = doc_field("Number of queries that read it.")
+    writes: Long = doc_field("Number of queries that wrote it.")
+    first_day: date = doc_field("First day with usage.")
+    last_day: date = doc_field("Last day with usage.")
+    last_read: datetime | None = doc_field("Time of the last read.")
 
     @classmethod
     def of(cls, total: DatasetUsage) -> UsedTable:
@@ -75,9 +75,9 @@ class UsedTable:
 class UnusedTables:
     """A page of tables that no query read."""
 
-    edges: list[Edge[Table]] = described("Tables ordered by key, with cursors.")
-    nodes: list[Table] = described("Tables ordered by key.")
-    page_info: PageInfo = described("Position of the page.")
+    edges: list[Edge[Table]] = doc_field("Tables ordered by key, with cursors.")
+    nodes: list[Table] = doc_field("Tables ordered by key.")
+    page_info: PageInfo = doc_field("Position of the page.")
     rows: strawberry.Private[StoredRows[StoredDataset]]
 
     @strawberry.field(description="Number of tables on all pages. They are counted only when this field is selected.")
@@ -146,8 +146,8 @@ class TableUsages:
         info.context.require(Role.READER)
         asked = page_arguments(info, "unused tables", (str,), first, after, last, before)
         wanted = DatasetFilter(
-            namespace=given("namespace", namespace),
-            schema=given("schema", schema),
+            namespace=argument_text("namespace", namespace),
+            schema=argument_text("schema", schema),
             kinds=some_of("kinds", kinds),
             unread_since=since,
         )

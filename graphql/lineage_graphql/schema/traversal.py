@@ -27,7 +27,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
-from lineage_graphql.schema.fields import Long, argument, described, in_utc
+from lineage_graphql.schema.fields import Long, argument, doc_field, in_utc
 from lineage_graphql.schema.paging import (
     After,
     Before,
@@ -49,7 +49,7 @@ __all__ = [
     "Question",
     "ReachedFilter",
     "ThroughMasking",
-    "bounded",
+    "with_service_limits",
     "reach",
     "reaching",
 ]
@@ -70,17 +70,17 @@ AsOf = Annotated[datetime | None, argument("Read the graph as of this time.")]
 class ReachedFilter:
     """Filter on the reached columns, for lists and counts."""
 
-    namespace: str | None = described("Only columns of tables in this namespace.", default=None)
-    table: str | None = described(
+    namespace: str | None = doc_field("Only columns of tables in this namespace.", default=None)
+    table: str | None = doc_field(
         "Only columns of tables whose name contains this text, case-insensitive.", default=None
     )
-    influence: EdgeKind | None = described("Only columns reached by paths of this kind.", default=None)
-    masked: bool | None = described(
+    influence: EdgeKind | None = doc_field("Only columns reached by paths of this kind.", default=None)
+    masked: bool | None = doc_field(
         "Only columns where every flow of the value is masked (true), or where one is not (false).", default=None
     )
-    min_hops: int | None = described("Minimum distance in hops.", default=None)
-    max_hops: int | None = described("Maximum distance in hops.", default=None)
-    roots: bool | None = described(
+    min_hops: int | None = doc_field("Minimum distance in hops.", default=None)
+    max_hops: int | None = doc_field("Maximum distance in hops.", default=None)
+    roots: bool | None = doc_field(
         "Upstream: only columns without contributions (true), or with some (false).", default=None
     )
 
@@ -109,7 +109,7 @@ class Question:
     wanted: ReachedFilter | None = None
 
 
-def bounded(context: Context, question: Question) -> TraversalOptions:
+def with_service_limits(context: Context, question: Question) -> TraversalOptions:
     """Return the traversal's options, within the service's limits.
 
     Raises:
@@ -185,7 +185,7 @@ async def reach(
         NameLookupError: a name is unknown or ambiguous.
         StoreError: the store could not be read.
     """
-    options = bounded(info.context, question)
+    options = with_service_limits(info.context, question)
     traverse = find_impact if direction is Direction.DOWNSTREAM else find_root_cause
 
     def work(store: GraphStore) -> _Found:

@@ -14,7 +14,7 @@ from lineage.store.values import Direction
 from lineage.traversal import Answer, PossiblyAffected, Reached
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.jobs import Job, job_of
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
 from lineage_graphql.schema.paths import Path
@@ -26,20 +26,20 @@ __all__ = ["CountedTable", "Feeds", "HopCount", "ReachedColumn", "ReachedColumns
 class ReachedColumn:
     """A column reached by a traversal."""
 
-    key: strawberry.ID = described("Key of the column.")
-    hops: int = described("Length of a shortest path.")
-    references: int = described("Number of references on that path.")
-    influence: list[EdgeKind] = described(
+    key: strawberry.ID = doc_field("Key of the column.")
+    hops: int = doc_field("Length of a shortest path.")
+    references: int = doc_field("Number of references on that path.")
+    influence: list[EdgeKind] = doc_field(
         "Kinds of the paths that reach it: the value flows there, or has an influence."
     )
-    transformation: Subtype = described("Subtype of the whole shortest path.")
-    how: list[Subtype] = described(
+    transformation: Subtype = doc_field("Subtype of the whole shortest path.")
+    how: list[Subtype] = doc_field(
         "Subtypes, strongest first: of the flow of the value, if any; then of the shortest path, if different."
     )
-    masked: bool = described("Whether the value reaches it, and only masked.")
-    root: bool = described("Upstream: whether it has no contributions.")
-    path: Path = described("A shortest path; among these, one with the fewest references.")
-    contribution: Path | None = described("A shortest path on which the value flows; an unmasked one if possible.")
+    masked: bool = doc_field("Whether the value reaches it, and only masked.")
+    root: bool = doc_field("Upstream: whether it has no contributions.")
+    path: Path = doc_field("A shortest path; among these, one with the fewest references.")
+    contribution: Path | None = doc_field("A shortest path on which the value flows; an unmasked one if possible.")
     table_key: strawberry.Private[str]
 
     @classmethod
@@ -74,18 +74,18 @@ class ReachedColumn:
 class HopCount:
     """Number of columns at a distance."""
 
-    hops: int = described("Length of a shortest path.")
-    columns: Long = described("Number of columns.")
+    hops: int = doc_field("Length of a shortest path.")
+    columns: Long = doc_field("Number of columns.")
 
 
 @strawberry.type(description="A table of which columns were reached.")
 class ReachedTable:
     """A table of which columns were reached."""
 
-    key: strawberry.ID = described("Key of the table.")
-    name: str = described("Full name.")
-    columns: Long = described("Number of its columns that were reached.")
-    hops: int = described("Distance of the nearest in hops.")
+    key: strawberry.ID = doc_field("Key of the table.")
+    name: str = doc_field("Full name.")
+    columns: Long = doc_field("Number of its columns that were reached.")
+    hops: int = doc_field("Distance of the nearest in hops.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -97,11 +97,11 @@ class ReachedTable:
 class PossiblyAffectedTable:
     """A table reached by table-level lineage only."""
 
-    key: strawberry.ID = described("Key of the table.")
-    name: str = described("Full name.")
-    hops: int = described("Distance in hops.")
-    neighbour_key: strawberry.ID = described("Key of the neighbouring table, one hop nearer the start.")
-    job_key: strawberry.ID = described("Key of the job that connects the two.")
+    key: strawberry.ID = doc_field("Key of the table.")
+    name: str = doc_field("Full name.")
+    hops: int = doc_field("Distance in hops.")
+    neighbour_key: strawberry.ID = doc_field("Key of the neighbouring table, one hop nearer the start.")
+    job_key: strawberry.ID = doc_field("Key of the job that connects the two.")
 
     @classmethod
     def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
@@ -151,15 +151,15 @@ class Feeds:
 class ReachedColumns:
     """Result of a traversal."""
 
-    edges: list[Edge[ReachedColumn]] = described("Columns ordered by hops, references and key, with cursors.")
-    nodes: list[ReachedColumn] = described("Columns ordered by hops, references and key.")
-    page_info: PageInfo = described("Position of the page.")
-    total_count: Long = described("Number of reached columns that pass the filter.")
-    total_count_is_lower_bound: bool = described("Whether a limit ended the traversal, so that there may be more.")
-    counts_by_hop: list[HopCount] = described("Number of columns by distance.")
-    table_count: Long = described("Number of tables that they belong to.")
-    as_of: datetime | None = described("Time as of which the graph was read; null for now.")
-    direction: Direction = described("Direction of the traversal.")
+    edges: list[Edge[ReachedColumn]] = doc_field("Columns ordered by hops, references and key, with cursors.")
+    nodes: list[ReachedColumn] = doc_field("Columns ordered by hops, references and key.")
+    page_info: PageInfo = doc_field("Position of the page.")
+    total_count: Long = doc_field("Number of reached columns that pass the filter.")
+    total_count_is_lower_bound: bool = doc_field("Whether a limit ended the traversal, so that there may be more.")
+    counts_by_hop: list[HopCount] = doc_field("Number of columns by distance.")
+    table_count: Long = doc_field("Number of tables that they belong to.")
+    as_of: datetime | None = doc_field("Time as of which the graph was read; null for now.")
+    direction: Direction = doc_field("Direction of the traversal.")
     start_keys: strawberry.Private[list[str]]
     all_tables: strawberry.Private[list[CountedTable]]
     feeds: strawberry.Private[Feeds]

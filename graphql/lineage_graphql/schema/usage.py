@@ -11,7 +11,7 @@ from lineage.store.values import StoredUsage
 from lineage.traversal import total_usage
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, doc_field
 
 __all__ = ["Usage", "UserQueries", "top_users", "usage_of"]
 
@@ -22,18 +22,18 @@ _TOP_USERS = 10
 class UserQueries:
     """A user and the number of their queries."""
 
-    user: str = described("User name as in the log.")
-    queries: Long = described("Number of queries.")
+    user: str = doc_field("User name as in the log.")
+    queries: Long = doc_field("Number of queries.")
 
 
 @strawberry.type(description="Usage on one day (UTC).")
 class UsageDay:
     """Usage on one day (UTC)."""
 
-    day: date = described("Day.")
-    reads: Long = described("Number of queries that read it.")
-    writes: Long = described("Number of queries that wrote it.")
-    distinct_users: Long = described("Number of distinct users.")
+    day: date = doc_field("Day.")
+    reads: Long = doc_field("Number of queries that read it.")
+    writes: Long = doc_field("Number of queries that wrote it.")
+    distinct_users: Long = doc_field("Number of distinct users.")
 
     @classmethod
     def of(cls, stored: StoredUsage) -> UsageDay:
@@ -50,15 +50,15 @@ class UsageDay:
 class Usage:
     """Usage over a range of days."""
 
-    reads: Long = described("Number of queries that read it.")
-    writes: Long = described("Number of queries that wrote it.")
-    distinct_users: Long = described("Number of distinct users.")
-    top_users: list[UserQueries] = described("Up to ten users with the most queries.")
-    first_day: date | None = described("First day with usage.")
-    last_day: date | None = described("Last day with usage.")
-    last_read: datetime | None = described("Time of the last read.")
-    last_write: datetime | None = described("Time of the last write.")
-    days: list[UsageDay] = described("Days with usage, earliest first.")
+    reads: Long = doc_field("Number of queries that read it.")
+    writes: Long = doc_field("Number of queries that wrote it.")
+    distinct_users: Long = doc_field("Number of distinct users.")
+    top_users: list[UserQueries] = doc_field("Up to ten users with the most queries.")
+    first_day: date | None = doc_field("First day with usage.")
+    last_day: date | None = doc_field("Last day with usage.")
+    last_read: datetime | None = doc_field("Time of the last read.")
+    last_write: datetime | None = doc_field("Time of the last write.")
+    days: list[UsageDay] = doc_field("Days with usage, earliest first.")
 
 
 def top_users(users: UserCounts) -> list[UserQueries]:

@@ -10,7 +10,7 @@ import strawberry
 
 from lineage.store.values import StoredRun
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import described
+from lineage_graphql.schema.fields import doc_field
 from lineage_graphql.schema.overview import Run
 
 __all__ = ["GraphChange", "graph_changes"]
@@ -23,8 +23,8 @@ _RUNS_AT_ONCE = 50
 class GraphChange:
     """A change of the graph."""
 
-    at: datetime = described("Time of the change.")
-    run: Run = described("The ingest, or the steward's change.")
+    at: datetime = doc_field("Time of the change.")
+    run: Run = doc_field("The ingest, or the steward's change.")
 
 
 async def graph_changes(info: LineageInfo) -> AsyncGenerator[GraphChange, None]:

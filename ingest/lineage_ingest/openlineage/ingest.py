@@ -18,7 +18,7 @@ from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, BufferedText
 from lineage_ingest.openlineage.dataset_ids import dataset_id_of
-from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
+from lineage_ingest.openlineage.observations import Observed, observe_run, observed_dataset
 from lineage_ingest.openlineage.run_batches import batches
 from lineage_ingest.openlineage.run_state import RunState, event_time, merge_all, run_state_of
 from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
@@ -228,7 +228,7 @@ class EventIngest:
         schemas = dict(stored_schemas(self._store, {key for *_, one in counting for key in tables_of_sql(one)}))
         found = []
         for at, tie, _, one in counting:
-            observation = observed(one, at, self._budget, schemas, tie=tie)
+            observation = observe_run(one, at, self._budget, schemas, tie=tie)
             for record in observation.datasets:
                 if record.schema_known:
                     schemas[record.key] = tuple((one.name, one.data_type) for one in record.columns if one.is_top_level)

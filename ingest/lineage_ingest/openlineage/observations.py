@@ -33,7 +33,7 @@ from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, face
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
 
-__all__ = ["Observed", "observed", "observed_dataset"]
+__all__ = ["Observed", "observe_run", "observed_dataset"]
 
 _ENGINES_OF_APPLICATIONS = frozenset({"SPARK"})
 
@@ -52,14 +52,14 @@ class Observed:
     """Pairs of keys that name one dataset."""
 
 
-def observed(
+def observe_run(
     state: RunState, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = ""
 ) -> Observed:
     """Return what a run adds to the graph at `at`; `schemas` are those of datasets for which it has no schema.
 
     `tie` decides between runs of one job with the same time (`JobRecord.ties`).
     """
-    found = _EventReading(state, at, budget, schemas).observed()
+    found = _EventReading(state, at, budget, schemas).observation()
     found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
     return found
 
@@ -98,7 +98,7 @@ class _EventReading:
                 self._names[dataset_id.key].add(named[1])
                 self._found.aliases += aliases
 
-    def observed(self) -> Observed:
+    def observation(self) -> Observed:
         found = self._found
         inputs = self._by_key(self._state.inputs)
         outputs = self._by_key(self._state.outputs)

@@ -60,7 +60,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
     jobs: dict[str, None] = {}
     known: set[str] = set()
     lost: set[str] = set()
-    covered = sources.covered()
+    covered = sources.covered_folders()
     there = sources.keys
     for project in dict.fromkeys(one.project for one in covered):
         folders = [one for one in covered if one.project == project]

@@ -58,7 +58,7 @@ class Sources:
         """Return the projects of the files, with the number of files of each."""
         return Counter(self.project_of(path.parent) for path in self.found.files)
 
-    def covered(self) -> list[Covered]:
+    def covered_folders(self) -> list[Covered]:
         """Return the scanned folders, for each project that has files in them or contains them."""
         covered: dict[Covered, None] = {}
         for folder in self.found.folders:

@@ -165,7 +165,7 @@ class _Loading:
             if change.stated.kind is ChangeKind.DROP and not change.replaced and not change.remade:
                 key = self.naming.after(change.stated.dataset, change.stated)
                 reference = self.intake.references.get(key)
-                if reference is not None and reference.made_again(change.stated.at):
+                if reference is not None and reference.is_made_again(change.stated.at):
                     keys.add(key)
         return keys
 

@@ -41,7 +41,7 @@ class DatasetReference:
     spelling: str | None = None
     spellings: dict[str, str] = field(default_factory=dict)
 
-    def made_again(self, dropped_at: datetime) -> bool:
+    def is_made_again(self, dropped_at: datetime) -> bool:
         """Return whether the dataset is written at the time of its DROP or later, or has a later schema."""
         return (self.written is not None and self.written >= dropped_at) or (
             self.described is not None and self.described > dropped_at

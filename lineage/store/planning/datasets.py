@@ -225,7 +225,7 @@ def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:
     return frozenset(
         dataset.key
         for dataset, reference in known
-        if dataset is not None and dataset.dropped_at is not None and reference.made_again(dataset.first_seen)
+        if dataset is not None and dataset.dropped_at is not None and reference.is_made_again(dataset.first_seen)
     )
 
 

@@ -97,9 +97,9 @@ class NamesOverTime:
         dataset = self.key_of(dataset)
         if dataset not in self.renamed:
             return dataset
-        return self.followed(dataset, at)[0]
+        return self.current_key(dataset, at)[0]
 
-    def followed(self, dataset: str, at: datetime) -> tuple[str, datetime]:
+    def current_key(self, dataset: str, at: datetime) -> tuple[str, datetime]:
         """Return the current key of the dataset that had this key at `at`, and since when it has that key.
 
         At equal times a change precedes statements: a batch uses the final names of what one script builds and renames.

@@ -126,7 +126,7 @@ def _is_replaced(
         and (written or move.dataset in existing)
         for move in intake.changes
     )
-    return taken or (reference is not None and reference.made_again(drop.at))
+    return taken or (reference is not None and reference.is_made_again(drop.at))
 
 
 def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remade: Container[str]) -> None:

@@ -118,11 +118,11 @@ def test_the_help_has_examples() -> None:
 
 def test_the_connector_is_fetched_unless_it_is_named() -> None:
     given = StreamInput(source_named("trino"), (), Kafka("host:9092", "queries"))
-    package = given.prepared(SparkOptions()).conf["spark.jars.packages"]
+    package = given.spark_options(SparkOptions()).conf["spark.jars.packages"]
     assert package == connector_package(version("pyspark"))
     for named in ({"spark.jars": "a.jar"}, {"spark.jars.packages": "x:y:1"}):
-        assert given.prepared(SparkOptions(conf=named)).conf == named
-    assert StreamInput(source_named("trino"), ("folder",)).prepared(SparkOptions()).conf == {}
+        assert given.spark_options(SparkOptions(conf=named)).conf == named
+    assert StreamInput(source_named("trino"), ("folder",)).spark_options(SparkOptions()).conf == {}
 
 
 @pytest.mark.parametrize(

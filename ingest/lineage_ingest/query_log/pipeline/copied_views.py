@@ -83,7 +83,7 @@ def _edges_into_views(
     wanted = {key for job in jobs for key in job.record.reads} - made
     while wanted := {key for key in earlier.views(sorted(wanted)) if key not in found}:
         for edge in earlier.edges_into(sorted(wanted)):
-            source = keys.meant(dataset_of(edge.source), None) + edge.source[len(dataset_of(edge.source)) :]
+            source = keys.version_at(dataset_of(edge.source), None) + edge.source[len(dataset_of(edge.source)) :]
             found[dataset_of(edge.target)].append((replace(edge, source=source), before_at))
         wanted = {dataset_of(edge.source) for key in wanted for edge, _ in found[key]} - made
     return found
@@ -146,4 +146,4 @@ class _Views:
 
     def _then(self, source: str, at: datetime) -> str:
         """Return the version that had a source's last name at a time."""
-        return self._keys.meant(self._keys.key(source), at)
+        return self._keys.version_at(self._keys.key(source), at)

@@ -25,12 +25,12 @@ from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
     NamesOfPart,
     Versions,
+    deciding_parts,
     made_and_left,
     made_in,
     new_in,
     read_before_made,
     versions_of,
-    watched,
 )
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
@@ -288,7 +288,7 @@ def _versions(
     taken = (read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())) - new_in(parts, began)
     there = earlier.there([dataset_key(*table_id) for table_id in sorted(taken)]) if taken else ()
     before = [table_id for table_id in taken if dataset_key(*table_id) in there]
-    wanted = watched(parts, before)
+    wanted = deciding_parts(parts, before)
     return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 
 

@@ -68,7 +68,7 @@ class VersionKeys:
         self.plain = not self._last
         """Whether all keys are those in the graph."""
 
-    def meant(self, dataset: str, at: datetime | None) -> str:
+    def version_at(self, dataset: str, at: datetime | None) -> str:
         """Return the version that a dataset's key refers to at a time; for None, at the end of the log."""
         if dataset in self._replaced:
             return self._replaced[dataset] if at is not None and at < self._since[dataset] else dataset
@@ -76,7 +76,7 @@ class VersionKeys:
         if (namespace, name) not in self._versions.timelines:
             return dataset
         moment = None if at is None else (microseconds(at), "", 0)
-        return dataset_key(namespace, self._versions.meant(namespace, name, moment))
+        return dataset_key(namespace, self._versions.version_at(namespace, name, moment))
 
     def _time(self, at: Moment | None) -> datetime:
         return moment(None if at is None or at[0] < 0 else at[0], self._undated_at)

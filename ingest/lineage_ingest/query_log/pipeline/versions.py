@@ -37,7 +37,7 @@ __all__ = [
     "new_in",
     "read_before_made",
     "versions_of",
-    "watched",
+    "deciding_parts",
 ]
 
 TableId: TypeAlias = "tuple[str, str]"
@@ -156,7 +156,7 @@ def names_of_parts(
     )
 
 
-def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()) -> frozenset[UnitPart]:
+def deciding_parts(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()) -> frozenset[UnitPart]:
     """Return the parts whose runs decide which table has a name; empty if each name refers to one table throughout.
 
     `before` are names of tables that existed before the log, and that the log both reads and recreates.
@@ -232,9 +232,9 @@ class Versions:
         created = {table for step, table, _ in part.steps if step.makes}
         until = self._end_of_view(part, created, at) if part.late else at
         for name in part.names:
-            before = self.meant(part.namespace, name, until if name not in created else at)
+            before = self.version_at(part.namespace, name, until if name not in created else at)
             if name in created:
-                after = self.meant(part.namespace, name, at, after=True)
+                after = self.version_at(part.namespace, name, at, after=True)
                 if name in part.reads and len(part.steps) == 1:
                     remade[before] = after
                 else:
@@ -242,12 +242,12 @@ class Versions:
             versions[name] = before
         for step, table, other in part.steps:
             if step is NameStep.RENAME and other is not None:
-                versions[other] = self.meant(part.namespace, table, at)
+                versions[other] = self.version_at(part.namespace, table, at)
         found = tuple(sorted((name, own) for name, own in versions.items() if name != own))
         made = tuple(sorted((old, new) for old, new in remade.items() if old != new))
         return Bindings(found, made) if found or made else None
 
-    def meant(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
+    def version_at(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
         """Return the version that a name refers to just before `at` (with `after`, just after it; None: at the end).
 
         If no version has the name then, return the next one that takes it, else the last one that had it.

@@ -12,7 +12,7 @@ from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
 from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
 from lineage_ingest.query_log.sources.databricks import DATABRICKS
 from lineage_ingest.query_log.sources.duckdb import DUCKDB
-from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, mapped
+from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, validate_mapping
 from lineage_ingest.query_log.sources.hive import HIVE
 from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError
 from lineage_ingest.query_log.sources.mysql import MYSQL
@@ -139,7 +139,7 @@ def source_named(
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} has known columns; --map is for the source 'generic' only")
-        fields = dict(GENERIC.mapping) | dict(mapped(mapping))
+        fields = dict(GENERIC.mapping) | dict(validate_mapping(mapping))
         columns = tuple(dict.fromkeys(fields.values()))
         found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
     if columns:

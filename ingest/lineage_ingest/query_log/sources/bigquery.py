@@ -29,7 +29,7 @@ from lineage_ingest.query_log.log_schema import Problem, Status
 from lineage_ingest.query_log.sources.json_lines import nested
 from lineage_ingest.query_log.sources.source import Source, SourceRows
 
-__all__ = ["BIGQUERY", "copied", "is_legacy", "written_table"]
+__all__ = ["BIGQUERY", "copy_query", "is_legacy", "written_table"]
 
 _COLUMNS = (
     "creation_time",
@@ -65,7 +65,7 @@ def _convert(log: SourceRows) -> Any:
     copies = pc.fill_null(pc.equal(log.trimmed("job_type"), "COPY"), False)
     if pc.any(copies, min_count=0).as_py():
         made = [
-            copied(written_table(_named(table)) for table in tables) if copy and isinstance(tables, list) else None
+            copy_query(written_table(_named(table)) for table in tables) if copy and isinstance(tables, list) else None
             for copy, tables in zip(copies.to_pylist(), log.objects("referenced_tables"), strict=True)
         ]
         text = pc.if_else(no_query, pa.array(made, pa.string()), text)
@@ -104,10 +104,10 @@ def _named(table: Any) -> list[Any]:
     return [nested(table, name) for name in ("project_id", "dataset_id", "table_id")]
 
 
-def copied(tables: Iterable[tuple[str, bool | None] | None]) -> str | None:
+def copy_query(tables: Iterable[tuple[str, bool | None] | None]) -> str | None:
     """Return the query that copies tables, given as results of `written_table`; None if one of them is None.
 
-    >>> copied([("p.d.one", None), ("p.d.two", True)])
+    >>> copy_query([("p.d.one", None), ("p.d.two", True)])
     'SELECT * FROM `p`.`d`.`one` UNION ALL SELECT * FROM `p`.`d`.`two`'
     """
     names: list[str] = []

@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem, Status
-from lineage_ingest.query_log.sources.bigquery import copied, is_legacy, written_table
-from lineage_ingest.query_log.sources.json_lines import flattened, nested
+from lineage_ingest.query_log.sources.bigquery import copy_query, is_legacy, written_table
+from lineage_ingest.query_log.sources.json_lines import flatten_documents, nested
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Reading, Source, SourceRows
 
 __all__ = ["BIGQUERY_AUDIT"]
@@ -45,7 +45,7 @@ _MARK = r'(?s)^(?!.*"(?:serviceData|servicedata_v1_bigquery)"\s*:\s*\{).*"(?:pro
 
 
 def _convert(lines: SourceRows) -> Any:
-    log = flattened(lines, _FLAT, _flatten)
+    log = flatten_documents(lines, _FLAT, _flatten)
     text = log.statement("query")
     log.note(Problem.OLDER, pc.fill_null(pc.equal(log.text("kind"), _OLDER), False))
     no_query = pc.fill_null(pc.not_equal(log.text("kind"), "queryConfig"), False)
@@ -119,7 +119,7 @@ def _copied(config: dict[str, Any]) -> str | None:
     tables = config.get("sourceTables")
     if not isinstance(tables, list) or config.get("sourceTablesTruncated"):
         return None
-    return copied(_table(name) for name in tables)
+    return copy_query(_table(name) for name in tables)
 
 
 def _table(name: Any) -> tuple[str, bool | None] | None:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, Assembly, Reading, Source, SourceRows
 from lineage_ingest.query_log.time_columns import times
 
@@ -58,7 +58,7 @@ def _assemble(table: Any) -> Any:
     begins = starts(keys["file"], keys["connection"])
     before = pa.concat_arrays([pa.nulls(1, pa.int64()), keys["query"].slice(0, max(table.num_rows - 1, 0))])
     anew = pc.or_(begins, pc.fill_null(pc.less(keys["query"], before.slice(0, table.num_rows)), False))
-    first = carried(keys["at"].cast(pa.int64()).cast(pa.string()), anew, begins)
+    first = carry_forward(keys["at"].cast(pa.int64()).cast(pa.string()), anew, begins)
     # Arrow drops a row if all joined values are null.
     named = pc.binary_join_element_wise(pc.fill_null(keys["connection"], ""), first, "@", null_handling="skip")
     session = pc.if_else(pc.is_valid(keys["connection"]), named, pa.scalar(None, pa.string()))

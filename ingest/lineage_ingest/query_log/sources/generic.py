@@ -17,7 +17,7 @@ from lineage.model.dialects import DIALECTS
 from lineage_ingest.query_log.log_schema import Problem, Status
 from lineage_ingest.query_log.sources.source import Source, SourceRows, status_of
 
-__all__ = ["GENERIC", "MappingError", "mapped"]
+__all__ = ["GENERIC", "MappingError", "validate_mapping"]
 
 _TEXTS = ("statement_id", "parent_id", "user", "session", "default_database", "default_schema", "destination")
 _COUNTS = ("position", "duration_us", "runs", "rows")
@@ -39,10 +39,10 @@ class MappingError(ValueError):
     """A mapping names a field that the log schema does not have."""
 
 
-def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def validate_mapping(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return a validated mapping of fields to columns.
 
-    >>> mapped({"query_txt": "sql"})
+    >>> validate_mapping({"query_txt": "sql"})
     Traceback (most recent call last):
     ...
     lineage_ingest.query_log.sources.generic.MappingError: no field 'query_txt'; did you mean 'query_text'?

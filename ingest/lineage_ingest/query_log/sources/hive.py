@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, written_column
+from lineage_ingest.query_log.sources.json_lines import LINEAGE, flatten_documents, written_column
 from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
 
 __all__ = ["HIVE"]
@@ -32,7 +32,7 @@ def _convert(every: SourceRows) -> Any:
     spoken = pc.or_(
         pc.is_null(every.text(LINE)), pc.fill_null(pc.match_substring(every.text(LINE), '"queryText"'), False)
     )
-    log = flattened(every.where(spoken), _FLAT, _flatten)
+    log = flatten_documents(every.where(spoken), _FLAT, _flatten)
     return log.batch(
         query_text=log.statement("queryText"),
         statement_id=log.text("hash"),

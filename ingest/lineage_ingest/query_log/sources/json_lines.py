@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, SourceRows, raw_records
 
-__all__ = ["LINEAGE", "flattened", "nested", "written_column"]
+__all__ = ["LINEAGE", "flatten_documents", "nested", "written_column"]
 
 LINEAGE = "source_lineage"
 """The key of a flat row's list of edges; its value can be None."""
@@ -20,7 +20,7 @@ LINEAGE = "source_lineage"
 Flatten = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
-def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten, only: str = "") -> SourceRows:
+def flatten_documents(log: SourceRows, columns: tuple[str, ...], flatten: Flatten, only: str = "") -> SourceRows:
     """Return rows with these columns, read from the documents in the column `value`.
 
     A line that is not JSON becomes a row with its text in `_corrupt_record`. Text before the first `{` is a logger's

@@ -36,7 +36,7 @@ from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.mysql_transactions import find_unfinished
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
-from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
 from lineage_ingest.query_log.time_columns import times
 
@@ -142,13 +142,13 @@ def _assemble(table: Any) -> Any:
     uses = pc.and_(pc.fill_null(pc.is_in(command, _RUNS), False), pc.is_valid(use))
     database = pc.if_else(connects, greeting.field(2), pc.if_else(is_initial, argument, use.field(0)))
     # USE sets the database of the rows that follow; for its own row either database gives the same result.
-    database = carried(database, pc.or_(pc.or_(connects, is_initial), uses), begins)
+    database = carry_forward(database, pc.or_(pc.or_(connects, is_initial), uses), begins)
     own = coercion.texts(column["user_host"])
-    user = pc.coalesce(own, carried(greeting.field(0), connects, begins))
+    user = pc.coalesce(own, carry_forward(greeting.field(0), connects, begins))
     left = pc.fill_null(pc.equal(command, "Quit"), False)
     left = pc.fill_null(pa.concat_arrays([pa.array([False]), left]).slice(0, len(left)), False)
     anew = pc.fill_null(pc.is_in(command, _ANEW), False)
-    began = carried(column[POSITION], pc.or_(pc.or_(begins, anew), left), begins)
+    began = carry_forward(column[POSITION], pc.or_(pc.or_(begins, anew), left), begins)
     session = pc.binary_join_element_wise(column["owner"], pc.fill_null(began.cast(pa.string()), "0"), "/")
     out = table.set_column(table.column_names.index("user_host"), "user_host", user)
     out = out.set_column(out.column_names.index("argument"), "argument", text)

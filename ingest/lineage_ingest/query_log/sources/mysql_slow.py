@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
-from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
 
 __all__ = ["MYSQL_SLOW"]
@@ -105,7 +105,7 @@ def _assemble(table: Any) -> Any:
     begins = starts(owner, rows.text("user_host").take(order))
     quits = pc.fill_null(pc.starts_with(text, _QUIT), False)
     after = pa.concat_arrays([pa.array([False]), quits]).slice(0, len(quits))
-    since = carried(place, pc.or_(begins, after), starts(owner)).cast(pa.string())
+    since = carry_forward(place, pc.or_(begins, after), starts(owner)).cast(pa.string())
     table = table.take(order).select([name for name in table.column_names if name != POSITION])
     return table.append_column(POSITION, place).append_column(_SESSION, pc.binary_join_element_wise(owner, since, "/"))
 

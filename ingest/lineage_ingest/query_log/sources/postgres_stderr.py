@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError, line_pattern, recognise_prefix
 from lineage_ingest.query_log.sources.postgres_messages import assemble_messages, convert_messages
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
-from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import (
     CORRUPT,
     FILE,
@@ -136,7 +136,7 @@ def _assemble(table: Any) -> Any:
         pc.and_(greets, pc.invert(_previous(greets))), pc.fill_null(pc.less(number, _previous(number)), False)
     )
     fresh = pc.or_(starts(owner, *(_flat(log, name) for name in _OF_ONE)), fresh)
-    since = carried(place, fresh, starts(owner)).cast(pa.string())
+    since = carry_forward(place, fresh, starts(owner)).cast(pa.string())
     session = pc.if_else(_flat(log, "is_named"), owner, pc.binary_join_element_wise(owner, since, "/"))
     for name, values in (("session_id", session), ("session_line_num", place)):
         kept = [one for one in table.column_names if one != name]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
-from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.runs import carry_forward, starts
 
 __all__ = ["log_names", "places_in_log"]
 
@@ -43,7 +43,7 @@ def places_in_log(sessions: Any, files: Any, places: Any, times: Any) -> Any:
     ordered = named.sort_by([(name, "ascending") for name in by]).combine_chunks()
     number = pa.array(range(ordered.num_rows), pa.int64())
     begins = starts(_flat(ordered["session"]))
-    rank = pc.subtract(number, carried(number, begins, begins))
+    rank = pc.subtract(number, carry_forward(number, begins, begins))
     rank = rank.take(pc.index_in(keys, value_set=_flat(ordered["key"])))
     return pc.add(pc.shift_left(rank, pa.scalar(_FILE, pa.int64())), places)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["carried", "last_before", "starts"]
+__all__ = ["carry_forward", "last_before", "starts"]
 
 
 def starts(*keys: Any) -> Any:
@@ -38,6 +38,6 @@ def last_before(mask: Any, begins: Any) -> Any:
     return pc.if_else(pc.fill_null(pc.greater_equal(found, first), False), found, nowhere)
 
 
-def carried(values: Any, mask: Any, begins: Any) -> Any:
+def carry_forward(values: Any, mask: Any, begins: Any) -> Any:
     """Return for each row the value of the latest masked row of its group, at or before it; else null."""
     return values.take(last_before(mask, begins))

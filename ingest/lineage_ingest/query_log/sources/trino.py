@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, nested, written_column
+from lineage_ingest.query_log.sources.json_lines import LINEAGE, flatten_documents, nested, written_column
 from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
 
 __all__ = ["TRINO"]
@@ -30,7 +30,7 @@ _CANCELED = frozenset(("USER_CANCELED", "ADMINISTRATIVELY_KILLED", "ADMINISTRATI
 
 
 def _convert(lines: SourceRows) -> Any:
-    log = flattened(lines, _FLAT, _flatten, only='"endTime"')
+    log = flatten_documents(lines, _FLAT, _flatten, only='"endTime"')
     started, ended = log.time("start", unit="s"), log.time("end", unit="s")
     return log.batch(
         query_text=log.statement("query"),

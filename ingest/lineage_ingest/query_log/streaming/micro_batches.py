@@ -29,7 +29,7 @@ from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
 from lineage_ingest.query_log.streaming import open_sessions
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.row_blocks import PACKED, packed, unpacked
+from lineage_ingest.query_log.streaming.row_blocks import PACKED, pack_blocks, unpack_blocks
 from lineage_ingest.query_log.streaming.stream_input import StreamInput
 from lineage_ingest.query_log.streaming.stream_query import run_stream
 
@@ -111,7 +111,7 @@ def follow_stream(
         StreamFailedError: the stream cannot continue.
         StoreError: the store cannot be read or written.
     """
-    with spark_session(given.prepared(options)) as spark:
+    with spark_session(given.spark_options(options)) as spark:
         if started is not None:
             started()
         rows, normalise = given.rows(spark)
@@ -231,7 +231,7 @@ class _BatchRows:
     def __init__(self, frame: DataFrame, normalise: Callable[[Iterable[Any]], Iterator[Any]], opened: Any) -> None:
         self._opened = opened
         self._spark = frame.sparkSession
-        work = partial(packed, normalise=normalise, open_sessions=open_sessions.names(opened))
+        work = partial(pack_blocks, normalise=normalise, open_sessions=open_sessions.names(opened))
         self._packed = frame.mapInArrow(work, PACKED).persist(StorageLevel.DISK_ONLY)
         sums = self._packed.agg(f.sum("rows").alias("rows"), f.sum("bytes").alias("bytes")).first()
         assert sums is not None
@@ -247,14 +247,14 @@ class _BatchRows:
     def engine(self) -> Engine:
         """Return an engine for the rows: local for a small micro-batch, otherwise Spark."""
         if self._is_small:
-            self._batches = [*self._before, *unpacked(self._packed.select("log").toArrow().to_batches())]
+            self._batches = [*self._before, *unpack_blocks(self._packed.select("log").toArrow().to_batches())]
             return LocalEngine(lambda: self._batches)
         if self._before:
-            kept = packed([], lambda _: iter(self._before), frozenset())
+            kept = pack_blocks([], lambda _: iter(self._before), frozenset())
             listed = [tuple(row.values()) for batch in kept for row in batch.to_pylist()]
             self._frame = self._packed.union(self._spark.createDataFrame(listed, PACKED))
         spread = self._frame.repartition(self._spark.sparkContext.defaultParallelism * 4)
-        return SparkEngine(self._spark, spread, unpacked)
+        return SparkEngine(self._spark, spread, unpack_blocks)
 
     def open_after(self, summaries: Iterable[UnitSummary], at: datetime) -> Any | None:
         """Return the sessions that are open after these rows; None if there were none and none is opened."""
@@ -266,7 +266,7 @@ class _BatchRows:
             found = open_sessions.statements(self._batches, templates)
         elif templates:
             work = partial(_statements, keys=frozenset(templates))
-            found = unpacked(self._frame.mapInArrow(work, PACKED).select("log").toArrow().to_batches())
+            found = unpack_blocks(self._frame.mapInArrow(work, PACKED).select("log").toArrow().to_batches())
         return open_sessions.open_after(self._opened, self._there, found, templates, at)
 
     def close(self) -> None:
@@ -275,7 +275,7 @@ class _BatchRows:
 
 
 def _statements(batches: Iterable[Any], keys: frozenset[int]) -> Iterator[Any]:
-    return packed(batches, lambda given: open_sessions.statements(unpacked(given), keys), frozenset())
+    return pack_blocks(batches, lambda given: open_sessions.statements(unpack_blocks(given), keys), frozenset())
 
 
 def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["PACKED", "packed", "unpacked"]
+__all__ = ["PACKED", "pack_blocks", "unpack_blocks"]
 
 PACKED = "log binary, rows bigint, bytes bigint, continued array<string>"
 _SCHEMA = pa.schema(
@@ -16,7 +16,7 @@ _SCHEMA = pa.schema(
 )
 
 
-def packed(
+def pack_blocks(
     batches: Iterable[Any], normalise: Callable[[Iterable[Any]], Iterator[Any]], open_sessions: frozenset[str]
 ) -> Iterator[Any]:
     """Yield packed batches of the log schema, each with the open sessions that occur in it."""
@@ -39,7 +39,7 @@ def packed(
         )
 
 
-def unpacked(batches: Iterable[Any]) -> Iterator[Any]:
+def unpack_blocks(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the batches of the log schema that are packed in the column `log`."""
     for batch in batches:
         for value in batch.column("log"):

@@ -90,7 +90,7 @@ class StreamInput:
         """Return whether Spark must download its Kafka connector."""
         return self.kafka is not None and not {"spark.jars", "spark.jars.packages"} & options.conf.keys()
 
-    def prepared(self, options: SparkOptions) -> SparkOptions:
+    def spark_options(self, options: SparkOptions) -> SparkOptions:
         """Return Spark's options with the package of the Kafka connector, unless they already configure jars."""
         if not self.fetches_connector(options):
             return options

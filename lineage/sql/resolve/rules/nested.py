@@ -259,9 +259,7 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
 
 
 @expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, *_JSON, *_JSON_TEXT)
-def nested_operand(
-    resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources
-) -> None:
+def nested_operand(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier | exp.Literal):
         value = _value_with_methods(resolver, node, scope)

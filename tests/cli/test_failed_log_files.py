@@ -55,9 +55,9 @@ def test_what_counts_as_a_failure(folder: Path) -> None:
 def test_a_file_that_is_mended_fails_no_longer(folder: Path) -> None:
     text = (json.dumps(GOOD) + "\n") * 2
     (folder / "log.jsonl").write_text(text[:-9])
-    assert "breaks off in the middle of a record" in ingest("log.jsonl", code=1)
+    assert "ends in the middle of a record" in ingest("log.jsonl", code=1)
     (folder / "log.jsonl").write_text(text)
-    assert "breaks off" not in ingest("log.jsonl", code=0)
+    assert "ends in the middle" not in ingest("log.jsonl", code=0)
 
 
 def test_bytes_that_are_no_text_are_a_failed_file(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_file_of_another_source_is_named_and_the_rest_ingested(folder: Path) -
 )
 def test_a_log_of_which_nothing_is_the_source_s_is_a_failed_file(folder: Path, source: str, text: str) -> None:
     (folder / "log.txt").write_text(text)
-    assert "file not read: log.txt: no record of a " in ingest("log.txt", "--source", source, code=1)
+    assert "file not read: log.txt: it has no record of a " in ingest("log.txt", "--source", source, code=1)
 
 
 @pytest.mark.parametrize("text", ["", "query_text,started_at\n", "\n\n", "[]", "[\n]\n"])

@@ -173,7 +173,7 @@ def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
                 return
             unpacker, packed = zlib.decompressobj(31), rest
         packed = packed or raw.read(_PACKED)
-    raise EOFError("the file ended within what gzip packed")
+    raise EOFError("the gzip data ends early")
 
 
 def _bz2_parts(raw: IO[bytes]) -> Iterator[bytes]:

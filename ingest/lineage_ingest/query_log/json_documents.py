@@ -85,7 +85,7 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
                 checked = True
             yield json_row(wanted, value)
     if any_document and not is_ours:
-        tally.failed(f"no record of a {source.title} is in it")
+        tally.failed(f"it has no record of a {source.title}")
 
 
 def first_values(head: str, count: int) -> Iterator[Any]:

@@ -55,62 +55,78 @@ _LINEAGE = pa.list_(
 )
 
 FIELDS: tuple[LogField, ...] = (
-    LogField("query_text", _TEXT, "The statement, or a script of them; null where the source has none."),
-    LogField("statement_id", _TEXT, "The source's own name of this run; null where it gives none."),
-    LogField("parent_id", _TEXT, "The run that started this one: a script, a procedure. Null at the top."),
+    LogField("query_text", _TEXT, "The SQL text: a statement or a script. Null if the source has none."),
+    LogField("statement_id", _TEXT, "The source's id of this run. Null if it has none."),
+    LogField(
+        "parent_id",
+        _TEXT,
+        "The id of the run that started this one, such as a script or a procedure. Null if there is none.",
+    ),
     LogField(
         "is_script",
         pa.bool_(),
-        "The statements of this run may have rows of their own, which have it as their parent: it counts where none "
-        "has. Not null.",
+        "Whether the statements of this run may have rows of their own, with this run as their parent. The row is used "
+        "if there are none. Not null.",
     ),
-    LogField("started_at", pa.timestamp("us", "UTC"), "When the run began: event time. Null where it is not said."),
+    LogField(
+        "started_at", pa.timestamp("us", "UTC"), "When the run began: event time. Null if the log does not state it."
+    ),
     LogField(
         "position",
         _COUNT,
-        "The place within the session, as the log itself has it: a session is sorted by it where all of its rows "
+        "The position within the session, as in the log: a session is sorted by it if all of its rows "
         "have one, else by started_at. Times decide between sessions only.",
     ),
     LogField(
         "duration_us",
         _COUNT,
-        "Microseconds that the runs took together. Not milliseconds: a million runs of 0.3 ms would be none; and "
-        "whole, so that sums do not depend on their order.",
+        "Total duration of the runs in microseconds. Whole numbers, so that sums do not depend on their order; not "
+        "milliseconds, because many runs take less than one.",
     ),
-    LogField("runs", _COUNT, "How many runs this row stands for: 1, but in a log that is summed up already. Not null."),
-    LogField("user", _TEXT, "Who ran it, as the source names its users."),
-    LogField("session", _TEXT, "What temporary tables and USE live in. Null: the statement stands alone."),
-    LogField("default_database", _TEXT, "The database (catalog, project) of names without one, when this run began."),
-    LogField("default_schema", _TEXT, "The schema (dataset; MySQL's, Hive's, ClickHouse's database) likewise."),
-    LogField("dialect", _TEXT, "The dialect's name, as lineage.model.dialects has it. Not null but with a problem."),
-    LogField("status", _TEXT, "A Status. Not null."),
-    LogField("rows", _COUNT, "Rows that the runs returned or wrote together."),
+    LogField("runs", _COUNT, "Number of runs in this row: 1, unless the log is aggregated. Not null."),
+    LogField("user", _TEXT, "The user who ran it, as named by the source."),
     LogField(
-        "truncated", pa.bool_(), "The source cut the text: what it says of tables holds, of columns not. Not null."
+        "session",
+        _TEXT,
+        "The session, which has the temporary tables and the USE of its statements. Null: none is known.",
+    ),
+    LogField("default_database", _TEXT, "The database (catalog, project) of unqualified names when this run began."),
+    LogField(
+        "default_schema",
+        _TEXT,
+        "The schema of unqualified names (a dataset in BigQuery, a database in MySQL, Hive and ClickHouse).",
+    ),
+    LogField("dialect", _TEXT, "The dialect's name in lineage.model.dialects. Null only if the row has a problem."),
+    LogField("status", _TEXT, "A Status. Not null."),
+    LogField("rows", _COUNT, "Total number of rows that the runs returned or wrote."),
+    LogField(
+        "truncated",
+        pa.bool_(),
+        "Whether the source truncated the text: its tables are used, its columns are not. Not null.",
     ),
     LogField(
         "destination",
         _TEXT,
-        "The table that the result was written to where the text does not say it: BigQuery's destination table of a "
-        "SELECT. That write is lineage, and is lost without this field.",
+        "The table that the result was written to, if the text does not name it, such as BigQuery's destination table "
+        "of a SELECT.",
     ),
     LogField(
         "appends",
         pa.bool_(),
-        "The destination's other rows stay: the result is added to it, or written to a partition. Null: not known.",
+        "Whether the destination keeps its other rows: the result is appended or replaces a partition. Null: unknown.",
     ),
-    LogField("source_lineage", _LINEAGE, "What the source itself knows of the columns; null where it says nothing."),
+    LogField("source_lineage", _LINEAGE, "The column lineage that the source itself reports. Null if it reports none."),
     LogField(
         "unread_time",
         _TEXT,
-        "What stands where the time should, if that could not be read: its digits as 9, its letters as x.",
+        "An unreadable time, with each digit replaced by 9 and each letter by x.",
     ),
-    LogField("problem", _TEXT, "Null for a good row, else a Problem. Such a row is kept, counted and sampled."),
+    LogField("problem", _TEXT, "Null for a usable row, else a Problem. Unusable rows are kept, counted and sampled."),
 )
 
 LOG_SCHEMA = pa.schema([pa.field(field.name, field.type) for field in FIELDS])
 
-_WHERE_NOTHING_IS_SAID: dict[str, object] = {
+_DEFAULTS: dict[str, object] = {
     "runs": 1,
     "is_script": False,
     "truncated": False,
@@ -137,7 +153,7 @@ def log_batch(length: int, /, **columns: Any) -> Any:
     arrays = []
     for field in FIELDS:
         given = columns.get(field.name)
-        fallback = _WHERE_NOTHING_IS_SAID.get(field.name)
+        fallback = _DEFAULTS.get(field.name)
         if isinstance(given, pa.Array):
             column = given if given.type == field.type else given.cast(field.type)
             arrays.append(column if fallback is None else column.fill_null(fallback))

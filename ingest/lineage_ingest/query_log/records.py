@@ -15,7 +15,7 @@ from lineage_ingest.query_log.sources.source import LINE, Source
 
 __all__ = ["BROKEN_OFF", "Tally", "read_lines", "read_records"]
 
-BROKEN_OFF = "it breaks off in the middle of a record"
+BROKEN_OFF = "it ends in the middle of a record"
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator
         found = True
         yield dict(zip(source.columns, record, strict=False))
     if foreign and not found:
-        tally.failed(f"no record of a {source.title} is in it")
+        tally.failed(f"it has no record of a {source.title}")
 
 
 def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, Any]]:
@@ -86,7 +86,7 @@ def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool
         tally.failed(BROKEN_OFF)
     elif any_line and not is_ours:
         if whole:
-            tally.failed(f"no record of a {source.title} is in it")
+            tally.failed(f"it has no record of a {source.title}")
         else:
             tally.unreadable = tally.rows
 

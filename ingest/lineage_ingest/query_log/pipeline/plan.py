@@ -20,29 +20,29 @@ def plan_stages(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOpt
     """
     source = given.source
     where = "this process" if kind is EngineKind.LOCAL else f"Spark, {spark.master or 'local[*]'}"
-    together = f"; rows of one {' and '.join(source.assembly.by)} put together" if source.assembly else ""
+    together = f"; rows of one {' and '.join(source.assembly.by)} are joined" if source.assembly else ""
     yield "read", where, f"{source.title}: {_inputs(given)}"
     yield "normalise", where, f"its columns into the log schema{together}; failed statements and bad rows are counted"
-    yield "fingerprint", where, "what differs in literals only is one template; of each the smallest text is kept"
-    yield "extract", where, "the lineage of one text a template, with what is known of tables"
+    yield "fingerprint", where, "texts that differ only in literals are one template; the smallest is kept"
+    yield "extract", where, "the lineage of one text per template, with the known table schemas"
     yield (
         "sessions",
         where,
-        "temporary tables, USE and SET, renamings and rollbacks tie statements of a session together",
+        "statements of a session are resolved in order: temporary tables, USE, SET, renames, rollbacks",
     )
     yield (
         "rounds",
         where,
-        "what reads a table that the log itself defines, again with its columns, until nothing changes",
+        "readers of tables that the log defines are resolved again, until nothing changes",
     )
     yield "count", where, "runs, users and durations of templates; use of tables and columns by day"
-    yield "merge", "this process", "what templates state, by job, dataset and edge"
-    yield "store", "this process", "into the graph; the same log again changes nothing"
+    yield "merge", "this process", "the lineage of all templates, by job, dataset and edge"
+    yield "store", "this process", "into the graph; ingesting the same log again changes nothing"
 
 
 def _inputs(given: LogInput | StreamInput) -> str:
     if isinstance(given, StreamInput):
-        return f"what comes by {', '.join(given.inputs)}; the stages below for each micro-batch"
+        return f"new data of {', '.join(given.inputs)}; the stages below for each micro-batch"
     if given.jdbc is not None:
         query = given.jdbc.query or given.source.query_since(given.jdbc.since)
         return f"{given.jdbc.url.partition('?')[0]}: {query}"

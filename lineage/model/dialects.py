@@ -94,6 +94,8 @@ class Dialect:
     """Repeated column names in a derived table or a stored query get numbers from the second on (DuckDB)."""
     using_keeps_positions: bool = False
     """`*` returns the columns merged by USING at their position in the left side; SQL:2016 7.10 puts them first."""
+    unnamed_column_prefix: str | None = None
+    """An expression without an alias is named by this prefix and its position in the output, from 0 (Hive: `_c0`)."""
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
@@ -399,6 +401,7 @@ _CLICKHOUSE = Dialect(
 _HIVE = Dialect(
     "hive",
     fields_by_dot=True,
+    unnamed_column_prefix="_c",
     exchange_moves_partition=True,
     explain_never_runs=True,
     has_backslash_escapes=True,

@@ -55,6 +55,8 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
+            if resolver.naming.dialect.unnamed_column_prefix is not None:
+                position = len(projection.names)  # columns of a star count
             projection.add(output_name(resolver, item, position), sources, item)
     return projection
 
@@ -101,16 +103,21 @@ _AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)
 def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
     """Return the name of an output column without an alias.
 
-    PostgreSQL uses the name of the function or of the cast column (parse_target.c, FigureColname). Elsewhere the name
-    is generated text that nobody refers to, and the column's position is used.
+    PostgreSQL uses the name of the function or of the cast column (parse_target.c, FigureColname). Hive uses `_c` and
+    the position, also for a cast column (SemanticAnalyzer.getColAlias). Elsewhere the name is generated text that
+    nobody refers to, and the column's position is used.
     """
+    prefix = resolver.naming.dialect.unnamed_column_prefix
+    around = _AROUND if prefix is None else exp.Paren
     node: exp.Expr = expression
-    while isinstance(node, _AROUND):
+    while isinstance(node, around):
         node = node.this
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         return resolver.identifiers.column(node.this)
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         return resolver.identifiers.column(node.expression)
+    if prefix is not None:
+        return f"{prefix}{position}"
     if not resolver.naming.dialect.describes_unnamed_columns:
         return f"_col{position}"
     if isinstance(node, exp.Case):

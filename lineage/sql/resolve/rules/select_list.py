@@ -55,9 +55,9 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
-            if resolver.naming.dialect.unnamed_column_prefix is not None:
-                position = len(projection.names)  # columns of a star count
-            projection.add(output_name(resolver, item, position), sources, item)
+            numbered = resolver.naming.dialect.unnamed_column_prefix is not None
+            at = len(projection.names) if numbered else position  # Hive counts the columns of a star
+            projection.add(output_name(resolver, item, at), sources, item)
     return projection
 
 

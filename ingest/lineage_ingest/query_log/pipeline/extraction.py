@@ -74,7 +74,7 @@ class LogContext:
     """The settings of an ingest."""
 
     source: str
-    """The source that diagnostics name."""
+    """The log's name in diagnostics."""
     at: datetime
     """The time of the ingest."""
     namespace: str = ""
@@ -83,15 +83,15 @@ class LogContext:
     functions: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     observed_at: datetime | None = None
-    """The time given by the user for runs without one; None: unknown."""
+    """The time that the user gave for runs without one; None if not given."""
     begins_at: datetime | None = None
-    """The time of the first run that has one: runs without a time never count as newer than others."""
+    """The earliest time of a run. Runs without a time get it, so that they never count as newer than others."""
     set_operations: SetOperationReferences = "exact"
     """What the output of a set operation references."""
 
     @property
     def undated_at(self) -> datetime:
-        """The time of lineage whose runs have none."""
+        """The time used for lineage whose runs have no time."""
         return self.observed_at or self.begins_at or self.at
 
 
@@ -99,7 +99,7 @@ class LogContext:
 class KnownSchemas:
     """The tables known before a unit is extracted, by namespace and name.
 
-    `given` are known whatever the namespace; the columns of a table that was only seen in use are `inferred`.
+    `given` are known in every namespace. The columns of a table that was only seen in use are `inferred`.
     """
 
     given: tuple[TableSchema, ...] = ()
@@ -133,16 +133,16 @@ class SessionEffects(NamedTuple):
     """Tables whose columns it adds, renames or drops."""
     reads: tuple[str, ...] = ()
     resets: bool = False
-    """The search path is reset to its value at the start of the session."""
+    """Whether the search path is reset to its value at the start of the session."""
     is_local: bool = False
-    """The settings are local to the transaction."""
+    """Whether the settings are local to the transaction."""
     savepoint: str = ""
     chain: bool = False
-    """A new transaction begins when this one ends (AND CHAIN)."""
+    """Whether a new transaction begins when this one ends (AND CHAIN)."""
     discards: bool = False
-    """It drops all temporary tables of the session."""
+    """Whether it drops all temporary tables of the session."""
     until_commit: bool = False
-    """The temporary tables that it creates are dropped when the transaction ends."""
+    """Whether the temporary tables that it creates are dropped when the transaction ends."""
 
     @property
     def stateful(self) -> bool:
@@ -162,13 +162,13 @@ class UnitSummary(NamedTuple):
     defines: tuple[tuple[str, tuple[str, ...]], ...]
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
-    """Whether schemas from other statements may change the result: it has a star, or is partial."""
+    """Whether schemas from other statements may change the result: it has a star or ambiguous columns, or is partial."""
     ambiguous: tuple[Decision, ...]
-    """Unprefixed columns, each with the tables that it may belong to."""
+    """Unqualified columns, each with the tables that it may belong to."""
     decided: tuple[Decision, ...]
-    """The ambiguous columns that were decided by use, as far as it was known then."""
+    """The ambiguous columns that were resolved by the columns known from use at that time."""
     completeness: tuple[str, ...]
-    """Of each statement."""
+    """The completeness of each statement's lineage."""
     problems: tuple[str, ...]
     """The problems with its lineage, for the summary: "CODE: message"."""
     session: SessionEffects
@@ -177,11 +177,11 @@ class UnitSummary(NamedTuple):
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Tables whose columns are added, renamed or dropped, with their earlier columns."""
     searched: tuple[tuple[str, ...], ...] = ()
-    """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
+    """For each name without a schema, its candidates in the order of the search path, or the one in a view's schema."""
     bound: bool = False
     """Whether its names are already bound to versions of tables."""
     defined_in: tuple[int, ...] = ()
-    """The number of the part of each of `defines`."""
+    """For each of `defines`, the number of the part that defines it."""
     parts: tuple[NamesOfPart, ...] = ()
     """The tables that each part mentions."""
 
@@ -226,7 +226,7 @@ class Extractor:
         self._options: dict[str, ExtractionOptions] = {}
         self._catalogs: dict[str, Catalog] = {}
         self._seen: dict[str, dict[str, set[str]]] = {}
-        """The columns that units so far use, by namespace: this decides most ambiguous columns at once."""
+        """Columns used by earlier units, by namespace and table: they resolve most ambiguous columns in the first round."""
 
     def unit(self, unit: ExtractionUnit) -> tuple[UnitSummary, UnitLineage]:
         """Return the summary and lineage of a unit. Invalid SQL produces diagnostics, never an exception."""

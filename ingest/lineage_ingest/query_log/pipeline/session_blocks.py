@@ -73,7 +73,7 @@ class _SessionState:
         if effects.discards or effects.transaction in ("commit", "rollback") or self.opened is None:
             self._drop_temporary_tables(index, effects)
         for old, new in effects.renames:
-            if old in self.temporary:  # the renamed table may also be a permanent one of that name, in a schema
+            if old in self.temporary:  # may also be a permanent table of that name in a schema
                 self.temporary[new] = self.temporary[old]
         if effects.transaction in ("rollback", "rollback to") and self.opened is not None:
             self._roll_back(index, self.opened)
@@ -142,7 +142,7 @@ def session_blocks_of(ran: list[TemplateInSession]) -> list[list[int]]:
 def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:
     """Return by template the others that create and fill its temporary tables, for a log without sessions.
 
-    A table name that several templates create is skipped: which of them is meant is unknown.
+    A table name that several templates create is ambiguous and skipped.
     """
     makers: dict[str, list[int]] = {}
     fillers: dict[str, list[int]] = {}
@@ -179,4 +179,4 @@ def _before(
             for other in (*makers[table], *filled):
                 if other not in before:
                     _before(other, effects, makers, fillers, before)
-    before[key] = before.pop(key)  # moves it behind the templates it needs
+    before[key] = before.pop(key)  # moves it after the templates that it needs

@@ -48,9 +48,10 @@ __all__ = [
 ]
 
 MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
-"""The kinds of blocks: the parts of units that are not templates; counts by unit, day and user; by unit and user.
+"""The kinds of blocks.
 
-And the times at which parts ran that decide which table has a name.
+MEMBERS are the parts of units that are not templates; BY_DAY, counts by unit, day and user; BY_UNIT, counts by unit and
+user; EVENTS, the runs of parts that decide which table a name refers to.
 """
 NO_DAY = -1
 """The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""

@@ -1,4 +1,4 @@
-"""Which table a name refers to at each time, from the log's DDL in time order.
+"""Determines which table a name refers to at each time, from the log's DDL in time order.
 
 After a DROP and CREATE, a REPLACE or a RENAME, a name refers to another table. Each such table is a version, with a
 unique name while the log is read (`versioned_name`), so that other modules can ignore time. A table that is recreated
@@ -83,11 +83,11 @@ class NamesOfPart(NamedTuple):
     reads: tuple[str, ...] = ()
     steps: tuple[tuple[NameStep, str, str | None], ...] = ()
     late: bool = False
-    """The part creates a view, whose names are resolved each time the view is read."""
+    """Whether the part creates a view, whose names are resolved each time the view is read."""
     writes: bool = False
-    """The part writes or alters a table."""
+    """Whether the part writes or alters a table."""
     is_plain: bool = False
-    """The part is a CREATE that fails if a table or view with the name exists."""
+    """Whether the part is a CREATE that fails if a table or view with the name exists."""
 
     def names_any(self, table_ids: Collection[TableId]) -> bool:
         """Return whether the part mentions one of these tables."""
@@ -211,9 +211,9 @@ class Versions:
     parts: dict[UnitPart, NamesOfPart] = field(default_factory=dict)
     """The parts that mention these names, restricted to these names."""
     ends: dict[TableId, End] = field(default_factory=dict)
-    """By namespace and the version's name."""
+    """The last state of each version, by namespace and the version's name."""
     renamings: list[Renaming] = field(default_factory=list)
-    """In time order; empty if the log created every renamed version, which then has its last name throughout."""
+    """Renames in time order; empty if the log created every renamed version, which then has its last name throughout."""
     defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
     """The default database and schema of the templates among the units."""
 

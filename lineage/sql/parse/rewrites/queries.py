@@ -75,3 +75,65 @@ def _as_aliases(s: Statement, items: Tokens) -> Tokens:
         depth += (token.text == "(") - (token.text == ")")
         item.append(token)
     return total
+
+
+@rewrite("*")
+def map_and_reduce(s: Statement) -> Iterator[Tokens]:
+    """Hive's and Spark's `MAP a, b USING 'x' AS k, v` and REDUCE: `SELECT TRANSFORM(a, b) USING 'x' AS (k, v)`.
+
+    https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
+    """
+    if s.dialect.name not in ("hive", "spark", "databricks") or "USING" not in s.words:
+        return
+    total: Tokens = []
+    at, changed = 0, False
+    while at < len(s.words):
+        using = _script_of(s, at) if s.words[at] in ("MAP", "REDUCE", "TRANSFORM") else None
+        if using is None:
+            total.append(s.tokens[at])
+            at += 1
+            continue
+        if s.words[at] == "TRANSFORM":
+            total += s.tokens[at : using + 2]
+        else:
+            total += s.build("SELECT TRANSFORM(", s.tokens[at + 1 : using], ")", s.tokens[using : using + 2])
+        changed = changed or s.words[at] != "TRANSFORM"
+        at = using + 2
+        if s.matches("AS", at=at) and at + 1 < len(s.words) and s.words[at + 1] != "(":
+            end = _script_columns_end(s.words, at + 1)
+            total += s.build("AS (", s.tokens[at + 1 : end], ")")
+            at, changed = end, True
+    if changed:
+        yield total
+
+
+def _script_of(s: Statement, at: int) -> int | None:
+    """Return the position of USING and its script behind MAP, REDUCE or TRANSFORM; None if there is none."""
+    for position, depth in _depths(s.words, at + 1):
+        if depth < 0 or (depth == 0 and s.words[position] in ("FROM", "SELECT", "WHERE", "INSERT", "JOIN")):
+            return None
+        if depth == 0 and s.words[position] == "USING":
+            return position if position + 1 < len(s.words) and s.words[position + 1] == "" else None
+    return None
+
+
+def _script_columns_end(words: Sequence[str], at: int) -> int:
+    """Return the position after the script's output columns, `k INT, v`."""
+    for position, depth in _depths(words, at):
+        if depth < 0 or (depth == 0 and words[position] in _BEHIND_SCRIPT):
+            return position
+    return len(words)
+
+
+_BEHIND_SCRIPT = frozenset(
+    ("FROM", "WHERE", "GROUP", "GROUP BY", "HAVING", "DISTRIBUTE", "DISTRIBUTE BY", "CLUSTER", "CLUSTER BY", "SORT",
+     "SORT BY", "ORDER", "ORDER BY", "LIMIT", "ROW", "RECORDREADER", "INSERT", "UNION", "LATERAL", ";")
+)  # fmt: skip
+
+
+def _depths(words: Sequence[str], at: int) -> Iterator[tuple[int, int]]:
+    """Yield positions with the number of brackets that are open there, from 0."""
+    depth = 0
+    for position in range(at, len(words)):
+        depth += (words[position] == "(") - (words[position] == ")")
+        yield position, depth

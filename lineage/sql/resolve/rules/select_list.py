@@ -89,7 +89,15 @@ def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: P
     """
     sources: Sources = {}
     for argument in item.args["expressions"]:
-        resolver.evaluate(scope, argument, TRANSFORMATION, sources)
+        if argument.is_star and isinstance(argument, exp.Star | exp.Column):  # each column is an argument
+            star = Projection()
+            expand_star(resolver, argument, scope, star)
+            table = argument.args.get("table")
+            for name in star.names:
+                column = exp.Column(this=exp.to_identifier(name, quoted=True), table=table and table.copy())
+                resolver.evaluate(scope, column, TRANSFORMATION, sources)
+        else:
+            resolver.evaluate(scope, argument, TRANSFORMATION, sources)
     schema = item.args.get("schema")
     named = [one.this if isinstance(one, exp.ColumnDef) else one for one in schema.expressions] if schema else []
     for name in [resolver.identifiers.column(one) for one in named] or ["key", "value"]:

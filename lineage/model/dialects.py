@@ -100,6 +100,8 @@ class Dialect:
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
     # Queries
+    has_transform_scripts: bool = False
+    """`MAP a USING 'x' AS k`, REDUCE and TRANSFORM run a script over the rows (Hive, Spark)."""
     implicit_lateral: bool = False
     """A derived table sees the items before it without LATERAL: https://duckdb.org/docs/stable/sql/query_syntax/from"""
     implicit_recursive: bool = False
@@ -400,6 +402,7 @@ _CLICKHOUSE = Dialect(
 )
 _HIVE = Dialect(
     "hive",
+    has_transform_scripts=True,
     fields_by_dot=True,
     unnamed_column_prefix="_c",
     exchange_moves_partition=True,
@@ -409,6 +412,7 @@ _HIVE = Dialect(
 )
 _SPARK = Dialect(
     "spark",
+    has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
     shows_columns=True,
     reads_files_by_format=True,

@@ -162,7 +162,7 @@ class UnitSummary(NamedTuple):
     defines: tuple[tuple[str, tuple[str, ...]], ...]
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
-    """Whether schemas from other statements may change the result: it has a star or ambiguous columns, or is partial."""
+    """Whether schemas from other statements may change the result: it has a star, ambiguous columns or is partial."""
     ambiguous: tuple[Decision, ...]
     """Unqualified columns, each with the tables that it may belong to."""
     decided: tuple[Decision, ...]
@@ -226,7 +226,7 @@ class Extractor:
         self._options: dict[str, ExtractionOptions] = {}
         self._catalogs: dict[str, Catalog] = {}
         self._seen: dict[str, dict[str, set[str]]] = {}
-        """Columns used by earlier units, by namespace and table: they resolve most ambiguous columns in the first round."""
+        """Columns used by earlier units, by namespace and table: they resolve most ambiguous columns at first."""
 
     def unit(self, unit: ExtractionUnit) -> tuple[UnitSummary, UnitLineage]:
         """Return the summary and lineage of a unit. Invalid SQL produces diagnostics, never an exception."""

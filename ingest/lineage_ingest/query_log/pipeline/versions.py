@@ -213,7 +213,7 @@ class Versions:
     ends: dict[TableId, End] = field(default_factory=dict)
     """The last state of each version, by namespace and the version's name."""
     renamings: list[Renaming] = field(default_factory=list)
-    """Renames in time order; empty if the log created every renamed version, which then has its last name throughout."""
+    """Renames in time order; empty if the log created every renamed version: it has its last name throughout."""
     defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
     """The default database and schema of the templates among the units."""
 

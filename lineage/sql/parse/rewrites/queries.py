@@ -83,7 +83,7 @@ def map_and_reduce(s: Statement) -> Iterator[Tokens]:
 
     https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
     """
-    if s.dialect.name not in ("hive", "spark", "databricks") or "USING" not in s.words:
+    if not s.dialect.has_transform_scripts or "USING" not in s.words:
         return
     total: Tokens = []
     at, changed = 0, False

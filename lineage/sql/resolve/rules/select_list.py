@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -31,6 +32,10 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
         kind = type(item)
         if kind is exp.Alias:
             args = item.args
+            if type(args["this"]) is exp.QueryTransform:  # `AS k, v`: the other items are names of its columns, too
+                more = [one.this for one in select.args["expressions"][position + 1 :]]
+                _transformed(resolver, args["this"], scope, projection, [args["alias"], *more])
+                break
             sources = value_of(resolver, args["this"], scope)
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
@@ -82,7 +87,9 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
         projection.add(name, sources, item.this)
 
 
-def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+def _transformed(
+    resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection, names: Sequence[exp.Identifier] = ()
+) -> None:
     """`TRANSFORM(a, b) USING 'script' AS (x, y)`: every column may come from every argument; default `key`, `value`.
 
     https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
@@ -100,7 +107,7 @@ def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: P
             resolver.evaluate(scope, argument, TRANSFORMATION, sources)
     schema = item.args.get("schema")
     named = [one.this if isinstance(one, exp.ColumnDef) else one for one in schema.expressions] if schema else []
-    for name in [resolver.identifiers.column(one) for one in named] or ["key", "value"]:
+    for name in [resolver.identifiers.column(one) for one in names or named] or ["key", "value"]:
         projection.add(name, sources, item)
 
 

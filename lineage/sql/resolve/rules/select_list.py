@@ -32,10 +32,12 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
         kind = type(item)
         if kind is exp.Alias:
             args = item.args
-            if type(args["this"]) is exp.QueryTransform:  # `AS k, v`: the other items are names of its columns, too
-                more = [one.this for one in select.args["expressions"][position + 1 :]]
-                _transformed(resolver, args["this"], scope, projection, [args["alias"], *more])
-                break
+            if type(args["this"]) is exp.QueryTransform:
+                names = _names_only(select.args["expressions"][position + 1 :])
+                _transformed(resolver, args["this"], scope, projection, [args["alias"], *(names or ())])
+                if names is not None:
+                    break
+                continue
             sources = value_of(resolver, args["this"], scope)
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
@@ -109,6 +111,12 @@ def _transformed(
     named = [one.this if isinstance(one, exp.ColumnDef) else one for one in schema.expressions] if schema else []
     for name in [resolver.identifiers.column(one) for one in names or named] or ["key", "value"]:
         projection.add(name, sources, item)
+
+
+def _names_only(items: Sequence[exp.Expr]) -> list[exp.Identifier] | None:
+    """Return the names in `TRANSFORM(a) USING 'script' AS k, v` after the first; None if an item is not just a name."""
+    names = [item.this for item in items if type(item) is exp.Column and type(item.this) is exp.Identifier]
+    return names if len(names) == len(items) else None
 
 
 _AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)

@@ -35,7 +35,7 @@ def dialect_features(dialect: str) -> frozenset[str]:
     """Return the features of a dialect, by its name (not an alias).
 
     >>> sorted(dialect_features("sqlite"))
-    ['bracket_names']
+    ['bracket_names', 'digit_groups']
     """
     return frozenset(_sections()["dialects"][dialect])
 

@@ -16,23 +16,22 @@ from functools import partial
 from typing import TypeAlias
 
 from lineage.catalog import Catalog
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.diagnostics import DiagnosticCode, Span
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import (
-    Completeness,
     DatasetKind,
     Edge,
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
-from lineage.sql.resolve.edges import with_source
-from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
+from lineage.sql.script.resolved_statements import ResolvedStatements
+from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement
 from lineage.sql.script.sources import ScriptPart, Text, definers, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
@@ -85,12 +84,7 @@ class Script:
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None
         self._definitions = DefinitionIndex(self._texts, self._candidates)
-        self._schemas: dict[Position, dict[str, None] | None] = {}
-        self._relations: dict[Position, Relation | None] = {}
-        self._additions: dict[Position, dict[str | None, Relation]] = {}
-        """The rows that statements add to temporary tables, by the table's name."""
-        self._reads: dict[Position, tuple[str, ...]] = {}
-        self._seen: dict[str, set[str]] = defaultdict(set)
+        self._resolved = ResolvedStatements(self._texts)
         self._seen_elsewhere = seen
         self._decisions: dict[Position, dict[Decision, None]] = {}
         self._functions = Functions(options.naming.dialect, options.budget)
@@ -102,7 +96,7 @@ class Script:
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
         self._variables = VariableContents(
-            options.naming.dialect, self._relations, self.require, self.renames, self._base.shared
+            options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared
         )
 
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
@@ -176,7 +170,7 @@ class Script:
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
             # The view does not fit the final table of that name, so it reads the table it was defined over.
             tables, statement, outcome = self._resolve_over(position, False)
-        statement = self._with_cycles(statement, position)
+        statement = with_cycles(statement, self._cyclic.pop(position, {}))
         sources = list(tables.sources(statement.sources))
         if tables.by_name or sources != statement.sources:
             statement = replace(statement, sources=sources, read_by_name=tuple(tables.by_name))
@@ -186,7 +180,9 @@ class Script:
             kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
             statement = replace(statement, changes=lasting, target_kind=kind)
             self.renames.note(position, lasting)
-        self._keep(position, statement, outcome)
+        if self._resolved.keep(position, statement, outcome):
+            self._contents.forget()
+            self._variables.forget()
         self._decisions[position] = tables.decisions
         undone = position[1] in text.undone
         text.results[position[1]] = without_effect(statement) if undone else statement
@@ -204,83 +200,18 @@ class Script:
         tables = _ScriptTables(self, position, follows_names=follows_names)
         return tables, *resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
 
-    def _with_cycles(self, statement: StatementLineage, position: Position) -> StatementLineage:
-        """Return a statement with a diagnostic for each cyclic definition."""
-        for name in self._cyclic.pop(position, {}):
-            problem = Diagnostic(
-                DiagnosticCode.CYCLIC_DEFINITION,
-                Severity.ERROR,
-                f"the definition of {name} is cyclic",
-                statement.span,
-                "its columns are taken from their use",
-            )
-            statement = replace(
-                statement,
-                diagnostics=[*statement.diagnostics, problem],
-                completeness=Completeness.PARTIAL,
-                reason=statement.reason or f"{problem.code}: {problem.message}",
-            )
-        return statement
-
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
         """Return a statement with its target's kind; with a diagnostic if another text drops or replaces it."""
         text, number = self._texts[position[0]], position[1]
         own = (text.definitions or [])[number]
-        if statement.defines and (elsewhere := self._replaced_elsewhere(own, position)) is not None:
-            problem = Diagnostic(
-                DiagnosticCode.REPLACED_LATER,
-                Severity.INFO,
-                f"{statement.target} is dropped or redefined in {elsewhere}, which runs later: this one is retired",
-                statement.span,
-                "files of one ingest run in the order of their names",
-            )
-            statement = replace(statement, diagnostics=[*statement.diagnostics, problem])
+        if statement.defines and (later := replacing_text(own, position)) is not None:
+            statement = with_replacement(statement, self._texts[later].name)
         if statement.defines and any(d.temporary and d.name == statement.target for d in own):
             temporary = (*statement.temporary, str(statement.target))
             return replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)
         if number in text.query_targets and text.part_of[number].target is not None:
             return replace(statement, target_kind=DatasetKind.TABLE)
         return statement
-
-    def _keep(self, position: Position, statement: StatementLineage, outcome: Outcome | None) -> None:
-        """Store a statement's columns, contents and reads for the statements that need them."""
-        if outcome is not None:
-            known = outcome.schema or None
-            self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
-            self._note_contents(position, outcome, statement.span)
-        if position in self._reads:  # the statement is resolved again
-            self._contents.forget()
-            self._variables.forget()
-        self._reads[position] = tuple(statement.sources)
-        for reference in statement.inferred:
-            if reference.table is not None:
-                self._seen[reference.table].add(reference.column)
-
-    def _note_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
-        """Store the relations that a statement creates or adds to; `whole` is its span in its text."""
-        text = self._texts[position[0]]
-        name, made = text.part_of[position[1]].name, outcome.relation
-        if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
-            made = with_source(made, name, whole)
-        self._relations[position] = made
-        self._additions[position] = {
-            one.target: with_source(one.addition(), name, whole)
-            for one in (outcome, *outcome.others)
-            if one.adds_to_temporary
-        }
-
-    def _replaced_elsewhere(self, own: Iterable[Definition], position: Position) -> str | None:
-        """Return the name of another text that drops or replaces what a statement creates."""
-        for definition in own:
-            until = definition.until
-            if (
-                definition.made_by == position
-                and definition.temporary
-                and until is not None
-                and until[0] != position[0]
-            ):
-                return self._texts[until[0]].name
-        return None
 
     def _go_round(self, index: int) -> None:
         """Resolve a loop and what follows it again, until its variables gain no more sources."""
@@ -289,11 +220,11 @@ class Script:
             return
         text = self._texts[index]
         for _ in range(_MAX_ROUNDS):
-            known = {n: self._relations.get((index, n)) for n in range(first, len(text.results))}
+            known = {n: self._resolved.relations.get((index, n)) for n in range(first, len(text.results))}
             for number in range(first, len(text.results)):
                 self._resolve((index, number))
             self._variables.next_read_in_loop(index)
-            if all(same(known[n], self._relations.get((index, n))) for n in known):
+            if all(same(known[n], self._resolved.relations.get((index, n))) for n in known):
                 return
 
     def _decide_ambiguous(self) -> None:
@@ -340,39 +271,21 @@ class Script:
         Raises:
             NeedsDefinitionError: one of these statements has to be resolved first.
         """
-        relation = self._relations.get(position)
-        if relation is None:
-            names = list(self._schemas.get(position) or ())
-            relation = Relation(names, [{} for _ in names])
         name, made = definition.name, definition.made_by
         changes = self._definitions.changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
         known = self._contents.count_merged(position, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
-        first = Content([], relation, self._behind(position, made))
-        found = partial(self._addition, made=made)
+        # An ALTER keeps the rows.
+        earlier = (*self._definitions.makers.get(made, ()), *changes)
+        first = self._resolved.creation(position, self._resolved.tables_behind(position, earlier, self.renames))
+        found = partial(self._resolved.addition, made=made)
         return self._contents.after(first, position, additions, found, self.renames, self._base.shared)
-
-    def _addition(self, position: Position, made: Position | None) -> Content:
-        """Return what a resolved statement adds to a temporary table."""
-        names = [d.name for d in (self._texts[position[0]].definitions or [])[position[1]] if d.made_by == made]
-        relation = next((found for n in names if (found := self._additions.get(position, {}).get(n))), None)
-        behind = dict.fromkeys(self._reads.get(position, ())) if relation is not None else {}
-        return Content([], relation, behind)
 
     def _of_session(self, name: str, position: Position) -> bool:
         """Return whether a name is a temporary table that only this session sees, at a position."""
         found = self.definition(name, position)
         return found is not None and found[1].session and found[0] < position
-
-    def _behind(self, position: Position, made: Position | None) -> dict[str, None]:
-        """Return the tables behind a temporary table that a statement creates or alters."""
-        behind = dict.fromkeys(self._reads.get(position, ()))
-        for earlier in (*self._definitions.makers.get(made, ()), *self._definitions.changes_of_rows.get(made, ())):
-            if earlier < position:  # an ALTER keeps the rows
-                names = self.renames.between(earlier, position)
-                behind.update(dict.fromkeys(map(names.table, self._reads.get(earlier, ()))))
-        return behind
 
     def require(self, position: Position, name: str, use: Position) -> bool:
         """Return True if a statement is resolved, False if it depends on the use itself.
@@ -390,7 +303,7 @@ class Script:
 
     def schema(self, position: Position) -> dict[str, None] | None:
         """Return the columns that a resolved statement defines for its target; None if they are not known."""
-        return self._schemas.get(position)
+        return self._resolved.schema(position)
 
     def entry_of(self, name: str, naming: Naming) -> TableEntry:
         """Return the catalog's entry for a table of that full name."""
@@ -399,7 +312,7 @@ class Script:
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
         return (
-            column in self._seen.get(table, ())
+            self._resolved.uses(table, column)
             or self._base.infers(table, column)
             or self._seen_elsewhere(table, column)
         )

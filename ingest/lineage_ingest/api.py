@@ -261,7 +261,7 @@ def follow_log(
         if on_batch is not None:
             on_batch(batch)
 
-    def started() -> None:
+    def report_start() -> None:
         if on_start is not None:
             on_start(StreamStart(tuple(stream.inputs), address, folder))
 
@@ -277,7 +277,7 @@ def follow_log(
                 every=follow.every,
                 once=follow.once,
                 stopping=stopping,
-                started=started,
+                started=report_start,
                 done=count,
             )
         except SparkMissingError as error:

@@ -66,7 +66,7 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
     totals = FollowSummary()
     failure: tuple[str, str | None, int] | None = None
 
-    def done(batch: BatchDone) -> None:
+    def report_batch(batch: BatchDone) -> None:
         totals.add(batch)
         _print_batch(batch, flags.show)
 
@@ -76,7 +76,7 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
             return
         with _stop_signals() as (stopping, listen):
 
-            def started(stream: StreamStart) -> None:
+            def report_start(stream: StreamStart) -> None:
                 totals.store = stream.store
                 listen()
                 until = "until all is read" if follow.once else f"every {follow.every:g} s, until Ctrl-C"
@@ -89,8 +89,8 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
                 options=options,
                 follow=follow,
                 stopping=stopping,
-                on_start=started,
-                on_batch=done,
+                on_start=report_start,
+                on_batch=report_batch,
                 on_notice=note,
             )
     except OptionError as error:
@@ -146,7 +146,7 @@ def _stop_signals() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
     stopping = threading.Event()
     before: dict[signal.Signals, object] = {}
 
-    def asked(_number: int, _frame: FrameType | None) -> None:
+    def request_stop(_number: int, _frame: FrameType | None) -> None:
         if stopping.is_set():
             raise KeyboardInterrupt
         stopping.set()
@@ -154,7 +154,7 @@ def _stop_signals() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
 
     def listen() -> None:
         for which in (signal.SIGINT, signal.SIGTERM):
-            before[which] = signal.signal(which, asked)
+            before[which] = signal.signal(which, request_stop)
 
     if threading.current_thread() is not threading.main_thread():
         yield stopping, lambda: None

@@ -61,14 +61,14 @@ def count_of(values: Any, scale: float = 1) -> Any:
         fits = pc.less_equal(values, pa.scalar(2**63 - 1, kind)) if kind == pa.uint64() else None
         return (values if fits is None else pc.if_else(fits, values, pa.scalar(None, kind))).cast(pa.int64())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _rounded(values.cast(pa.float64(), safe=False), scale)
+        return _scale_to_integers(values.cast(pa.float64(), safe=False), scale)
     if not is_texty(kind):
         return pa.nulls(len(values), pa.int64())
     read = strings(values)
     if scale == 1 and _all(pc.or_kleene(pc.is_null(read), pc.match_substring_regex(read, _WHOLE))):
         return pc.utf8_trim_whitespace(read).cast(pa.int64())  # exact, where a float would round an identifier
     number = pc.if_else(pc.match_substring_regex(read, _NUMBER), read, pa.scalar(None, _STRING))
-    return _rounded(pc.utf8_ltrim(pc.utf8_trim_whitespace(number), "+").cast(pa.float64()), scale)
+    return _scale_to_integers(pc.utf8_ltrim(pc.utf8_trim_whitespace(number), "+").cast(pa.float64()), scale)
 
 
 def flags(values: Any) -> Any:
@@ -164,7 +164,7 @@ def _all(mask: Any) -> bool:
     return pc.all(mask, min_count=0).as_py() is not False
 
 
-def _rounded(numbers: Any, scale: float) -> Any:
+def _scale_to_integers(numbers: Any, scale: float) -> Any:
     scaled = pc.round(pc.multiply(numbers, float(scale)))
     fits = pc.less(pc.abs(scaled), 2.0**62)  # not for NaN and infinity
     return pc.if_else(fits, scaled, pa.scalar(None, pa.float64())).cast(pa.int64())

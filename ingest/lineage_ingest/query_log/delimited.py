@@ -134,7 +134,7 @@ def read_csv(
     position = _Position()
     rows = _rows(chain(head, lines), form, position)
     names = list(form.columns or ())
-    kept = _kept(source, names)
+    kept = _kept_columns(source, names)
     known = frozenset(names) - {""}
     types_may_follow = False
     for row in rows:
@@ -142,7 +142,7 @@ def read_csv(
             continue
         if names and _name_in(row[0]) in known and source.has_columns(header := _names_in(row)):
             # Concatenated files, each with its own header; the order of their columns can differ.
-            names, kept, known, types_may_follow = header, _kept(source, header), frozenset(header), True
+            names, kept, known, types_may_follow = header, _kept_columns(source, header), frozenset(header), True
             continue
         if not names:
             if any(_NOT_TEXT.search(name or "") for name in row):
@@ -150,14 +150,14 @@ def read_csv(
                 return
             names = _names_in(row)
             _check_header(source, names, form.delimiter)
-            kept = _kept(source, names)
+            kept = _kept_columns(source, names)
             known, types_may_follow = frozenset(names), True
             continue
         fits = len(row) == len(names)
         if whole and (position.ended or (not fits and not position.line.endswith(("\n", "\r")))):
             tally.failed(BROKEN_OFF)
             return
-        if not fits and (joined := _joined(row, names, source, form)) is not None:
+        if not fits and (joined := _rejoin_statement(row, names, source, form)) is not None:
             row, fits = joined, True  # noqa: PLW2901
         if not fits:
             yield {CORRUPT: form.delimiter.join(value or "" for value in row)}
@@ -173,7 +173,7 @@ def _raising(error: Exception) -> Iterator[str]:
     raise error
 
 
-def _kept(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:
+def _kept_columns(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:
     """Return the index in a row of each column that is read, and the source's name for the column."""
     wanted = source.wanted_of(names)
     return [(index, wanted[name]) for index, name in enumerate(names) if name in wanted]
@@ -245,15 +245,15 @@ def _rows(
         read = position.mark(read, null)
     for row in csv.reader(read, delimiter=form.delimiter):
         if form.unescaped:
-            yield [_unescaped(value.replace(_NULL, "")) for value in row]
+            yield [_unescape(value.replace(_NULL, "")) for value in row]
         elif position.marked:
             position.marked = False
-            yield [_unmarked(value) if _NULL in value else value for value in row]
+            yield [_remove_null_marks(value) if _NULL in value else value for value in row]
         else:
             yield row  # type: ignore[misc]  # texts only
 
 
-def _unmarked(value: str) -> str | None:
+def _remove_null_marks(value: str) -> str | None:
     """Return a value without its NULL marks, or None if it is NULL. A line of a quoted value can be marked, too."""
     if value in (f"{_NULL}{word}{_NULL}" for word in _NULL_WORDS):
         return None
@@ -280,22 +280,22 @@ def _escaped_rows(lines: Iterator[str], delimiter: str, position: _Position) -> 
             # An empty match at the very end follows the last value, unless a delimiter precedes it.
             if not whole.endswith(delimiter) or whole.endswith("\\" + delimiter):
                 values.pop()
-        yield [None if one in _NULL_WORDS else _unescaped(one) for one in values] if whole else []
+        yield [None if one in _NULL_WORDS else _unescape(one) for one in values] if whole else []
     position.ended = bool(held)
     if held:
         yield [held]
 
 
-def _unescaped(value: str) -> str:
-    return _ESCAPE.sub(_meant, value) if "\\" in value else value
+def _unescape(value: str) -> str:
+    return _ESCAPE.sub(_escape_meaning, value) if "\\" in value else value
 
 
-def _meant(found: re.Match[str]) -> str:
+def _escape_meaning(found: re.Match[str]) -> str:
     letter = found[1]
     return found[0] if letter in _KEPT_ESCAPED else _MEANT.get(letter, letter)
 
 
-def _joined(
+def _rejoin_statement(
     row: Sequence[str | None], names: Sequence[str], source: Source, form: DelimitedForm
 ) -> list[str | None] | None:
     """Return a row whose statement was split at its own delimiters, with the statement rejoined; None if ambiguous.

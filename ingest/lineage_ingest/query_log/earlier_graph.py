@@ -76,7 +76,7 @@ class EarlierGraph:
         Raises:
             StoreError: the store could not be read.
         """
-        return frozenset(self._found(names)) | {key for key in names if split_dataset_key(key)[1] in self.given}
+        return frozenset(self._find_datasets(names)) | {key for key in names if split_dataset_key(key)[1] in self.given}
 
     def views(self, names: Collection[str]) -> frozenset[str]:
         """Return the subset of these keys under which views existed at that time.
@@ -84,9 +84,9 @@ class EarlierGraph:
         Raises:
             StoreError: the store could not be read.
         """
-        return frozenset(name for name, one in self._found(names).items() if one.kind is DatasetKind.VIEW)
+        return frozenset(name for name, one in self._find_datasets(names).items() if one.kind is DatasetKind.VIEW)
 
-    def _found(self, names: Collection[str]) -> dict[str, StoredDataset]:
+    def _find_datasets(self, names: Collection[str]) -> dict[str, StoredDataset]:
         today = {name: self._naming.today(name, self._moment) for name in names}
         if not today:
             return {}
@@ -110,7 +110,7 @@ class EarlierGraph:
             return []
         then = self._names_of_moved() | today
         edges = [record_of(edge) for edge in self.store.edges_into(sorted(today), as_of=self._as_of)]
-        return edges if not self._changes else [self._named_then(edge, then) for edge in edges]
+        return edges if not self._changes else [self._rename_edge(edge, then) for edge in edges]
 
     @property
     def _as_of(self) -> datetime | None:
@@ -128,7 +128,7 @@ class EarlierGraph:
         """Yield pairs of current key and key at that time; a dataset merged from several yields one pair for each."""
         then = [
             (key, name)
-            for name in sorted(self._moved)
+            for name in sorted(self._moved_keys)
             if (key := self._naming.today(name, self._moment)) in datasets and self._was_there(datasets[key])
         ]
         yield from then
@@ -136,10 +136,10 @@ class EarlierGraph:
         yield from ((key, key) for key in datasets if key not in taken)
 
     def _names_of_moved(self) -> dict[str, str]:
-        return {self._naming.today(name, self._moment): name for name in sorted(self._moved, reverse=True)}
+        return {self._naming.today(name, self._moment): name for name in sorted(self._moved_keys, reverse=True)}
 
     @cached_property
-    def _moved(self) -> frozenset[str]:
+    def _moved_keys(self) -> frozenset[str]:
         return frozenset(key for change in self._changes if change.kind in _MOVES for key in change.datasets)
 
     def _was_there(self, dataset: StoredDataset) -> bool:
@@ -172,7 +172,7 @@ class EarlierGraph:
         changes = (change for change in self._changes if change.kind.of_column)
         return sorted({name for change in changes for name in (change.column, change.other) if name})
 
-    def _named_then(self, edge: EdgeRecord, then: Mapping[str, str]) -> EdgeRecord:
+    def _rename_edge(self, edge: EdgeRecord, then: Mapping[str, str]) -> EdgeRecord:
         return replace(
             edge,
             source=self._key_then(edge.source, then),

@@ -56,12 +56,12 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         keys = _keys(store, drop, names)
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys, drop)
-        into_all = [*into, *_edges_into(store, views, drop), *_written(wrote, keys | views, drop)]
+        into_all = [*into, *_edges_into(store, views, drop), *_batch_edges_into(wrote, keys | views, drop)]
         if not into_all:
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
         at = min((drop.at, *(move.at for move in moves)))
-        yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating, gone)
+        yield from _restate(store, keys | views, into_all, replace(drop, at=at), stating, gone)
         if drop.column is not None:  # readers of a dropped table are handled by table versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
@@ -87,15 +87,15 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
     Raises:
         StoreError: the store could not be read.
     """
-    drops = [*_dropped_since(store, batches), *_replaced_since(store, batches)]
+    drops = [*_drops_since(store, batches), *_replacements_since(store, batches)]
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset)):  # each may use the edges stored for earlier ones
         keys = _keys(store, drop, ColumnNames(()))
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys | views, drop)
-        yield from _restated(store, keys | views, into, drop, (), ())
+        yield from _restate(store, keys | views, into, drop, (), ())
 
 
-def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
+def _drops_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
     """Return the stored DROPs of datasets that the batches wrote earlier, except those that the batches contain."""
     written: dict[str, datetime] = {}
     for job in chain.from_iterable(batch.jobs for batch in batches):
@@ -115,7 +115,7 @@ def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[D
     ]
 
 
-def _replaced_since(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[DatasetChange]:
+def _replacements_since(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[DatasetChange]:
     """Yield a DROP for each definition in the batches that a newer one in the store replaced."""
     defined: dict[str, tuple[datetime, str]] = {}
     for job in chain.from_iterable(batch.jobs for batch in batches):
@@ -181,7 +181,7 @@ def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Se
     return found
 
 
-def _written(
+def _batch_edges_into(
     wrote: Mapping[str, Sequence[tuple[datetime, EdgeRecord]]], keys: Iterable[str], drop: DatasetChange
 ) -> Iterator[EdgeRecord]:
     """Yield the edges into these keys that were first seen by the time of the DROP."""
@@ -189,7 +189,7 @@ def _written(
         yield from (edge for first_seen, edge in wrote.get(key, ()) if first_seen <= drop.at)
 
 
-def _restated(
+def _restate(
     store: GraphStore,
     keys: frozenset[str],
     into: Iterable[EdgeRecord],

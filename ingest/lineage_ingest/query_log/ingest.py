@@ -121,12 +121,12 @@ def ingest_log_rows(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     with _seldom_collecting():
-        given = _given(catalog)
+        given = _given_schemas(catalog)
         earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
         found = extract_log(engine, context, given, notify, earlier)
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
-    apply = partial(_written, store=store, engine=engine, opener=opener)
+    apply = partial(_write_batch, store=store, engine=engine, opener=opener)
     applied = store_batches(store, found.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
@@ -185,9 +185,9 @@ def store_batches(
         if progress is not None:
             progress("storing", done, None)
         if not marked and (not is_last or _is_large(batch)):
-            store.apply(LineageBatch(run=_unfinished(run)))
+            store.apply(LineageBatch(run=_mark_unfinished(run)))
             marked = True
-        applied += write(replace(batch, run=_unfinished(run)) if marked and batch.run.key == run.key else batch)
+        applied += write(replace(batch, run=_mark_unfinished(run)) if marked and batch.run.key == run.key else batch)
         every.update(dict.fromkeys(record.key for record in batch.datasets))
         described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
         written.append(LineageBatch(batch.run, jobs=batch.jobs, changes=batch.changes))
@@ -212,7 +212,7 @@ def _with_last(batches: Iterable[LineageBatch]) -> Iterator[tuple[LineageBatch, 
         yield held, True
 
 
-def _unfinished(run: RunRecord) -> RunRecord:
+def _mark_unfinished(run: RunRecord) -> RunRecord:
     return replace(run, counts={UNFINISHED: 1}, seconds=None)
 
 
@@ -220,7 +220,7 @@ def _is_large(batch: LineageBatch) -> bool:
     return len(batch.edges) + len(batch.usage) >= _LARGE
 
 
-def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
+def _write_batch(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
     if not _is_large(batch):
         return store.apply(batch)
     applied = AppliedChanges()
@@ -232,5 +232,5 @@ def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Ope
     return applied
 
 
-def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:
+def _given_schemas(catalog: Catalog | None) -> tuple[TableSchema, ...]:
     return tuple(catalog) if catalog is not None else ()

@@ -58,18 +58,18 @@ def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = F
     held: list[Any] = []
     if not clustered:
         for tables in _bounded_groups([pa.Table.from_batches([batch]) for batch in batches], source):
-            yield source.assemble(_joined(tables))
+            yield source.assemble(_join_tables(tables))
         return
     for batch in batches:
         table = pa.Table.from_batches([batch])
         cut = _last_start(table, source) if _comparable(held, table) else 0
         if cut:
-            yield source.assemble(_joined([*held, table.slice(0, cut)]))
+            yield source.assemble(_join_tables([*held, table.slice(0, cut)]))
             held = [table.slice(cut)]
         else:
             held.append(table)
     if held:
-        yield source.assemble(_joined(held))
+        yield source.assemble(_join_tables(held))
 
 
 def _bounded_groups(tables: list[Any], source: Source) -> Iterator[list[Any]]:
@@ -121,7 +121,7 @@ def _last_start(table: Any, source: Source) -> int:
     return int(pc.indices_nonzero(starts(*keys))[-1].as_py())
 
 
-def _joined(tables: list[Any]) -> Any:
+def _join_tables(tables: list[Any]) -> Any:
     return pa.concat_tables(tables, promote_options="permissive")
 
 

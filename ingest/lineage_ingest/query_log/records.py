@@ -43,7 +43,7 @@ def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator
     preamble = re.compile(source.reading.preamble) if source.reading.preamble else None
     foreign = ""
 
-    def stripped() -> Iterator[str]:
+    def strip_lines() -> Iterator[str]:
         nonlocal foreign
         for line in lines:
             bare = line.rstrip("\r\n")
@@ -52,7 +52,7 @@ def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator
             yield bare
 
     found = False
-    for record in source.reading.records(stripped()):
+    for record in source.reading.records(strip_lines()):
         found = True
         yield dict(zip(source.columns, record, strict=False))
     if foreign and not found:

@@ -62,7 +62,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         if names is None:
             continue
         if len(names) > 1:
-            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: choose one with --source")
+            raise SourceDetectionError(f"{file} may be a log of {_name_list(names)}: choose one with --source")
         if names:
             found.setdefault(names[0], []).append(file)
         else:
@@ -73,14 +73,14 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
     if together is not None:
         return DetectedSource(together, tuple(file for group in found.values() for file in group))
     if len(found) > 1:
-        groups = ", ".join(f"{_shown(group)} of {name}" for name, group in sorted(found.items()))
+        groups = ", ".join(f"{_file_list(group)} of {name}" for name, group in sorted(found.items()))
         raise SourceDetectionError(f"these are logs of several sources: {groups}; ingest each by itself, with --source")
     for name, group in found.items():
         return DetectedSource(name, tuple(group))
     if not unknown:  # all files are empty, which the reader reports
         return DetectedSource(_FALLBACK, ())
     raise SourceDetectionError(
-        f"the format of {_shown(unknown)} is not recognised: name it with --source ({', '.join(sources)}); "
+        f"the format of {_file_list(unknown)} is not recognised: name it with --source ({', '.join(sources)}); "
         "for any other table of statements use --source generic --map query_text=COLUMN"
     )
 
@@ -97,12 +97,12 @@ def source_of_columns(columns: Sequence[str], sources: Mapping[str, Source]) -> 
     return names[0]
 
 
-def _shown(files: Sequence[Path]) -> str:
+def _file_list(files: Sequence[Path]) -> str:
     more = f" and {len(files) - _MAX_NAMED:,} more" if len(files) > _MAX_NAMED else ""
     return f"{', '.join(map(str, files[:_MAX_NAMED]))}{more}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 

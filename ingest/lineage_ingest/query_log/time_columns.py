@@ -51,9 +51,9 @@ def times(values: Any, zone: str | None = None, unit: str | None = None, formats
     if pa.types.is_dictionary(kind):
         return times(values.dictionary_decode(), zone, unit, formats)
     if pa.types.is_timestamp(kind):
-        return _bounded(_local(values, zone) if kind.tz is None else values)
+        return _bound_times(_local(values, zone) if kind.tz is None else values)
     if pa.types.is_date(kind):
-        return _bounded(_local(values.cast(pa.timestamp("ms")), zone))
+        return _bound_times(_local(values.cast(pa.timestamp("ms")), zone))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _since_1970(values, unit)
     if not is_texty(kind):
@@ -82,7 +82,7 @@ def _since_1970(values: Any, unit: str | None) -> Any:
     """Return numbers as times; for the years that a log can have, the units' ranges do not overlap."""
     found = pa.nulls(len(values), _MOMENT)
     for one in dict.fromkeys((unit or "s", *_PER_UNIT)):
-        found = pc.coalesce(found, _bounded(count_of(values, _PER_UNIT[one]).cast(_MOMENT)))
+        found = pc.coalesce(found, _bound_times(count_of(values, _PER_UNIT[one]).cast(_MOMENT)))
         if found.null_count == values.null_count:
             break
     return found
@@ -125,7 +125,7 @@ def _iso(read: Any, zone: str | None) -> Any:
         local = pc.if_else(unsaid, local_time.cast(_MOMENT), pa.scalar(None, _MOMENT))
     else:
         local = _second_of_two(_local(local_time, zone), local_time, part["zone"], zone)
-    return _bounded(pc.coalesce(moments, local))
+    return _bound_times(pc.coalesce(moments, local))
 
 
 def _second_of_two(moments: Any, naive: Any, names: Any, zone: str) -> Any:
@@ -147,14 +147,14 @@ def _digits(column: Any) -> Any:
 
 def _local(naive: Any, zone: str | None, ambiguous: Literal["earliest", "latest"] = "earliest") -> Any:
     """Return local times as UTC; `ambiguous` selects the first or second of the hour repeated at a clock change."""
-    bounded = _bounded(naive)
+    bounded = _bound_times(naive)
     if zone is None or zone.upper() == "UTC":
         return bounded.cast(_MOMENT)
     aware = pc.assume_timezone(bounded.cast(pa.timestamp("us")), zone, ambiguous=ambiguous, nonexistent="latest")
     return aware.cast(_MOMENT)
 
 
-def _bounded(moments: Any) -> Any:
+def _bound_times(moments: Any) -> Any:
     """Return times in microseconds; null outside the years that a log can have."""
     kind = moments.type
     lowest, highest = (

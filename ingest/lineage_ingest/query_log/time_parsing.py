@@ -94,7 +94,7 @@ def read_by_formats(text: str, formats: Sequence[str], zone: str | None) -> date
         except ValueError:
             continue
         aware = read if read.tzinfo is not None else read.replace(tzinfo=ZoneInfo(zone) if zone else UTC)
-        return _bounded(aware)
+        return _bound_time(aware)
     return None
 
 
@@ -156,15 +156,15 @@ def _in_zone(local: datetime, written: str, zone: str | None) -> datetime | None
     offset = _OFFSET.match(written)
     if offset is not None:
         minutes = int(offset[2]) * 60 + int(offset[3] or 0)
-        return _bounded(local.replace(tzinfo=timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))))
+        return _bound_time(local.replace(tzinfo=timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))))
     if written.lower() in ZONE_MINUTES:
-        return _bounded(local.replace(tzinfo=timezone(timedelta(minutes=ZONE_MINUTES[written.lower()]))))
+        return _bound_time(local.replace(tzinfo=timezone(timedelta(minutes=ZONE_MINUTES[written.lower()]))))
     if "/" in written:
-        return _bounded(local.replace(tzinfo=ZoneInfo(zone_named(written))))
+        return _bound_time(local.replace(tzinfo=ZoneInfo(zone_named(written))))
     if written and zone is None:
         return None
-    return _bounded(local.replace(tzinfo=ZoneInfo(zone) if zone else UTC))
+    return _bound_time(local.replace(tzinfo=ZoneInfo(zone) if zone else UTC))
 
 
-def _bounded(moment: datetime) -> datetime | None:
+def _bound_time(moment: datetime) -> datetime | None:
     return moment.astimezone(UTC) if EARLIEST <= moment < LATEST else None

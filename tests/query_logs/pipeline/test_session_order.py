@@ -13,7 +13,7 @@ from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
-from lineage_ingest.query_log.pipeline.sessions import _placed
+from lineage_ingest.query_log.pipeline.sessions import _order_times
 from tests.query_logs.pipeline.running import AT, Ran, edges, ingested
 from tests.query_logs.postgres_log import Row, json_lines
 
@@ -169,7 +169,7 @@ def test_times_that_do_not_fit_are_those_of_the_run_before() -> None:
     pick = random.Random(1)
     for _ in range(200):
         times = [pick.choice([None, *range(6)]) for _ in range(pick.randrange(8))]
-        found = _placed(times)
+        found = _order_times(times)
         assert found == sorted(found)
         assert len(found) == len(times)
         in_order = [time for time in times if time is not None]

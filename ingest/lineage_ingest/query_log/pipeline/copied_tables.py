@@ -111,12 +111,12 @@ def state_past_columns(
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         for reader in list(readers[drop.dataset].values()):
             if reader.began <= drop.at:
-                then = _named_at(drop, reader.record.last_seen, names)
+                then = _rename_drop(drop, reader.record.last_seen, names)
                 read = [edge for edge in reader.stated() if _is_of(edge.source, then)]
                 _go_past(then, reader, [edge for edge in read if not _is_of(edge.target, then)], jobs, readers, names)
 
 
-def _named_at(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:
+def _rename_drop(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:
     """Return a DROP with the name that the column has at another time."""
     key = names.key_at(column_key(drop.dataset, drop.column or ""), drop.at, at)
     return replace(drop, column=split_column_key(key)[1])

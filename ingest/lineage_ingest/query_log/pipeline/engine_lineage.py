@@ -179,7 +179,7 @@ class _Reconciled:
 
     def _reconcile(self, statement: StatementLineage) -> StatementLineage:
         edges = [edge for one in statement.edges if (edge := self._ours(one)) is not None]
-        edges += self._added(edges)
+        edges += self._added_edges(edges)
         self._compare_names()
         listed = [name for ours in statement.output_columns if (name := self._name(ours)) is not None]
         is_main = statement.target == self._written.table
@@ -217,7 +217,7 @@ class _Reconciled:
             return None
         return edge if name == edge.target.column else edge._replace(target=ColumnRef(table, name))
 
-    def _added(self, edges: Iterable[Edge]) -> list[Edge]:
+    def _added_edges(self, edges: Iterable[Edge]) -> list[Edge]:
         """Return the engine's edges that the SQL does not have, and report where the two contradict each other."""
         known = {(edge.source, edge.target) for edge in edges}
         read = {name: one for ours, one in self._read.items() if (name := self._name(ours)) is not None}

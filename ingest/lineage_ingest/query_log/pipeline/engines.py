@@ -117,7 +117,7 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
     with spark_session(options) as spark:
         rows, normalise = _spark_rows(spark, given)
         if given.source.has_scripts:
-            normalise = _counted_once(spark, rows, normalise)
+            normalise = _count_once(spark, rows, normalise)
         engine = SparkEngine(spark, rows, normalise)
         try:
             yield engine
@@ -199,7 +199,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     """Return the rows of a log's inputs, and the function that normalizes them to the log schema."""
     source = given.source
     if given.jdbc is not None:
-        return _clustered(_over_jdbc(spark, given.jdbc, source), source), partial(
+        return _cluster_rows(_over_jdbc(spark, given.jdbc, source), source), partial(
             normalize_rows, source=source, clustered=True
         )
     if given.is_remote:
@@ -217,10 +217,10 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     # Bytes, since a Spark string must be valid UTF-8.
     schema = ", ".join(f"`{name}` {'string' if name == REPORT else 'binary'}" for name in names)
     rows = _pieces(spark, pieces).mapInArrow(partial(_raw_rows, source=source, names=tuple(names)), schema)
-    return _clustered(rows, source), partial(normalize_rows, source=source, clustered=True)
+    return _cluster_rows(rows, source), partial(normalize_rows, source=source, clustered=True)
 
 
-def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
+def _count_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
     """Return a function that normalizes rows, and leaves out scripts whose statements are in the log, too.
 
     Which scripts these are is known only after all rows have been read, so such logs are read twice.
@@ -235,7 +235,7 @@ def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> t
     """Return the rows of files that only Spark can read (for example on S3), and the function that normalizes them."""
     formats = {_spark_format(source, path) for path in paths}
     if len(formats) == 1 and (only := formats.pop()) is not None:
-        rows = _clustered(_read(spark, source, only, paths), source)
+        rows = _cluster_rows(_read(spark, source, only, paths), source)
         return rows, partial(normalize_rows, source=source, clustered=True)
     return _pieces(spark, [(path, FilePiece()) for path in paths]), partial(_read_files, source=source)
 
@@ -252,7 +252,7 @@ def _assembled_parquet(
     failed = {FileReport(*json.loads(text)).file for text in reports}
     kept = [str(path) for path in paths if str(path) not in failed]
     if kept:
-        rows = _clustered(_read(spark, source, "parquet", kept), source)
+        rows = _cluster_rows(_read(spark, source, "parquet", kept), source)
     else:
         rows = spark.createDataFrame([], ", ".join(f"`{name}` string" for name in source.columns))
     if not failed:
@@ -323,7 +323,7 @@ def _over_jdbc(spark: SparkSession, jdbc: Jdbc, source: Source) -> DataFrame:
     return rows
 
 
-def _clustered(rows: DataFrame, source: Source) -> DataFrame:
+def _cluster_rows(rows: DataFrame, source: Source) -> DataFrame:
     """Return the rows sorted so that the rows of one statement are adjacent."""
     if source.assembly is None:
         return rows

@@ -67,7 +67,7 @@ class _Templates:
         """Return the runs of a batch."""
         columns = {name: batch.column(name) for name in LOG_SCHEMA.names}
         prints, outcome = _fingerprints(columns)
-        stated = _stated_by_source(columns["source_lineage"])
+        stated = _source_lineage_fingerprint(columns["source_lineage"])
         if stated is not None:
             prints = pc.coalesce(pc.binary_join_element_wise(prints, stated, ""), stated, prints)
         outcome = pc.if_else(pc.and_(pc.is_null(prints), pc.is_null(outcome)), str(Problem.NO_TEXT), outcome)
@@ -234,7 +234,7 @@ def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
     return pa.concat_arrays(prints).take(pc.sort_indices(pa.concat_arrays(rows))), outcome
 
 
-def _stated_by_source(lineage: Any) -> Any:
+def _source_lineage_fingerprint(lineage: Any) -> Any:
     """Return a fingerprint of the column lineage in the log; None if no row has any."""
     if lineage.null_count == len(lineage):
         return None

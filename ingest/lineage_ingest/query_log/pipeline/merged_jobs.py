@@ -107,7 +107,7 @@ class MergedJobs:
         renamed: dict[str, dict[str, MergedJob]] = defaultdict(dict)
         for jobs in self._by_key.values():
             for text, job in jobs.items():
-                new = _renamed(job, keys)
+                new = _rename_job(job, keys)
                 if new is not None:
                     gone = [key for key in job.record.writes if keys.is_gone(key)]
                     renamed[new.record.key][f"{text}\x01{gone[0]}" if gone else text] = new
@@ -142,7 +142,7 @@ class MergedJobs:
                 del self._by_key[key]
 
 
-def _renamed(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
+def _rename_job(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
     """Return a job with the keys in the graph; None if the graph has none of the datasets that it writes."""
     record, at = job.record, job.record.last_seen
     writes = tuple(dict.fromkeys(keys.key(key, at) for key in record.writes if not keys.is_unseen(key)))

@@ -33,7 +33,7 @@ def mark_replaced_tables(
 
     A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too.
     """
-    made = _made(jobs, keys)
+    made = _created_tables(jobs, keys)
     there = earlier.there(sorted(made))
     if not there:
         return
@@ -42,7 +42,7 @@ def mark_replaced_tables(
     for edge in earlier.edges_into(sorted(there)):
         own = names.edge_at(edge, before_at, TODAY)
         before[dataset_of(own.target)].add((own.source, own.target, own.kind, own.subtypes, own.masking))
-    now = _stated(jobs, keys, names)
+    now = _edges_by_table(jobs, keys, names)
     replaced: set[str] = set()
     while found := {
         name
@@ -58,7 +58,7 @@ def mark_replaced_tables(
             keys.replace(name, made[name])
 
 
-def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
+def _created_tables(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
     """Return the tables that the log creates and keeps, by key in the graph, with the time of the first definition."""
     made: dict[str, datetime] = {}
     for job in jobs:
@@ -71,7 +71,7 @@ def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
     return made
 
 
-def _stated(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
+def _edges_by_table(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
     """Return the log's edges into tables that exist at its end, by the table's key in the graph."""
     found: dict[str, set[_Said]] = defaultdict(set)
     for job in jobs:

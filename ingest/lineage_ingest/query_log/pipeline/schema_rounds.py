@@ -97,11 +97,11 @@ class Definitions:
                 continue
             newest = self._newest(table_id)
             for key in sorted(self._readers.get(table_id, ())):
-                columns = self._seen_by(table_id, key)
+                columns = self._columns_at_run(table_id, key)
                 # For a table that the unit itself creates, the columns from an earlier ingest do not count.
                 own = table_id[1] in self._summaries[key].makes
                 before = self._seen_with[key].get(
-                    table_id, self._given.get(table_id[1]) if own else self._known(table_id)
+                    table_id, self._given.get(table_id[1]) if own else self._known_columns(table_id)
                 )
                 self._seen_with[key][table_id] = columns
                 if columns == before or not self._bears_on(key, table_id, columns, before):
@@ -137,16 +137,16 @@ class Definitions:
     def _newest(self, table_id: TableId) -> Columns | None:
         versions = self._versions.get(table_id)
         if not versions:
-            return self._known(table_id)
+            return self._known_columns(table_id)
         return max(versions.values(), key=lambda v: (v.last, v.unit, v.part)).columns
 
-    def _known(self, table_id: TableId) -> Columns | None:
+    def _known_columns(self, table_id: TableId) -> Columns | None:
         table = self._base.tables.get(table_id)
         if table is not None and not table.inferred:
             return tuple(table.names)
         return self._given.get(table_id[1])
 
-    def _seen_by(self, table_id: TableId, key: int) -> Columns | None:
+    def _columns_at_run(self, table_id: TableId, key: int) -> Columns | None:
         """Return the columns that a table had when a unit last ran."""
         at = self._spans[key].last or 0
         if any(table_id[1] in names for names in self._summaries[key].searched):
@@ -154,9 +154,9 @@ class Definitions:
                 return None
             made_as = table_id if self._summaries[key].bound else self._existence.table(table_id, at)
             table_id = made_as or table_id
-        return self._defined(table_id, key, at)
+        return self._defined_columns(table_id, key, at)
 
-    def _defined(self, table_id: TableId, key: int, at: int) -> Columns | None:
+    def _defined_columns(self, table_id: TableId, key: int, at: int) -> Columns | None:
         """Return the columns that a table had when a unit ran; `table_id` is the name that it was created with."""
         others = [version for version in self._versions[table_id].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
@@ -173,7 +173,7 @@ class Definitions:
             table_id[1] in self._summaries[key].makes
         ):  # columns from an earlier ingest are what the unit creates, not what it reads
             return self._given.get(table_id[1])
-        return self._known(table_id)
+        return self._known_columns(table_id)
 
     def _is_passed_over(self, table_id: TableId, key: int, at: int) -> bool:
         """Return whether a unit's schema search skips this table: it did not exist yet, but another candidate did."""
@@ -190,7 +190,7 @@ class Definitions:
         if any(version.first <= at for version in others):
             return True
         made = table_id[1] in self._summaries[key].makes
-        return not others and (self._given.get(table_id[1]) if made else self._known(table_id)) is not None
+        return not others and (self._given.get(table_id[1]) if made else self._known_columns(table_id)) is not None
 
     def _bears_on(self, key: int, table_id: TableId, columns: Columns | None, before: Columns | None) -> bool:
         """Return whether a table's columns can change a unit's result.
@@ -203,7 +203,7 @@ class Definitions:
             return True
         if summary.open or before is not None or columns is None or table_id[1] in summary.fills:
             return True
-        unknown = [n for n in summary.reads if n != table_id[1] and self._known((summary.namespace, n)) is None]
+        unknown = [n for n in summary.reads if n != table_id[1] and self._known_columns((summary.namespace, n)) is None]
         used = dict(summary.inferred).get(table_id[1], ())
         return bool(unknown) or not set(used) <= set(map(column_text, columns))
 

@@ -325,16 +325,16 @@ class _SessionRows(NamedTuple):
         if self.session is None or None in self.position:
             times = zip(self.started_at, self.position, strict=True)
             return [(-1 if time is None else time, self.session or "", position or 0) for time, position in times]
-        placed = zip(_placed(self.started_at), self.position, strict=True)
+        placed = zip(_order_times(self.started_at), self.position, strict=True)
         return [(time, self.session, position or 0) for time, position in placed]
 
 
-def _placed(times: list[int | None]) -> list[int]:
+def _order_times(times: list[int | None]) -> list[int]:
     """Return a session's times in non-decreasing order; a time out of order becomes that of the run before.
 
     As many times as possible are kept, so that a clock that was wrong for a while does not change other times.
 
-    >>> _placed([5, None, 9, 7, 8]), _placed([None, 99, 1, 2])
+    >>> _order_times([5, None, 9, 7, 8]), _order_times([None, 99, 1, 2])
     ([5, 5, 5, 7, 8], [1, 1, 1, 2])
     """
     known = [time for time in times if time is not None]

@@ -155,7 +155,7 @@ class SparkEngine:
                 templates.mapInArrow(partial(workers.extract_templates, shared=shared), _PACKETS)
             )
             count = sum(table.num_rows for table in self._named)
-            found = self._watched(
+            found = self._watch_progress(
                 lambda: self._tables(results, SUMMARIES),
                 lambda share: progress("extracting", int(share * count), count),
             )
@@ -164,13 +164,13 @@ class SparkEngine:
                     yield pickle.loads(summary.as_buffer())  # our own, of this run
             return
         units = self._units(work)
-        for done, batch in enumerate(self._extracted(units, context, known_schemas), 1):
+        for done, batch in enumerate(self._extract(units, context, known_schemas), 1):
             for summary, lineage in results_from(batch):
                 self._again[summary.key] = lineage
                 yield summary
             progress("extracting", min(done * AT_ONCE, len(units)), len(units))
 
-    def _watched(self, action: Callable[[], T], on_progress: Callable[[float], None]) -> T:
+    def _watch_progress(self, action: Callable[[], T], on_progress: Callable[[float], None]) -> T:
         """Return an action's result; while it runs, report the completed share of the tasks of its last stage."""
         spark_context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
@@ -192,9 +192,7 @@ class SparkEngine:
         on_progress(1)
         return running.result()
 
-    def _extracted(
-        self, units: list[ExtractionUnit], context: LogContext, known_schemas: KnownSchemas
-    ) -> Iterator[Any]:
+    def _extract(self, units: list[ExtractionUnit], context: LogContext, known_schemas: KnownSchemas) -> Iterator[Any]:
         batches = list(work_batches(units, AT_ONCE))
         if len(units) <= _FEW:
             yield from extract_batches(batches, Extractor(context, known_schemas))

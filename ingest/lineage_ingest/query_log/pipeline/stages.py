@@ -164,7 +164,7 @@ def extract_log(
             for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, progress)
         )
         base = _without_made_since(engine, context, base, found, before, progress)
-    found.update(_names_found(engine, context, base, found, _existence(engine, known, found, base)))
+    found.update(_search_names(engine, context, base, found, _existence(engine, known, found, base)))
     existence = _existence(engine, known, found, base)
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
@@ -179,7 +179,7 @@ def extract_log(
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for summary in engine.extract(work, context, definitions.known_schemas(), progress):
             definitions.add(summary, *spans(summary.key))
-    extraction = _merged(engine, context, base, definitions, log, versions, before, rounds, progress)
+    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress)
     extraction.templates = first
     extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
     return extraction
@@ -194,7 +194,7 @@ def _without_made_since(
     progress: Progress,
 ) -> KnownSchemas:
     """Return the known schemas without tables that the log itself creates; re-extract the units that mention these."""
-    came = _made_since(found, base, before)
+    came = _tables_made_since(found, base, before)
     if not came:
         return base
     base = KnownSchemas(
@@ -205,7 +205,9 @@ def _without_made_since(
     return base
 
 
-def _made_since(found: Mapping[int, UnitSummary], base: KnownSchemas, before: Earlier) -> frozenset[tuple[str, str]]:
+def _tables_made_since(
+    found: Mapping[int, UnitSummary], base: KnownSchemas, before: Earlier
+) -> frozenset[tuple[str, str]]:
     """Return the known tables that the log creates, or renames to that name, and that did not exist before the log."""
     made = {
         (part.namespace, name)
@@ -263,7 +265,7 @@ def _definitions(
     return definitions, spans
 
 
-def _names_found(
+def _search_names(
     engine: Engine, context: LogContext, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
 ) -> Iterator[tuple[int, UnitSummary]]:
     """Yield re-extracted units until each table that is searched for in several schemas is found in one of them."""
@@ -292,7 +294,7 @@ def _versions(
     return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 
 
-def _merged(
+def _merge(
     engine: Engine,
     context: LogContext,
     base: KnownSchemas,
@@ -356,7 +358,7 @@ def _merged(
 def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
     """Yield notes on a log: runs without a time, inputs without rows."""
     if log.undated and context.observed_at is None:
-        yield f"{_undated(log)}; {_DATING}"
+        yield f"{_undated_text(log)}; {_DATING}"
     if empty := log.files.empty():
         more = f" and {len(empty) - _MAX_NAMED:,} more" if len(empty) > _MAX_NAMED else ""
         yield f"without any row: {', '.join(empty[:_MAX_NAMED])}{more}"
@@ -372,7 +374,7 @@ def _problems(log: LogCounts, context: LogContext) -> Iterator[DiagnosticRecord]
         hint = f"for example: {example}" if example else None
         yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
     if log.undated and context.observed_at is None:
-        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, _undated(log), None, _DATING), source)
+        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, _undated_text(log), None, _DATING), source)
     failed = log.files.failed()
     for number, (name, reason) in enumerate(failed.items(), 1):
         text = f"{name}: {reason}"
@@ -383,7 +385,7 @@ def _problems(log: LogCounts, context: LogContext) -> Iterator[DiagnosticRecord]
             return
 
 
-def _undated(log: LogCounts) -> str:
+def _undated_text(log: LogCounts) -> str:
     runs = "1 run" if log.undated == 1 else f"{log.undated:,} runs"
     return f"{runs} without a readable time, in no day of use{_unread(log.unread_time)}"
 

@@ -78,7 +78,7 @@ def pick(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
 
 def extract_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     """Yield blocks of TEMPLATES as blocks of SUMMARIES and LINEAGE."""
-    for batch in _extracted(work_batches(_template_units(batches), AT_ONCE), shared):
+    for batch in _extract(work_batches(_template_units(batches), AT_ONCE), shared):
         table = pa.Table.from_batches([batch])
         yield from to_blocks(
             [(SUMMARIES, 0, table.select(["summary"])), (LINEAGE, 0, table.select(["key", "lineage"]))]
@@ -87,7 +87,7 @@ def extract_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
 
 def extract_units(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     """Yield batches of units as blocks of RESULTS."""
-    for batch in _extracted(batches, shared):
+    for batch in _extract(batches, shared):
         yield from to_blocks([(RESULTS, 0, pa.Table.from_batches([batch]))])
 
 
@@ -99,7 +99,7 @@ def write(parts: Iterable[BatchPart], opener: Opener) -> Iterator[AppliedChanges
             yield store.apply(part)
 
 
-def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+def _extract(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     # Syntax trees are reference cycles: with fewer garbage collections, extraction takes a third less time.
     gc.set_threshold(50_000, 20, 50)
     extractor = _EXTRACTORS.get(shared)

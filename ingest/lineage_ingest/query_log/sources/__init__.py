@@ -131,7 +131,7 @@ def source_named(
     if time_formats:
         found = replace(found, time_formats=tuple(map(time_format_named, time_formats)))
     if delimiter is not None:
-        found = replace(found, delimiter=_delimiter_named(delimiter))
+        found = replace(found, delimiter=_delimiter_of(delimiter))
     if columns:
         found = replace(found, header=tuple(name.strip().lower() for name in columns))
     if line_prefix is not None:
@@ -147,10 +147,10 @@ def source_named(
     return found
 
 
-def _delimiter_named(text: str) -> str:
+def _delimiter_of(text: str) -> str:
     """Return the delimiter character for a user's text.
 
-    >>> _delimiter_named("tab"), _delimiter_named("\\\\t"), _delimiter_named(";")
+    >>> _delimiter_of("tab"), _delimiter_of("\\\\t"), _delimiter_of(";")
     ('\\t', '\\t', ';')
     """
     delimiter = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)

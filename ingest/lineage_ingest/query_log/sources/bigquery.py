@@ -65,7 +65,9 @@ def _convert(log: SourceRows) -> Any:
     copies = pc.fill_null(pc.equal(log.trimmed("job_type"), "COPY"), False)
     if pc.any(copies, min_count=0).as_py():
         made = [
-            copy_query(written_table(_named(table)) for table in tables) if copy and isinstance(tables, list) else None
+            copy_query(written_table(_name_parts(table)) for table in tables)
+            if copy and isinstance(tables, list)
+            else None
             for copy, tables in zip(copies.to_pylist(), log.objects("referenced_tables"), strict=True)
         ]
         text = pc.if_else(no_query, pa.array(made, pa.string()), text)
@@ -76,7 +78,7 @@ def _convert(log: SourceRows) -> Any:
     session = pa.array([_text(nested(info, "session_id")) for info in log.objects("session_info")], pa.string())
     writes = pc.or_(copies, pc.fill_null(pc.equal(statement, "SELECT"), False)).to_pylist()
     destination = [
-        written_table(_named(table)) if write else None
+        written_table(_name_parts(table)) if write else None
         for table, write in zip(log.objects("destination_table"), writes, strict=True)
     ]
     status = [
@@ -94,13 +96,13 @@ def _convert(log: SourceRows) -> Any:
         session=pc.coalesce(session, parent),
         default_database=log.text("project_id"),
         status=pa.array(status, pa.string()),
-        rows=pa.array([_changed(found) for found in log.objects("dml_statistics")], pa.int64()),
+        rows=pa.array([_changed_row_count(found) for found in log.objects("dml_statistics")], pa.int64()),
         destination=pa.array([one and one[0] for one in destination], pa.string()),
         appends=pa.array([one and one[1] for one in destination], pa.bool_()),
     )
 
 
-def _named(table: Any) -> list[Any]:
+def _name_parts(table: Any) -> list[Any]:
     return [nested(table, name) for name in ("project_id", "dataset_id", "table_id")]
 
 
@@ -144,7 +146,7 @@ def written_table(parts: Iterable[Any]) -> tuple[str, bool | None] | None:
     return format_name([project, dataset, whole]), True if whole != table else None
 
 
-def _changed(statistics: Any) -> int | None:
+def _changed_row_count(statistics: Any) -> int | None:
     counts = [nested(statistics, f"{verb}_row_count") for verb in ("inserted", "updated", "deleted")]
     whole = [int(count) for count in counts if isinstance(count, int) or (isinstance(count, str) and count.isdecimal())]
     total = sum(whole)

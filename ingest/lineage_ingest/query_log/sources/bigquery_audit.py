@@ -93,7 +93,7 @@ def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
     error = nested(job, "jobStatus", "errorResult")
     return {
         "kind": kind,
-        "query": _copied(config) if kind == "tableCopyConfig" else config.get("query"),
+        "query": _copy_query_text(config) if kind == "tableCopyConfig" else config.get("query"),
         "script": str(config.get("statementType") == "SCRIPT").lower(),
         "truncated": config.get("queryTruncated"),
         "job": name.get("jobs"),
@@ -115,7 +115,7 @@ def _status(error: Any) -> Status:
     return Status.CANCELED if error.get("code") == _CANCELLED else Status.FAILED
 
 
-def _copied(config: dict[str, Any]) -> str | None:
+def _copy_query_text(config: dict[str, Any]) -> str | None:
     tables = config.get("sourceTables")
     if not isinstance(tables, list) or config.get("sourceTablesTruncated"):
         return None

@@ -131,7 +131,7 @@ def _assemble(table: Any) -> Any:
     table = table.sort_by([(name, "ascending") for name in ("owner", POSITION, "time")]).combine_chunks()
     column = {name: _flat(table.column(name)) for name in table.column_names}
     command = coercion.trimmed(column["command_type"])
-    text = _decoded(column["argument"])
+    text = _decode(column["argument"])
     argument = pc.fill_null(coercion.texts(text), "")
     begins = starts(column["owner"])
     connects = pc.fill_null(pc.is_in(command, pa.array(["Connect", "Change user"])), False)
@@ -185,7 +185,7 @@ def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
     return rows.filter(pc.or_(runs, is_end))
 
 
-def _decoded(argument: Any) -> Any:
+def _decode(argument: Any) -> Any:
     """Return the arguments as text; BLOBs exported as hexadecimal or base64 are decoded."""
     texts = coercion.strings(argument)
     is_blob = pc.fill_null(pc.match_substring_regex(texts, _BLOB), False)

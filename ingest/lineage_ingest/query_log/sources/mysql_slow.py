@@ -57,7 +57,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
     database: str | None = None
     second, since = "", 0
 
-    def made() -> Iterator[tuple[str | None, ...]]:
+    def make_records() -> Iterator[tuple[str | None, ...]]:
         if record is None:
             return
         statement = "\n".join(text).rstrip()
@@ -69,7 +69,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
     for line in lines:
         if _START.match(line) and (text or record is None or line.startswith("# Time")):
             if text:
-                yield from made()
+                yield from make_records()
             record, text = {}, []
         if record is None or _BANNER.match(line):
             continue
@@ -90,7 +90,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
         elif text or line.strip():
             text.append(line)
     if text:
-        yield from made()
+        yield from make_records()
 
 
 def _assemble(table: Any) -> Any:
@@ -122,7 +122,9 @@ def _convert(every: SourceRows) -> Any:
         query_text=log.statement("sql_text"),
         started_at=log.time("started", unit="s"),
         position=log.count(POSITION),
-        duration_us=pc.coalesce(log.count("query_time", scale=1_000_000), _clocked(log.trimmed("query_time"))),
+        duration_us=pc.coalesce(
+            log.count("query_time", scale=1_000_000), _clock_microseconds(log.trimmed("query_time"))
+        ),
         user=user,
         session=log.text(_SESSION, "thread_id"),
         default_schema=log.text("db"),
@@ -131,7 +133,7 @@ def _convert(every: SourceRows) -> Any:
     )
 
 
-def _clocked(texts: Any) -> Any:
+def _clock_microseconds(texts: Any) -> Any:
     """Return durations in the table's format, such as 00:00:02.000150, in microseconds."""
     found = pc.extract_regex(texts, r"^(?P<h>\d{1,4}):(?P<m>\d\d):(?P<s>\d\d(?:\.\d+)?)$")
     parts = [

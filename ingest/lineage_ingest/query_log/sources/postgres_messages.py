@@ -157,7 +157,7 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
         column = coercion.texts(_column(table, name))
         ended_so = pc.if_else(pc.is_valid(broke), column.take(broke), column)
         table = _put(table, name, pc.if_else(undone, well, ended_so))
-    earlier = pc.if_else(begins, pa.scalar(None, pa.int64()), _shifted(before))
+    earlier = pc.if_else(begins, pa.scalar(None, pa.int64()), _shift(before))
     table = _put(table, _BEFORE, time.take(earlier))
     return table.filter(pc.or_(pc.invert(spent), undone))
 
@@ -201,7 +201,7 @@ class _Parts:
     def __init__(self, message: Any) -> None:
         # Match groups on the head only, and remove it from the message: a group for the SQL takes ten times as long.
         found = pc.extract_regex(pc.utf8_slice_codeunits(message, 0, _HEAD), _SAID)
-        self.ms, self.what = _given(found, 0), _given(found, 1)
+        self.ms, self.what = _group_or_null(found, 0), _group_or_null(found, 1)
         rest = pc.replace_substring_regex(message, _SAID, "", max_replacements=1)
         # A duration is followed by a statement or by nothing; other messages with that beginning are not runs.
         self.sql = pc.if_else(pc.is_valid(self.what), rest, pa.scalar(None, pa.string()))
@@ -214,7 +214,7 @@ class _Parts:
         )
 
 
-def _given(found: Any, number: int) -> Any:
+def _group_or_null(found: Any, number: int) -> Any:
     """Return a group of a match; null if the group is empty."""
     column = found.field(number)
     return pc.if_else(
@@ -230,7 +230,7 @@ def _first(owner: Any, mask: Any, rows: int) -> Any:
     return firsts.column("number_min").combine_chunks().take(at)
 
 
-def _shifted(values: Any) -> Any:
+def _shift(values: Any) -> Any:
     """Return the values shifted by one row; the first is null."""
     return pa.concat_arrays([pa.nulls(1, values.type), values]).slice(0, len(values))
 

@@ -102,7 +102,7 @@ def _convert(every: SourceRows) -> Any:
     log = every.where(pc.invert(pc.fill_null(own, False)))
     whole, head, piece = log.statement(_PIECES), log.statement("query_text"), log.statement("text")
     raw = pc.utf8_rtrim_whitespace(pc.coalesce(whole, head, piece))
-    text = _unescaped(raw)
+    text = _unescape(raw)
     # Without assembly each row is one piece: the first is a statement that may continue, a later one is no statement.
     cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE - _INDENT))
     missing = log.flag(_INCOMPLETE)
@@ -125,7 +125,7 @@ def _convert(every: SourceRows) -> Any:
     )
 
 
-def _unescaped(texts: Any) -> Any:
+def _unescape(texts: Any) -> Any:
     doubled = pc.fill_null(pc.match_substring(texts, "\\\\"), False)
     plain = texts
     for letter, meant in (("n", "\n"), ("r", "\r"), ("t", "\t")):
@@ -148,7 +148,7 @@ def _assemble(table: Any) -> Any:
     others = table.drop_columns([names["sequence"], names["text"], names["query_id"]]).append_column("query_id", keys)
     is_piece = pc.and_(pc.and_(pc.is_valid(keys), pc.is_valid(numbers)), pc.is_valid(texts))
     pieces = pa.table({"key": keys, "number": numbers, "text": texts}).filter(is_piece)
-    joined = _joined(pieces)
+    joined = _join_pieces(pieces)
     runs = merged(others, "query_id")
     found = pc.index_in(runs.column("query_id").combine_chunks(), joined.column("key").combine_chunks())
     found = pc.if_else(pc.is_valid(runs.column("query_id").combine_chunks()), found, pa.scalar(None, pa.int32()))
@@ -185,7 +185,7 @@ def _with_rollbacks(runs: Any) -> Any:
     return runs
 
 
-def _joined(pieces: Any) -> Any:
+def _join_pieces(pieces: Any) -> Any:
     """Return the joined text of each key, and whether one of its pieces is missing."""
     pieces = pieces.group_by(["key", "number"], use_threads=False).aggregate(
         [("text", "first")]
@@ -200,7 +200,7 @@ def _joined(pieces: Any) -> Any:
                 "incomplete": pa.array([], pa.bool_()),
             }
         )
-    ends = pc.fill_null(pc.not_equal(keys, _shifted(keys)), True)
+    ends = pc.fill_null(pc.not_equal(keys, _shift(keys)), True)
     length = pc.binary_length(texts)
     width = pc.if_else(pc.less_equal(length, _NARROW), _NARROW, _WIDE)
     lost = pc.max_element_wise(pc.subtract(width, length), 0)
@@ -213,7 +213,7 @@ def _joined(pieces: Any) -> Any:
     return pa.table({"key": keys.take(last), "text": whole, "incomplete": gap})
 
 
-def _shifted(values: Any) -> Any:
+def _shift(values: Any) -> Any:
     """Return the values shifted by one row; the last is null."""
     return pa.concat_arrays([values.slice(1), pa.nulls(1, values.type)])
 

@@ -95,13 +95,13 @@ def _query_of(accessed: Any) -> str | None:
             continue
         name, columns = one.get("objectName"), one.get("columns")
         if isinstance(name, str) and name:
-            tables.append(f"{'.'.join(_quoted(part) for part, _ in split_name(name))} AS t{len(tables) + 1}")
+            tables.append(f"{'.'.join(_quote(part) for part, _ in split_name(name))} AS t{len(tables) + 1}")
             names = [str(c.get("columnName")) for c in columns or () if isinstance(c, dict) and c.get("columnName")]
-            listed += (f"t{len(tables)}.{_quoted(column)}" for column in names)
+            listed += (f"t{len(tables)}.{_quote(column)}" for column in names)
     return f"SELECT {', '.join(listed) or '1'} FROM {', '.join(tables)}" if tables else None  # noqa: S608  it is read, never run
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

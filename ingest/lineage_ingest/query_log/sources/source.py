@@ -212,7 +212,7 @@ class Source:
         if self.has_columns(found):
             return
         near = difflib.get_close_matches(self.needed[0].lower(), found, n=1)
-        hint = f"did you mean the column {found[near[0]]!r}?" if near else _found(list(found.values()))
+        hint = f"did you mean the column {found[near[0]]!r}?" if near else _found_columns_message(list(found.values()))
         raise ColumnsMissingError(
             f"{self.title} has {' or '.join(map(repr, self.needed))}, and these rows do not; {hint}"
         )
@@ -387,7 +387,7 @@ class SourceRows:
         return log_batch(self.rows, query_text=query_text, problem=problem, **columns)
 
 
-def _found(columns: list[str]) -> str:
+def _found_columns_message(columns: list[str]) -> str:
     """Return a message with the columns found; their names are not shown if they may be the values of a first row."""
     if all(_NAME.fullmatch(name.strip()) for name in columns):
         return f"found are {', '.join(columns)}"

@@ -66,7 +66,7 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{folder} cannot be written: {error.strerror}") from error
         with held:
-            yield cls(folder, _identified(folder, {"store": store, "source": source, "inputs": list(inputs)}))
+            yield cls(folder, _stream_id(folder, {"store": store, "source": source, "inputs": list(inputs)}))
 
     @property
     def spark(self) -> Path:
@@ -139,7 +139,7 @@ class Checkpoint:
         return max((number for number in numbers if number < batch), default=None)
 
 
-def _identified(folder: Path, identity: dict[str, Any]) -> str:
+def _stream_id(folder: Path, identity: dict[str, Any]) -> str:
     """Return the id of the stream of this checkpoint; check that its identity is the given one."""
     path = folder / "stream.json"
     # Without Spark's folder, nothing was read yet or the user deleted it to start over: begin a new stream.
@@ -148,8 +148,8 @@ def _identified(folder: Path, identity: dict[str, Any]) -> str:
         for name, value in identity.items():
             if known[name] != value:
                 raise CheckpointError(
-                    f"{folder} is the checkpoint of a stream with the {name} {_shown(known[name])}, "
-                    f"and this one has {_shown(value)}; give each stream a folder of its own"
+                    f"{folder} is the checkpoint of a stream with the {name} {_value_text(known[name])}, "
+                    f"and this one has {_value_text(value)}; give each stream a folder of its own"
                 )
         return str(known["stream"])
     shutil.rmtree(folder / "spark", ignore_errors=True)
@@ -161,7 +161,7 @@ def _identified(folder: Path, identity: dict[str, Any]) -> str:
     return stream
 
 
-def _shown(value: str | list[str]) -> str:
+def _value_text(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 

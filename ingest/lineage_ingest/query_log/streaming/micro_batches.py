@@ -166,13 +166,13 @@ class _Follower:
         touched: dict[str, None] = {}
         moved = False
 
-        def noted() -> Iterator[LineageBatch]:
+        def note_changes() -> Iterator[LineageBatch]:
             nonlocal moved
             for batch in self._checkpoint.stated(number):
                 moved = moved or bool(batch.changes)
                 yield batch
 
-        applied = store_batches(store, noted(), header.run, touched=touched)
+        applied = store_batches(store, note_changes(), header.run, touched=touched)
         if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
             self._read_at = None  # names changed: read all tables again
         else:

@@ -78,13 +78,13 @@ def statements(batches: Iterable[Any], keys: Iterable[int]) -> Iterator[Any]:
     wanted = pa.array(sorted(keys), pa.int64())
     held: deque[Any] = deque()
 
-    def remembered() -> Iterator[Any]:
+    def remember() -> Iterator[Any]:
         for batch in batches:
             if batch.num_rows:
                 held.append(batch)
                 yield batch
 
-    for runs in fingerprint_rows(remembered()):
+    for runs in fingerprint_rows(remember()):
         batch, template = held.popleft(), runs.column("template")
         numbered = pa.RecordBatch.from_arrays([*batch.columns, template], schema=_NUMBERED)
         inside = pc.and_(pc.is_in(template, value_set=wanted), pc.is_valid(batch.column("session")))
@@ -116,14 +116,14 @@ def open_after(
     kept: list[int] = []
     positions: list[int] = []
     for indexes in ran.values():
-        own = _kept([numbers[index] for index in indexes], templates)
+        own = _kept_indexes([numbers[index] for index in indexes], templates)
         kept.extend(indexes[one] for one in own)
         positions.extend(range(_FIRST, _FIRST + len(own)))
     rows = together.take(pa.array(kept, pa.int64())).drop_columns(["template"])
     texts = zip(rows["query_text"].to_pylist(), rows["dialect"].to_pylist(), strict=True)
     nothing = {
         # A checkpoint outlives the session: it must not contain literals.
-        "query_text": pa.array([_masked(text, dialect) for text, dialect in texts], pa.string()),
+        "query_text": pa.array([_mask(text, dialect) for text, dialect in texts], pa.string()),
         "position": pa.array(positions, pa.int64()),
         "runs": pa.array([0] * len(kept), pa.int64()),
         "duration_us": pa.nulls(len(kept), pa.int64()),
@@ -136,11 +136,11 @@ def open_after(
     return _latest(pa.concat_tables([rows.cast(EMPTY.schema), left]))
 
 
-def _masked(text: str | None, dialect: str | None) -> str | None:
+def _mask(text: str | None, dialect: str | None) -> str | None:
     return text and mask_session_statement(text, dialect or "ansi")
 
 
-def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
+def _kept_indexes(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
     """Return the indexes of the session's statements that created its final state, in order."""
     tables: dict[str, dict[int, None]] = {}
     filled: dict[str, set[int]] = {}

@@ -389,3 +389,17 @@ def test_a_neo4j_store_of_version_18_keeps_its_buffered_texts_and_locks(neo4j_ur
         assert left[0]["n"] == 0
         stripes = driver.execute_query("MATCH (m:Meta) WHERE m.key STARTS WITH 'l' RETURN m.key AS key").records
         assert {one["key"] for one in stripes} == {f"lock stripe {number}" for number in range(LOCK_STRIPES)}
+
+
+def test_a_writer_without_the_nodes_it_locks_writes_nothing(neo4j_uri: Neo4jAddress) -> None:
+    """As after a migration by a later version, or after `MATCH (n) DETACH DELETE n` in Neo4j Browser."""
+    login = (neo4j_uri.user, neo4j_uri.password)
+    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
+        with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+            driver.execute_query("MATCH (n) DETACH DELETE n")
+            with pytest.raises(StoreSchemaError, match=f"lacks {LOCK_STRIPES} of the nodes that writers lock"):
+                store.apply(batch(view("v", "a.x -> v.x", at=1)))
+            assert driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 0
+        with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+            store.apply(batch(view("v", "a.x -> v.x", at=1)))
+            assert live(store) == ["a.x -> v.x"]

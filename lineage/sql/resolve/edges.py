@@ -25,7 +25,7 @@ from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
 
-__all__ = ["with_source", "completeness_of", "edge_count", "edges_of"]
+__all__ = ["completeness_of", "edge_count", "edges_of", "with_source"]
 
 _Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
 _Places: TypeAlias = dict[int, _Place]

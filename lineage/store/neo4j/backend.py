@@ -62,7 +62,7 @@ RETRY_SECONDS = 15.0
 
 # One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
 _ALL_STRIPES = [f"lock stripe {number}" for number in range(LOCK_STRIPES)]
-_LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
+_LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version RETURN count(m) AS locked"
 
 _PARAMETER = re.compile(r"\$(\w+)")
 # The driver takes 0.25 ms to encode or decode a datetime, so times are sent and received as numbers.
@@ -132,7 +132,12 @@ class Neo4jBackend:
         def write(keys: list[str]) -> T:
             def locked(managed: ManagedTransaction) -> T:
                 # Writers are serialized: each reads what it changes, and must see what the previous one wrote.
-                managed.run(_LOCK, keys=keys).consume()
+                found = managed.run(_LOCK, keys=keys).single(strict=True)["locked"]
+                if found != len(keys):
+                    raise StoreSchemaError(
+                        f"the graph at {self._uri} lacks {len(keys) - found} of the nodes that writers lock",
+                        "another version of lineage-graph migrated it, or they were deleted: open the store again",
+                    )
                 return work(Neo4jTransaction(managed))
 
             with self._driver.session(default_access_mode=self._access) as session:

@@ -96,6 +96,8 @@ class Dialect:
     """`*` returns the columns merged by USING at their position in the left side; SQL:2016 7.10 puts them first."""
     unnamed_column_prefix: str | None = None
     """An expression without an alias is named by this prefix and its position in the output, from 0 (Hive: `_c0`)."""
+    created_column_prefix: str | None = None
+    """That prefix in a table made by CREATE TABLE AS from other tables (Hive: `c0`)."""
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
@@ -405,6 +407,7 @@ _HIVE = Dialect(
     has_transform_scripts=True,
     fields_by_dot=True,
     unnamed_column_prefix="_c",
+    created_column_prefix="c",
     exchange_moves_partition=True,
     explain_never_runs=True,
     has_backslash_escapes=True,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.dialects import Dialect
 from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.resolve.relations import BaseTable, Relation
@@ -56,7 +60,10 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         defined = tuple(column for column in schema if column.name not in outcome.names)
         outcome.schema = (*defined, *outcome.schema) if outcome.schema else ()
         return outcome
-    _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
+    names = [column.name for column in schema]
+    if kind == "TABLE" and resolver.naming.dialect.created_column_prefix is not None and body.find(exp.From):
+        names = names or _created_names(relation.names, resolver.naming.dialect)
+    _name_columns(resolver, outcome, relation, names, tree)
     return outcome
 
 
@@ -70,6 +77,15 @@ def _created(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, pr
     if (to := next((item.this for item in properties if isinstance(item, exp.ToTableProperty)), None)) is not None:
         outcome.target, outcome.target_kind = resolver.name(to), DatasetKind.TABLE  # ClickHouse: the view only fills it
     return outcome
+
+
+def _created_names(names: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the names of a table's columns: Hive's optimizer removes the underscore of generated names.
+
+    PlanModifierForASTConv.renameTopLevelSelectInResultSchema; a query without FROM is not optimized.
+    """
+    generated = re.compile(rf"{dialect.unnamed_column_prefix}(\d+)")
+    return [generated.sub(rf"{dialect.created_column_prefix}\1", n) if generated.fullmatch(n) else n for n in names]
 
 
 def _all_of(source: exp.Expr) -> exp.Select:

@@ -58,7 +58,7 @@ def search(
     with open_store(store, read_only=True) as opened:
         hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
         keys = [hit.key for hit in hits[:limit]]
-        found = _described(opened, keys)
+        found = _descriptions(opened, keys)
         near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not found else ()
     output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
@@ -149,7 +149,7 @@ def columns(
             note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
 
 
-def _described(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
+def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
     """Return these tables and columns as JSON values, in this order."""
     names = names_of(store, keys)
     datasets = {one.key: one for one in store.datasets({dataset_of(key) for key in keys})}
@@ -220,12 +220,12 @@ def _lines(facts: dict[str, Any]) -> Iterable[tuple[str, str]]:
         label = name.replace("_", " ")
         if isinstance(value, list):
             more = f" and {len(value) - most:,} more" if len(value) > most else ""
-            yield label, ", ".join(map(_shown, value[:most])) + more
+            yield label, ", ".join(map(_display, value[:most])) + more
         else:
             yield label, str(value)
 
 
-def _shown(item: str | dict[str, str]) -> str:
+def _display(item: str | dict[str, str]) -> str:
     return f"`{item}`" if isinstance(item, str) else f"`{item['name']}` until {item['until'][:10]}"
 
 

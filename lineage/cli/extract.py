@@ -147,8 +147,8 @@ def _rows(
     """Yield a statement's edges as rows; without edges, its table-level lineage."""
     operation = statement.operation
     for edge in statement.edges:
-        source = _named(edge.source.table, edge.source.column, written)
-        target = _named(edge.target.table, getattr(edge.target, "column", None), written)
+        source = _name(edge.source.table, edge.source.column, written)
+        target = _name(edge.target.table, getattr(edge.target, "column", None), written)
         place = _place(statement, edge.span, with_file)
         yield number, operation, source, edge.kind, edge.subtype, target, edge.masking, place
     if statement.completeness is Completeness.TABLES and statement.target and not statement.edges:
@@ -183,7 +183,7 @@ def _place(statement: StatementLineage, span: Span | None, with_file: bool) -> s
     return f"{statement.source}:{span.line}:{span.column}" if with_file else f"{span.line}:{span.column}"
 
 
-def _named(table: str | None, column: str | None, written: Mapping[str, str]) -> str:
+def _name(table: str | None, column: str | None, written: Mapping[str, str]) -> str:
     name = written.get(table, table) if table is not None else None
     if column is None:
         return f"{name or '(result)'} (rows)"

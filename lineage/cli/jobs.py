@@ -83,11 +83,11 @@ def jobs(
         keys = [head.key for head in opened.select_jobs(wanted)]
         if table is not None:
             target = resolve(opened, table)
-            of_table = {key for job in opened.jobs(keys) for key in [job.key] if target.dataset in _touched(job)}
+            of_table = {key for job in opened.jobs(keys) for key in [job.key] if target.dataset in _changed_keys(job)}
             keys = [one for one in keys if one in of_table]
         shown = keys[: limit or None]
         found = opened.jobs(shown) if shown else []
-        names = opened.dataset_names({one for job in found for one in _touched(job)})
+        names = opened.dataset_names({one for job in found for one in _changed_keys(job)})
     if key is not None and not found:
         raise typer.BadParameter(f"no job {key!r} in the graph; `lineage jobs` lists them", param_hint="KEY")
     if output is OutputFormat.JSON:
@@ -180,7 +180,7 @@ def _diagnostic_values(one: StoredDiagnostic) -> dict[str, Any]:
     return {"source": one.source, **file, "job": one.job, **one.diagnostic.to_dict()}
 
 
-def _touched(job: StoredJob) -> set[str]:
+def _changed_keys(job: StoredJob) -> set[str]:
     return {*job.reads, *job.writes}
 
 

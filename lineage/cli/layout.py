@@ -96,7 +96,7 @@ def wrap(text: str, width: int | None) -> list[str]:
     if width is None or cell_len(text) <= width:
         return [text]
     indent = text[: len(text) - len(text.lstrip())]
-    return _packed(_WORD.findall(text), width, indent)
+    return _pack(_WORD.findall(text), width, indent)
 
 
 def wrap_styled(text: Text, width: int) -> list[Text]:
@@ -112,7 +112,7 @@ def wrap_styled(text: Text, width: int) -> list[Text]:
     return lines
 
 
-def _packed(pieces: list[str], width: int, indent: str = "") -> list[str]:
+def _pack(pieces: list[str], width: int, indent: str = "") -> list[str]:
     """Fill lines that begin with `indent` with pieces."""
     lines: list[str] = []
     for piece in pieces:
@@ -216,7 +216,7 @@ def _table(
     yield _line([column.name for column in columns], columns, widths, header=True)
     yield Text("─" * min(sum(widths) + len(_GAP) * (len(widths) - 1), width or 10_000), style="dim")
     for row in range(max((len(column.cells) for column in columns), default=0)):
-        cells = [_packed(column.cells[row], at_most) for column, at_most in zip(columns, widths, strict=True)]
+        cells = [_pack(column.cells[row], at_most) for column, at_most in zip(columns, widths, strict=True)]
         for line in range(max(map(len, cells))):
             yield _line([cell[line] if line < len(cell) else "" for cell in cells], columns, widths)
         for text in _below(below, row, look, width):
@@ -250,8 +250,8 @@ def _below(columns: list[_Column], row: int, look: Look, width: int | None) -> I
     for column in columns:
         pieces = _phrase(column, row, look)
         if pieces and column.name in look.names:
-            yield from _packed(pieces, width or 10_000, _BELOW)
+            yield from _pack(pieces, width or 10_000, _BELOW)
         elif pieces:
             rest += [*([f"{rest.pop()} ·"] if rest else []), *pieces]
     if rest:
-        yield from _packed(rest, width or 10_000, _BELOW)
+        yield from _pack(rest, width or 10_000, _BELOW)

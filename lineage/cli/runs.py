@@ -36,7 +36,7 @@ def runs(
     if not found:
         note("nothing has been ingested yet", "yellow")
     if output is OutputFormat.JSON:
-        print_object([_described(run) for run in found])
+        print_object([_description(run) for run in found])
     elif found or output is OutputFormat.CSV:
         print_listing(_COLUMNS, [_row(run) for run in found], output, _LOOK)
 
@@ -61,7 +61,7 @@ def _row(run: StoredRun) -> tuple[object, ...]:
     return (f"{run.last_seen:%Y-%m-%d %H:%M:%S}", run.kind, run.source, read, *figures, seconds)
 
 
-def _described(run: StoredRun) -> dict[str, object]:
+def _description(run: StoredRun) -> dict[str, object]:
     return {
         "key": run.key,
         "kind": run.kind,

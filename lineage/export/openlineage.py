@@ -111,7 +111,7 @@ class _Export:
         columns = self._columns({one.key for one in found})
         self._read_aliases(found)
         for one in found:
-            facets = _described(one, columns[one.key], self._aliases.get(one.key, ()))
+            facets = _describe(one, columns[one.key], self._aliases.get(one.key, ()))
             dataset = {"namespace": one.namespace, "name": one.name, "facets": facets}
             at = one.last_seen if self._as_of is None else min(one.last_seen, self._as_of)
             yield {**_base("DatasetEvent", at), "dataset": dataset}
@@ -177,7 +177,7 @@ class _Export:
         edges: Iterable[StoredEdge],
         known: dict[str, StoredDataset],
     ) -> Json:
-        facets = _described(dataset, columns, self._aliases.get(dataset.key, ()))
+        facets = _describe(dataset, columns, self._aliases.get(dataset.key, ()))
         by_column = [edge for edge in edges if is_column_key(edge.source)]
         facets["columnLineage"] = _column_lineage(dataset, by_column, known)
         if by_rows := _rows_decided_by(dataset, [edge for edge in edges if not is_column_key(edge.source)], known):
@@ -195,7 +195,7 @@ def _job_event(job: StoredJob, at: datetime, inputs: list[Json], outputs: list[J
     return {**_base("JobEvent", at), "job": described, "inputs": inputs, "outputs": outputs}
 
 
-def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases: Sequence[str]) -> Json:
+def _describe(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases: Sequence[str]) -> Json:
     """Return a dataset's facets: its type, its columns, its aliases and the custom facet."""
     facets: Json = {"datasetType": _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind.upper())}
     if columns:

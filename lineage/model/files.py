@@ -56,7 +56,7 @@ class Environment:
         ('postgres', 'snowflake,,,core')
         """
         parts = (self.dialect, self.namespace, self.default_database, self.default_schema)
-        return ",".join(_escaped(_IN_ENVIRONMENT, part) for part in parts).rstrip(",")
+        return ",".join(_escape(_IN_ENVIRONMENT, part) for part in parts).rstrip(",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ def beginning(project: str, path: str = "") -> str:
     >>> beginning("C:/shop", "models/")
     'C%3A/shop:models/'
     """
-    return f"{_escaped(_IN_PATH, project)}:{_escaped(_IN_PATH, path)}"
+    return f"{_escape(_IN_PATH, project)}:{_escape(_IN_PATH, path)}"
 
 
-def _escaped(what: re.Pattern[str], text: str) -> str:
+def _escape(what: re.Pattern[str], text: str) -> str:
     return what.sub(lambda found: f"%{ord(found.group()):02X}", text)

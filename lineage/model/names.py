@@ -361,7 +361,7 @@ def dataset_key(namespace: str, name: str) -> str:
     >>> dataset_key("mssql", "shop.dbo.a#1")
     'mssql/shop.dbo.a%231'
     """
-    return _escaped(f"{namespace}/{name}")
+    return _escape(f"{namespace}/{name}")
 
 
 def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
@@ -374,7 +374,7 @@ def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
     >>> split_dataset_key("mssql/shop.dbo.a%231")
     ('mssql', 'shop.dbo.a#1')
     """
-    text = _unescaped(key)
+    text = _unescape(key)
     if likely is not None and text.startswith(f"{likely}/"):
         return likely, text[len(likely) + 1 :]
     scheme, separator, rest = text.partition("://")
@@ -416,7 +416,7 @@ def column_key(dataset: str, path: str) -> str:
     >>> column_key("bigquery/web.users", "address.city"), column_key("db2/shop.orders", "item#")
     ('bigquery/web.users#address.city', 'db2/shop.orders#item%23')
     """
-    return f"{dataset}#{_escaped(path)}"
+    return f"{dataset}#{_escape(path)}"
 
 
 def split_column_key(key: str) -> tuple[str, str]:
@@ -426,7 +426,7 @@ def split_column_key(key: str) -> tuple[str, str]:
     (('bigquery/web.users', 'address.city'), ('db2/shop.orders', 'item#'))
     """
     dataset, _, path = key.partition("#")
-    return dataset, _unescaped(path)
+    return dataset, _unescape(path)
 
 
 def dataset_of(key: str) -> str:
@@ -447,11 +447,11 @@ def is_column_key(key: str) -> bool:
     return "#" in key
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     if "#" not in text and "%" not in text:
         return text
     return _ESCAPED.sub(lambda match: "%23" if match.group() == "#" else "%25", text)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPES.sub(lambda match: "#" if match.group() == "%23" else "%", text) if "%" in text else text

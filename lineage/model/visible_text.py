@@ -22,7 +22,7 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31mb\u202ec\nd")
     'a␛[31mb\\u202ec\nd'
     """
-    return _IN_TEXTS.sub(_shown, text)
+    return _IN_TEXTS.sub(_escape, text)
 
 
 def visible_line(text: str) -> str:
@@ -31,7 +31,7 @@ def visible_line(text: str) -> str:
     >>> visible_line("a\tb\r\nc")
     'a␉b␍␊c'
     """
-    return _IN_LINES.sub(_shown, text)
+    return _IN_LINES.sub(_escape, text)
 
 
 class VisibleFormatter(logging.Formatter):
@@ -47,7 +47,7 @@ class VisibleFormatter(logging.Formatter):
         return visible(super().format(record))
 
 
-def _shown(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found.group())
     if code < 0x20:
         return chr(0x2400 + code)

@@ -202,7 +202,7 @@ def resolve_statement(
         return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
     if parsed.read_as is not None:
-        resolver.diagnostics.append(_guessed(parsed.read_as, parsed.span))
+        resolver.diagnostics.append(_guess_diagnostic(parsed.read_as, parsed.span))
     if parsed.problem is not None and not edges and not outcome.schema:
         completeness = Completeness.TABLES
         resolver.diagnostics = [parsed.problem]
@@ -238,7 +238,7 @@ def resolve_statement(
     return statement, outcome
 
 
-def _guessed(dialect: str, span: Span) -> Diagnostic:
+def _guess_diagnostic(dialect: str, span: Span) -> Diagnostic:
     message = f"no dialect is given: {dialect} is assumed, because the text quotes names as {dialect} does"
     return Diagnostic(DiagnosticCode.DIALECT_GUESSED, Severity.INFO, message, span, "give the dialect with --dialect")
 

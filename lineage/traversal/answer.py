@@ -274,7 +274,7 @@ class Answer:
         names = self._names({self._dataset_of(node) for node, *_ in shown})
         spellings = self._store.column_spellings([self._keys[node] for node, *_ in shown])
         return tuple(
-            self._reached(node, names, spellings, routes[node, label], routes[node, flow] if flow else None)
+            self._reached_node(node, names, spellings, routes[node, label], routes[node, flow] if flow else None)
             for node, label, flow in shown
         )
 
@@ -379,7 +379,7 @@ class Answer:
     def _dataset_of(self, node: int) -> str:
         return dataset_of(self._keys[node])
 
-    def _reached(
+    def _reached_node(
         self,
         node: int,
         names: Mapping[str, str],

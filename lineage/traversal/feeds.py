@@ -57,15 +57,15 @@ def follow_feeds(
             if far in reached or far in found:
                 continue
             if hops >= options.max_hops:
-                return _sorted(found), f"max_hops={options.max_hops}: more datasets may be affected beyond"
+                return _sort(found), f"max_hops={options.max_hops}: more datasets may be affected beyond"
             if len(found) == options.limit_total:
-                return _sorted(found), f"limit_total={options.limit_total}: more datasets may be affected"
+                return _sort(found), f"limit_total={options.limit_total}: more datasets may be affected"
             found[far] = FeedStep(far, hops + 1, near, job)
             waiting[hops + 1].add(far)
-    return _sorted(found), None
+    return _sort(found), None
 
 
-def _sorted(found: Mapping[str, FeedStep]) -> list[FeedStep]:
+def _sort(found: Mapping[str, FeedStep]) -> list[FeedStep]:
     return sorted(found.values(), key=lambda step: (step.hops, step.dataset))
 
 
@@ -81,7 +81,7 @@ def _feeds(
 ) -> list[_Feed]:
     if not datasets:
         return []
-    return [_oriented(feed, direction) for feed in store.feed_keys(sorted(datasets), direction, as_of=options.as_of)]
+    return [_orient(feed, direction) for feed in store.feed_keys(sorted(datasets), direction, as_of=options.as_of)]
 
 
 def _that_count(
@@ -93,13 +93,13 @@ def _that_count(
 ) -> list[_Feed]:
     feeds = {feed for feed in _feeds(store, direction, options, reached) if feed[1] not in reached}
     # Orienting a feed twice restores the stored order.
-    doubtful = [FeedKey(*_oriented(feed, direction)) for feed in feeds if feed[0] not in whole]
+    doubtful = [FeedKey(*_orient(feed, direction)) for feed in feeds if feed[0] not in whole]
     if doubtful:
         explained = store.feeds_by_columns(doubtful, as_of=options.as_of)
-        feeds -= {_oriented(feed, direction) for feed in explained}
+        feeds -= {_orient(feed, direction) for feed in explained}
     return sorted(feeds)
 
 
-def _oriented(feed: tuple[str, str, str], direction: Direction) -> _Feed:
+def _orient(feed: tuple[str, str, str], direction: Direction) -> _Feed:
     source, target, job = feed
     return (source, target, job) if direction is Direction.DOWNSTREAM else (target, source, job)

@@ -70,14 +70,14 @@ class JwtAuthenticator:
             if time.monotonic() - self._failed_at < _SECONDS_BETWEEN_FAILURES:
                 raise jwt.PyJWKClientConnectionError("it failed a moment ago")
             try:
-                url = self._settings.jwks_url or self._discovered()
+                url = self._settings.jwks_url or self._discover()
             except jwt.PyJWKClientConnectionError:
                 self._failed_at = time.monotonic()
                 raise
             self._keys = jwt.PyJWKClient(url, cache_keys=True, lifespan=300, timeout=5)
         return self._keys
 
-    def _discovered(self) -> str:
+    def _discover(self) -> str:
         """Return the URL of the keys (OpenID Connect Discovery 1.0, section 4)."""
         url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
         # Fetched by the same client as the keys, so that proxies and certificates are handled alike.

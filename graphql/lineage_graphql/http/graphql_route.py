@@ -56,7 +56,7 @@ class _Router(GraphQLRouter[Context, None]):
         # strawberry echoes an unknown operation name in a plain-text response, which lone surrogates would break.
         unsendable = RefusedError.of_unstorable("operationName", request_data.operation_name or "")
         if unsendable is not None:
-            return _refused(unsendable)
+            return _refusal(unsendable)
         seconds = self._state.settings.limits.seconds
         try:
             async with asyncio.timeout(seconds):
@@ -68,7 +68,7 @@ class _Router(GraphQLRouter[Context, None]):
                 ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s was exceeded", "request less", limit="seconds",
                 allowed=seconds,
             )  # fmt: skip
-            return _refused(refused)
+            return _refusal(refused)
 
     async def render_graphql_ide(self, request: Request) -> HTMLResponse:  # noqa: ARG002
         """Return the editor page."""
@@ -84,7 +84,7 @@ class _Router(GraphQLRouter[Context, None]):
         return await super().on_ws_connect(context)
 
 
-def _refused(error: RefusedError) -> ExecutionResult:
+def _refusal(error: RefusedError) -> ExecutionResult:
     return ExecutionResult(data=None, errors=[GraphQLError(error.message, extensions=error.extensions)])
 
 

@@ -72,7 +72,7 @@ def store_router(state: ServiceState) -> APIRouter:
         try:
             encoding = request.headers.get("content-encoding")
             body = decode_body(await request.body(), encoding, state.settings.limits.batch_bytes)
-            answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answered, state, found, body)
+            answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answer, state, found, body)
         except ValidationError as error:
             first = error.errors()[0]
             return problem(400, f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
@@ -88,7 +88,7 @@ def store_router(state: ServiceState) -> APIRouter:
     return router
 
 
-def _answered(state: ServiceState, method: Method, body: bytes) -> bytes:
+def _answer(state: ServiceState, method: Method, body: bytes) -> bytes:
     if method.effect is not Effect.READS:
         return method.call(state.store, body)
     with time_limit(_READING_SECONDS):

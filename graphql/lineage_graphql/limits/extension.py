@@ -88,9 +88,9 @@ class WithinLimits(SchemaExtension):
 
     def _explain_all(self, result: object) -> None:
         if isinstance(result, CoreResult | ExecutionResult) and result.errors:
-            result.errors = [self._explained(error) for error in result.errors]
+            result.errors = [self._explain(error) for error in result.errors]
 
-    def _explained(self, error: GraphQLError) -> GraphQLError:
+    def _explain(self, error: GraphQLError) -> GraphQLError:
         cause = error.original_error
         refused = client_error(cause if cause is not None else error)
         if refused is None and (cause is None or isinstance(cause, GraphQLError)):

@@ -141,7 +141,7 @@ class Subgraphs:
         if len(nodes) > max_nodes:
             cuts.append(f"maxNodes={max_nodes}: {len(nodes) - max_nodes} more tables were found")
             nodes = nodes[:max_nodes]
-        edges = _joined(feed for one in found for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
+        edges = _join(feed for one in found for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
         if len(edges) > max_edges:
             cuts.append(f"maxEdges={max_edges}: {len(edges) - max_edges} more edges were found")
         return TableSubgraph(node_keys=nodes, edges=edges[:max_edges], truncated="; ".join(cuts) or None)
@@ -155,7 +155,7 @@ def _check(max_nodes: int, max_edges: int) -> None:
             raise RefusedError.over_limit(name, most, value, "request fewer, around fewer start nodes")
 
 
-def _joined(feeds: Iterable[FeedKey]) -> list[TableFlow]:
+def _join(feeds: Iterable[FeedKey]) -> list[TableFlow]:
     jobs: dict[tuple[str, str], set[str]] = {}
     for feed in feeds:
         jobs.setdefault((feed.source, feed.target), set()).add(feed.job)

@@ -190,7 +190,7 @@ async def reach(
 
     def work(store: GraphStore) -> _Found:
         answer = traverse(store, find(store), options)
-        return _found(answer, question.wanted, asked)
+        return _find(answer, question.wanted, asked)
 
     with TRAVERSAL_SECONDS.labels(str(direction)).time():
         found: _Found = await info.context.ask(work)
@@ -229,7 +229,7 @@ class _Found:
     tables: list[CountedTable]
 
 
-def _found(answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -> _Found:
+def _find(answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -> _Found:
     if wanted is None:
         tables = sorted(CountedTable(hops, key, count) for key, (count, hops) in answer.by_dataset.items())
         start, size = _slice(answer.total, asked, answer.index_of)

@@ -56,12 +56,12 @@ def fill_placeholders(text: str, dialect: Dialect) -> str:
             return found
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
         if kind == "jinja" and (reference := _REF.match(found)):
-            return _padded(".".join(_QUOTED.findall(reference.group(1))), found)
+            return _pad(".".join(_QUOTED.findall(reference.group(1))), found)
         if quotes % 2 == 1:  # inside a string
             return re.sub(r"['\"]", "_", found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
             return re.sub(r"\W", "_", found)
-        return _padded("0" * len(found.split("\n", 1)[0]), found)
+        return _pad("0" * len(found.split("\n", 1)[0]), found)
 
     return _PLACEHOLDER.sub(filled, text)
 
@@ -70,6 +70,6 @@ def _spaces(found: str) -> str:
     return re.sub(r"[^\n]", " ", found)
 
 
-def _padded(name: str, found: str) -> str:
+def _pad(name: str, found: str) -> str:
     """Return the name, padded with spaces to the placeholder's length."""
     return name + _spaces(found[len(name) :]) if len(name) <= len(found) else re.sub(r"\W", "_", found)

@@ -62,7 +62,7 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
     try:
         tokens = tokenize(text, dialect) if batches else tokenizer.tokenize(text)
     except TokenError:
-        text, start = _closed(text, dialect)
+        text, start = _close(text, dialect)
         if start is not None:
             # An unclosed string swallows the rest of the text: that statement is traced by its keywords.
             span = Span.locate(text, start, len(text))
@@ -139,7 +139,7 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budge
     return tree.expressions[0] if len(tree.expressions) == 1 else None
 
 
-def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:
+def _close(text: str, dialect: Dialect) -> tuple[str, int | None]:
     """Return a text that cannot be tokenized with its comments blanked, and where its unclosed statement begins.
 
     The index is that of the statement with an unclosed string, name or comment; None if blanking (nested) comments was

@@ -81,17 +81,17 @@ class Constants:
         word = word_of(first)
         is_call = word in ("CONCAT", "FORMAT") and len(tokens) > 3
         if (is_call or (word == "(" and len(_unwrap(tokens)) < len(tokens))) and depth < _MAX_BRACKETS:
-            found = self._formatted(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
+            found = self._format(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
             if found is not None:
                 return found
         if word in _QUOTERS and len(tokens) > 3 and word_of(tokens[1]) == "(":
             inside = self._operand(tokens[2:-1], names, _MAX_BRACKETS)
-            return inside if inside.holes else _quoted(inside, *_QUOTERS[word])
+            return inside if inside.holes else _quote(inside, *_QUOTERS[word])
         name, after = names.read(tokens, [word_of(token) for token in tokens], 0)
         known = self._known.get(name) if name is not None and after == len(tokens) else None
         return known if known is not None else _hole(first)
 
-    def _formatted(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
+    def _format(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
         """Return the value of PostgreSQL's `format('… %I …', x)`: an argument is a hole unless it is constant."""
         arguments = _operands(_unwrap(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
         if not arguments or arguments[0][0].token_type not in STRINGS:
@@ -120,7 +120,7 @@ class Constants:
         return total
 
 
-def _quoted(name: Fragment, opens: str, closes: str) -> Fragment:
+def _quote(name: Fragment, opens: str, closes: str) -> Fragment:
     """Return a constant name in quotes, with inner quotes doubled; the quotes have the name's positions."""
     text, origins = opens, [name.origins[0] if name.origins else 0]
     for character, origin in zip(name.text, name.origins, strict=True):
@@ -179,7 +179,7 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
         at += 1
         if at + 2 < len(tokens) and word_of(tokens[at]) == "@" and word_of(tokens[at + 2]) == "=":
             at += 3  # @stmt = N'…'
-        return _built(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
+        return _build(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
     if at >= len(tokens):
         return None
     if (renaming := _renaming(tokens[at:], constants, names)) is not None:
@@ -196,7 +196,7 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
             return None
     if first == "@" and word_of(expression[-1]) != ")" and len(expression) > 2 and "=" in map(word_of, expression):
         return None  # EXEC @result = procedure
-    return _built([expression], constants, names)
+    return _build([expression], constants, names)
 
 
 def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
@@ -231,7 +231,7 @@ def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Ex
         return Execution(None)
     if old.holes or new.holes:
         return Execution(words("ALTER TABLE ") + _hole(tokens[first]) + words(" RENAME TO ") + _hole(tokens[first]))
-    name = _quoted(new, "[", "]")
+    name = _quote(new, "[", "]")
     if what == "OBJECT":
         return Execution(words("ALTER TABLE ") + old + words(" RENAME TO ") + name)
     cut = _last_dot(old.text)
@@ -240,7 +240,7 @@ def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Ex
     table = Fragment(old.text[:cut], old.origins[:cut])
     column = Fragment(old.text[cut + 1 :], old.origins[cut + 1 :])
     if not column.text.startswith(("[", '"')):
-        column = _quoted(column, "[", "]")
+        column = _quote(column, "[", "]")
     return Execution(words("ALTER TABLE ") + table + words(" RENAME COLUMN ") + column + words(" TO ") + name)
 
 
@@ -257,7 +257,7 @@ def _last_dot(name: str) -> int:
     return found
 
 
-def _built(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:
+def _build(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:
     found = constants.value(expressions[0], names) if expressions else None
     if found is None and expressions:
         found = _hole(expressions[0][0])

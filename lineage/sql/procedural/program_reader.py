@@ -51,7 +51,7 @@ def is_procedural(tokens: Sequence[Token], dialect: Dialect) -> bool:
 
 def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[ProgramPiece]:
     """Return the statements of a program, each with at least one token."""
-    reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _calls, _plain))
+    reader = Reader(text, dialect, (_in_section, _assigns, _skip, _calls, _plain))
     reader.read(tokens, ())
     pieces: list[ProgramPiece] = []
     declared: list[ProgramStep] = []
@@ -79,7 +79,7 @@ def _assigns(walk: Walk, position: int) -> int | None:
     return walk.after(after) if after is not None else None
 
 
-def _skipped(walk: Walk, position: int) -> int | None:
+def _skip(walk: Walk, position: int) -> int | None:
     """RAISE, EXIT, PRINT and the like, which neither read nor write."""
     if walk.words[position] not in _SKIPPED or not (walk.inside() or walk.batches):
         return None

@@ -56,7 +56,7 @@ CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERG
 )
 
 
-def _composed(outer: int, inner: int) -> int:
+def _compose(outer: int, inner: int) -> int:
     if outer >= FIRST_REFERENCE:
         return outer
     if inner >= FIRST_REFERENCE:
@@ -67,7 +67,7 @@ def _composed(outer: int, inner: int) -> int:
 
 
 COMPOSE: tuple[tuple[int, ...], ...] = tuple(
-    tuple(_composed(outer, inner) for inner in range(len(STEPS))) for outer in range(len(STEPS))
+    tuple(_compose(outer, inner) for inner in range(len(STEPS))) for outer in range(len(STEPS))
 )
 """`COMPOSE[outer][inner]`: the code of an inner transformation (nearer the source) composed with an outer one."""
 

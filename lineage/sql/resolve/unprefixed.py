@@ -110,7 +110,7 @@ def doubtful(scope: QueryBlock, column: exp.Expr, name: str, outer: QueryBlock, 
         # A table function has no column to infer; most return one value under a name of its own.
         return ambiguous(scope, column, name, {**options, around: known})
     _report(scope, column, name, [*options, around], options)
-    return _marked(scope, options)
+    return _mark(scope, options)
 
 
 def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
@@ -138,7 +138,7 @@ def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
         # The alias is computed from a column of that name, `upper(name) AS name`: FROM has it, so it hides the alias.
         return next(iter(through.values())) if len(through) == 1 else ambiguous(scope, column, name, through)
     _report(scope, column, name, [*through, "the select list"], {**through, "": alias})
-    return _marked(scope, {**through, "": alias})
+    return _mark(scope, {**through, "": alias})
 
 
 def aggregates(resolver: Resolution, expression: exp.Expr) -> bool:
@@ -185,11 +185,11 @@ def _inferred_in(
         resolver.report(
             DiagnosticCode.AMBIGUOUS_COLUMN,
             Severity.WARNING,
-            f"a string in double quotes, or a column of {' or '.join(map(_described, candidates))}",
+            f"a string in double quotes, or a column of {' or '.join(map(_describe, candidates))}",
             column,
             hint="write strings in single quotes, or give the tables' schemas with --catalog",
         )
-        return _marked(start, _all_options(candidates, name))
+        return _mark(start, _all_options(candidates, name))
     if name in candidates and not seen and _names_row(scope, name, candidates[name]):
         resolver.presumed = True
         return start.whole_row(name)
@@ -264,7 +264,7 @@ def ambiguous(
     if len(options) == 1:  # one table behind a star, read twice
         return next(iter(options.values()))
     _report(scope, column, name, options, options, sure=sure)
-    return _marked(scope, options)
+    return _mark(scope, options)
 
 
 def _report(
@@ -280,7 +280,7 @@ def _report(
     scope.resolver.report(
         code,
         Severity.WARNING,
-        f"column `{name}` may belong to " + " or ".join(map(_described, owners)),
+        f"column `{name}` may belong to " + " or ".join(map(_describe, owners)),
         column,
         hint="write the table's alias before the column"
         + ("" if sure else ", or give the tables' schemas with --catalog"),
@@ -289,12 +289,12 @@ def _report(
     scope.resolver.unresolved_name(code, name, column, columns, nearest=False)
 
 
-def _described(alias: str) -> str:
+def _describe(alias: str) -> str:
     """Return a relation's name for a message; the key of one without an alias begins with `?`."""
     return "what FROM has without an alias" if alias.startswith("?") else alias if " " in alias else f"`{alias}`"
 
 
-def _marked(scope: QueryBlock, options: Mapping[str, Sources]) -> Sources:
+def _mark(scope: QueryBlock, options: Mapping[str, Sources]) -> Sources:
     marked: Sources = {}
     for sources in options.values():
         for (source, effect), place in sources.items():

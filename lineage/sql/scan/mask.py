@@ -39,7 +39,7 @@ def mask_literals(sql: str, dialect: str, digits: bool = False) -> str:
         if piece.start == string_end and _is_torn(kind, text):
             return "".join((*masked, sql[done : piece.start], "*" * (len(sql) - piece.start)))
         string_end = piece.end if kind is PieceKind.STRING else -1
-        hidden = _masked(kind, text, triple=triple, digits=digits)
+        hidden = _mask_constant(kind, text, triple=triple, digits=digits)
         if hidden is not None:
             masked += (sql[done : piece.start], hidden)
             done = piece.end
@@ -52,7 +52,7 @@ def _is_torn(kind: PieceKind, text: str) -> bool:
     return kind is PieceKind.NUMBER or (kind is PieceKind.WORD and ascii_lower(text) not in _BEHIND_STRINGS)
 
 
-def _masked(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | None:
+def _mask_constant(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | None:
     """Return the mask of a piece; None for a piece that is not masked."""
     match kind:
         case PieceKind.COMMENT:
@@ -67,7 +67,7 @@ def _masked(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | 
             tag = text.index("$", 1) + 1
             return _between(text, tag, tag)
         case PieceKind.TEMPLATE:
-            inner = _TEMPLATE_STRING.sub(_quoted, text[2:-2])
+            inner = _TEMPLATE_STRING.sub(_quote, text[2:-2])
             return text[:2] + inner + text[-2:]
         case PieceKind.UNCLOSED:
             return text[0] + "*" * (len(text) - 1)
@@ -80,7 +80,7 @@ def _masked(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | 
             return None
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _quote(found: re.Match[str]) -> str:
     text = found.group()
     closed = len(text) > 1 and text[-1] == text[0]
     return _between(text, 1, 1) if closed else text[0] + "*" * (len(text) - 1)

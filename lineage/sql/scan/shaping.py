@@ -34,10 +34,10 @@ def mask_irrelevant_literals(sql: str, dialect: str | Dialect, is_same: Callable
     runs = [run for run in _runs(sql, masked) if _is_closed(sql, run)]
     if len(runs) > _MAX_LITERALS:
         return masked
-    shaping = _needed(runs, lambda kept: fingerprint(_restored(masked, sql, kept), dialect) == wanted)
+    shaping = _needed(runs, lambda kept: fingerprint(_restore(masked, sql, kept), dialect) == wanted)
     if is_same is not None:
-        shaping = _needed(shaping, lambda kept: is_same(_restored(masked, sql, kept)))
-    return _restored(masked, sql, shaping)
+        shaping = _needed(shaping, lambda kept: is_same(_restore(masked, sql, kept)))
+    return _restore(masked, sql, shaping)
 
 
 Run = tuple[int, int]
@@ -83,7 +83,7 @@ def _needed(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
         step //= 2
 
 
-def _restored(masked: str, sql: str, runs: list[Run]) -> str:
+def _restore(masked: str, sql: str, runs: list[Run]) -> str:
     for start, end in runs:
         masked = masked[:start] + sql[start:end] + masked[end:]
     return masked

@@ -54,7 +54,7 @@ def extract_script(
         files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
         texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
     else:
-        texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _numbered(sql)}
+        texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _number(sql)}
     options = options_for(
         dialect,
         namespace=namespace,
@@ -67,7 +67,7 @@ def extract_script(
     return Script(texts, options, catalog).resolve()
 
 
-def _numbered(texts: Sequence[str]) -> list[ScriptPart]:
+def _number(texts: Sequence[str]) -> list[ScriptPart]:
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         message = f"SQL is a text, a path, a mapping of names to texts or a list of texts; found {type(texts).__name__}"
         raise TypeError(message)

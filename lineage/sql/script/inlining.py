@@ -93,7 +93,7 @@ class Functions:
             where = where.parent
         if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
             where = where.parent
-        body, given = self._filled(function, call)
+        body, given = self._fill(function, call)
         put_in: exp.Expr
         if isinstance(where, exp.Table | exp.Lateral):
             put_in = self._as_table(function, body, given, where)
@@ -110,7 +110,7 @@ class Functions:
             (f for f in found if len(f.parameters) > arguments), None
         )
 
-    def _filled(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
+    def _fill(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
         """Return the body with the arguments of a call in place of its parameters; its spans are those of the call.
 
         Also return the lateral query whose columns are the arguments, if the body could capture their names.

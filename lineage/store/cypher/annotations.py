@@ -23,7 +23,7 @@ def describe(
     transaction: Transaction, key: str, *, description: str | None = None, tags: Collection[str] | None = None
 ) -> bool:
     """Set the description or tags of a table or column, if not None; return whether it exists."""
-    node = _described(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
+    node = _describe(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
     if node is not None:
         transaction.write(Changes(updated_nodes=(node,)))
     return node is not None
@@ -46,9 +46,7 @@ def retire_edges(
     return ended
 
 
-def _described(
-    transaction: Transaction, key: str, description: str | None, tags: tuple[str, ...] | None
-) -> Node | None:
+def _describe(transaction: Transaction, key: str, description: str | None, tags: tuple[str, ...] | None) -> Node | None:
     changed: dict[str, object] = {} if description is None else {"description": description or None}
     if tags is not None:
         changed["tags"] = tags

@@ -35,10 +35,10 @@ def former_names(transaction: Transaction, datasets: Collection[str]) -> dict[st
             before[key], before[other] = there, moving
         else:
             before[other] = {**there, **moving, split_dataset_key(change.dataset)[1]: change.at}
-    return {key: _listed(key, before.get(key, {})) for key in sorted(set(datasets))}
+    return {key: _former_names(key, before.get(key, {})) for key in sorted(set(datasets))}
 
 
-def _listed(key: str, names: _Names) -> list[FormerName]:
+def _former_names(key: str, names: _Names) -> list[FormerName]:
     today = split_dataset_key(key)[1]
     found = [FormerName(name, until) for name, until in names.items() if name != today]
     return sorted(found, key=lambda one: (one.until, one.name))

@@ -173,7 +173,7 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
         found = found.where("page_where_tags", tags=sorted(set(wanted.tags)))
     if not wanted.dropped:
         found = found.where("page_where_not_dropped")
-    schema = None if wanted.schema is None else _folded(wanted.schema)
+    schema = None if wanted.schema is None else _fold(wanted.schema)
     read: frozenset[str] = frozenset()
     if wanted.unread_since is not None:
         totals = usage_totals(transaction, since=wanted.unread_since)
@@ -184,7 +184,7 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
     def admits(key: str, name: str) -> bool:
         if key in read:
             return False
-        above = _folded(name)[:-1] if schema is not None else []
+        above = _fold(name)[:-1] if schema is not None else []
         return schema is None or (bool(schema) and above[-len(schema) :] == schema)
 
     return replace(found, admits=admits)
@@ -201,7 +201,7 @@ def _diagnostics(wanted: DiagnosticFilter) -> _List:
     return found
 
 
-def _folded(name: str) -> list[str]:
+def _fold(name: str) -> list[str]:
     return [part.casefold() for part, _ in split_name(name)]
 
 

@@ -81,14 +81,14 @@ def _columns(transaction: Transaction, names: Mapping[str, str]) -> dict[str, St
 def _parts(columns: Mapping[str, StoredColumn], column: StoredColumn) -> tuple[str, ...]:
     """Return the parts of an old path: a top-level column is raw, fields follow dots and may be quoted."""
     if column.parent is None:
-        return (_unquoted(column.path),)
+        return (_unquote(column.path),)
     above = column.parent[len(column.dataset) + 1 :]
     parent = columns.get(column.parent)
     parts = _parts(columns, parent) if parent is not None else tuple(above.split("."))
-    return (*parts, _unquoted(column.path[len(above) + 1 :]))
+    return (*parts, _unquote(column.path[len(above) + 1 :]))
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
     parts = split_name(text) if is_quoted else []
     return parts[0][0] if len(parts) == 1 else text

@@ -99,7 +99,7 @@ def write_statement(
         "to": f"`{ends[1]}`" if ends else "",
         "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
         "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in only or properties if one not in kept),
-        "row_assignments": ", ".join(_typed(label, one) for one in only or properties if one not in kept)
+        "row_assignments": ", ".join(_typed_value(label, one) for one in only or properties if one not in kept)
         if ends is None
         else "",
         "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
@@ -107,7 +107,7 @@ def write_statement(
     return _fill(statement, names).replace(" {}", "")
 
 
-def _typed(label: str, name: str) -> str:
+def _typed_value(label: str, name: str) -> str:
     """Return the assignment of a property from a row. Without the cast, ladybug reads an all-NULL column as text."""
     return f"n.`{name}` = CAST(row.`{name}` AS {LADYBUG_TYPES[LABELS[label][name]]})"
 

@@ -76,10 +76,10 @@ def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops:
         written_at=latest(dataset.written_at, reference.written),
         schema_at=latest(dataset.schema_at, reference.described),
     )
-    state.datasets[key] = _dropped(dataset, drops)
+    state.datasets[key] = _drop(dataset, drops)
 
 
-def _dropped(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset:
+def _drop(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset:
     """Return the dataset as dropped by the last of these DROPs, unless it was created after it."""
     at = max((at for at in (*drops, dataset.dropped_at) if at is not None), default=None)
     if at is not None and (dataset.first_seen > at or dataset.was_made_since(at)):
@@ -203,7 +203,7 @@ def drop_dataset(state: GraphState, dataset: str, at: datetime) -> bool:
     """
     known = state.datasets.get(dataset)
     if known is not None:
-        state.datasets[dataset] = _dropped(known, [at])
+        state.datasets[dataset] = _drop(known, [at])
     remade = known is not None and known.first_seen <= at and known.was_made_since(at)
     for pair, history in state.histories.items():
         if dataset == pair.output or (dataset == pair.from_dataset and not remade):

@@ -101,7 +101,7 @@ def set_window(
             kept.append(replace(period, start=max(period.start, end), last_seen=max(period.last_seen, end)))
     if stated is not None:
         kept.append(stated)
-    return _joined(kept)
+    return _join(kept)
 
 
 def retire_at(history: History, at: datetime, timeline: Timeline) -> History:
@@ -187,10 +187,10 @@ def _union(known: Period, stated: Period) -> Period:
 
 def merge_periods(periods: Iterable[Period]) -> History:
     """Return periods as a history: in order, adjacent ones with the same meaning merged."""
-    return _joined(periods)
+    return _join(periods)
 
 
-def _joined(periods: Iterable[Period]) -> History:
+def _join(periods: Iterable[Period]) -> History:
     joined: list[Period] = []
     for period in sorted(periods, key=_start):
         if joined and joined[-1].end == period.start and joined[-1].meaning == period.meaning:

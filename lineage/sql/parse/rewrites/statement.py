@@ -51,12 +51,12 @@ class Statement:
         behind = text[tokens[0].end + 1 : tokens[-1].end + 1].strip()
         if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING and tokens[1].text == behind:
             # After some keywords the tokenizer returns the rest of the statement as one token.
-            tokens = [tokens[0], *self._tokenized(text, tokens[0].end + 1, tokens[-1].end + 1, tokens[0])]
+            tokens = [tokens[0], *self._tokenize(text, tokens[0].end + 1, tokens[-1].end + 1, tokens[0])]
         self.text = text
         self.tokens = tokens
         self.words = ["" if t.token_type is TokenType.STRING else t.text.upper() for t in tokens]
 
-    def _tokenized(self, text: str, start: int, end: int, before: Token) -> Tokens:
+    def _tokenize(self, text: str, start: int, end: int, before: Token) -> Tokens:
         """Return the tokens of a part of the text, with positions in the whole text."""
         moved = []
         for token in self._parser.tokenize(text[start:end]):

@@ -50,7 +50,7 @@ def expand_filtered_star(resolver: Resolver, item: exp.Expr, scope: Scope, proje
         passes = passes != isinstance(node, exp.Not)
         node = node.this
     if isinstance(node, exp.Columns):
-        shown = _chosen(resolver, node, scope, projection)
+        shown = _choose(resolver, node, scope, projection)
     elif _is_star(node):
         shown = star_columns(resolver, node, scope, projection)
     else:
@@ -95,7 +95,7 @@ def _cannot_tell(resolver: Resolver, node: exp.Expr) -> None:
     )
 
 
-def _chosen(
+def _choose(
     resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection | None = None
 ) -> list[tuple[str, Sources]]:
     """Return the columns that COLUMNS(…) selects."""
@@ -162,7 +162,7 @@ def _predicate(resolver: Resolver, node: exp.Expr, variable: str) -> NameTest:
 @expression_rule(exp.Columns)
 def columns(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
     """`f(COLUMNS(…))`: one column at a time in a select list; all of them elsewhere, and for `*COLUMNS(…)`."""
-    shown = _chosen(resolver, node, scope)
+    shown = _choose(resolver, node, scope)
     if not node.args.get("unpack"):
         if scope.choice is None:
             scope.choice = Choice([name for name, _sources in shown])

@@ -302,7 +302,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         )
     value = _value_of_call(resolver, call, scope)
     rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
-    if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):
+    if isinstance(call, exp.Stack) and (columns := _stack(resolver, call, scope)):
         found = Relation([f"col{position}" for position in range(len(columns))], columns)
     elif (found := _declared(resolver, call, value, scope)) is not None:
         found.rows = rows
@@ -433,7 +433,7 @@ def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
     return []
 
 
-def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:
+def _stack(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:
     """`stack(2, 'a', a, 'b', b)`: two rows of two columns, each from every second value; none if unreadable."""
     rows, values = call.this, call.expressions
     if not isinstance(rows, exp.Literal) or not rows.name.isdigit() or not int(rows.name):
@@ -472,7 +472,7 @@ def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) 
         root = json_keys(call.args.get("path")) or []
         schema = call.args.get("schema")
         listed = schema.expressions if schema is not None else call.expressions
-        definitions = list(_flattened(listed if schema is not None or isinstance(call, exp.OpenJSON) else [], root))
+        definitions = list(_flatten(listed if schema is not None or isinstance(call, exp.OpenJSON) else [], root))
         document = value_of(resolver, call.this, scope)
     elif isinstance(call, exp.XMLTable):
         definitions = [(definition, []) for definition in call.args.get("columns") or []]
@@ -499,11 +499,11 @@ def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) 
     return Relation(names, columns)
 
 
-def _flattened(definitions: list[exp.Expr], root: list[str]) -> Iterator[tuple[exp.Expr, list[str]]]:
+def _flatten(definitions: list[exp.Expr], root: list[str]) -> Iterator[tuple[exp.Expr, list[str]]]:
     """Yield JSON_TABLE's columns and the keys that lead to their part of the document, those of NESTED PATH too."""
     for definition in definitions:
         nested = definition.args.get("nested_schema")
         if nested is not None:
-            yield from _flattened(nested.expressions, [*root, *(json_keys(definition.args.get("path")) or [])])
+            yield from _flatten(nested.expressions, [*root, *(json_keys(definition.args.get("path")) or [])])
         else:
             yield definition, root

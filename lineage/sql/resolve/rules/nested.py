@@ -67,7 +67,7 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
             return nested_or_plain(resolver, node.expressions[0], scope)
         case exp.ArrayAgg():
-            return _collected(resolver, node, scope)
+            return _collect(resolver, node, scope)
         case exp.JSONObject():
             return _json_object(resolver, node, scope)
         case exp.Cast() if isinstance(node.this, exp.Struct) and node.to.args.get("nested"):
@@ -169,7 +169,7 @@ def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite 
     return Composite(dict(made), fields)
 
 
-def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+def _collect(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
     """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the struct's or row's fields."""
     inner = node.this
     while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
@@ -268,7 +268,7 @@ def nested_operand(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int
             stack.extend((argument, below) for argument in reversed(node.expression.expressions))
             stack.append((value, below))
         else:
-            _packaged(resolver, node, effect, stack)
+            _package(resolver, node, effect, stack)
         return
     found = nested_value(resolver, node, scope)
     if found is None:  # an object with computed keys
@@ -300,7 +300,7 @@ def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp
     return exp.Column(this=before) if _METHODS.fullmatch(node.expression.name) else None
 
 
-def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
+def _package(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
     """`package.f(x)`: the effect listed for the full name, else for the function's own name."""
     call = node.expression
     if resolver.naming.dialect.has_column_patterns and call.name.upper() == "COLUMNS":

@@ -34,7 +34,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             args = item.args
             if type(args["this"]) is exp.QueryTransform:
                 names = _names_only(select.args["expressions"][position + 1 :])
-                _transformed(resolver, args["this"], scope, projection, [args["alias"], *(names or ())])
+                _transform(resolver, args["this"], scope, projection, [args["alias"], *(names or ())])
                 if names is not None:
                     break
                 continue
@@ -52,7 +52,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
         elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
         elif kind is exp.QueryTransform:
-            _transformed(resolver, item, scope, projection)
+            _transform(resolver, item, scope, projection)
         elif kind in STAR_FORMS and is_filtered_star(item):
             expand_filtered_star(resolver, item, scope, projection)
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
@@ -89,7 +89,7 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
         projection.add(name, sources, item.this)
 
 
-def _transformed(
+def _transform(
     resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection, names: Sequence[exp.Identifier] = ()
 ) -> None:
     """`TRANSFORM(a, b) USING 'script' AS (x, y)`: every column may come from every argument; default `key`, `value`.

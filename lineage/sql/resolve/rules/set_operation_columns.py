@@ -25,7 +25,7 @@ def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Rela
         for side in (left, right):
             for sources in side.sources:
                 absorb(rows.own, sources, SET_OPERATION, None)
-    pairs = _paired(resolver, operation, left, right)
+    pairs = _pair(resolver, operation, left, right)
     names = [name for name, _, _ in pairs]
     if isinstance(operation, exp.Except):
         return Relation(names, [ours for _, ours, _ in pairs], rows, left.opens)
@@ -37,7 +37,7 @@ def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Rela
     return Relation(names, merged, rows, [*left.opens, *right.opens])
 
 
-def _paired(
+def _pair(
     resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation
 ) -> list[tuple[str, Sources, Sources]]:
     """Return the pairs of columns: by name if the statement has BY NAME, else by position."""

@@ -26,11 +26,11 @@ def set_operation(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     for operation in reversed(chain):
         right = resolver.relation(operation.expression, scope)
         total = combine(resolver, operation, total, right)
-        total = _ordered(resolver, operation, total, scope)
+        total = _order(resolver, operation, total, scope)
     return total
 
 
-def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
+def _order(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
     """ORDER BY of a set operation, to which only output names are visible."""
     if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
         return relation

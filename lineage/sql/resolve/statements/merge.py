@@ -61,13 +61,13 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
             resolver.evaluate(scope, where.this, MERGE_MATCH, conditions)
         absorb(decided, conditions, IDENTITY, None)
         if isinstance(then, exp.Update):
-            for name, sources in _updated(resolver, then, scope, relation, source):
+            for name, sources in _updates(resolver, then, scope, relation, source):
                 into = columns.setdefault(name, {})
                 absorb(into, sources, IDENTITY, None)
                 absorb(into, conditions, IDENTITY, None)
             continue
         if isinstance(then, exp.Insert):
-            for name, sources in _inserted(resolver, then, scope, own, source):
+            for name, sources in _inserts(resolver, then, scope, own, source):
                 absorb(columns.setdefault(name, {}), sources, IDENTITY, None)
         if then is not None and not _does_nothing(then):
             absorb(outcome.rows, conditions, IDENTITY, None)
@@ -80,7 +80,7 @@ def _does_nothing(then: exp.Expr) -> bool:
     return isinstance(then, exp.Var) and then.name.upper() == "DO NOTHING"
 
 
-def _updated(
+def _updates(
     resolver: Resolver, then: exp.Update, scope: Scope, target: Relation, source: Relation
 ) -> list[tuple[str, Sources]]:
     """UPDATE SET …, or `UPDATE *` (SET *): every column of the source by name."""
@@ -89,7 +89,7 @@ def _updated(
     return list(assignments(resolver, then.expressions, scope, target))
 
 
-def _inserted(
+def _inserts(
     resolver: Resolver, then: exp.Insert, scope: Scope, own: str, source: Relation
 ) -> list[tuple[str, Sources]]:
     """INSERT (list) VALUES (…), without a list by the target's order, `INSERT *` and `INSERT ROW` by name."""

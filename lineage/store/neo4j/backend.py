@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 
 import neo4j
@@ -45,6 +45,7 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
+from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.time_limit import seconds_left
@@ -61,7 +62,7 @@ RETRY_SECONDS = 15.0
 """Time for retries of a transaction after a deadlock or another transient error."""
 
 # One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
-_ALL_STRIPES = [f"lock stripe {number}" for number in range(LOCK_STRIPES)]
+_ALL_STRIPES = range(LOCK_STRIPES)
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version RETURN count(m) AS locked"
 
 _PARAMETER = re.compile(r"\$(\w+)")
@@ -129,25 +130,40 @@ class Neo4jBackend:
     def writing(self, work: Callable[[Neo4jTransaction], T], stripes: Sequence[int] = ()) -> T:
         """Run `work` in a transaction, commit it and return its result; it is retried after a transient error."""
 
-        def write(keys: list[str]) -> T:
+        def write(locks: Sequence[int]) -> T:
+            has_marked = False
+
             def locked(managed: ManagedTransaction) -> T:
+                nonlocal has_marked
                 # Writers are serialized: each reads what it changes, and must see what the previous one wrote.
+                keys = [f"lock stripe {number}" for number in locks]
                 found = managed.run(_LOCK, keys=keys).single(strict=True)["locked"]
                 if found != len(keys):
                     raise StoreSchemaError(
                         f"the graph at {self._uri} lacks {len(keys) - found} of the nodes that writers lock",
                         "another version of lineage-graph migrated it, or they were deleted: open the store again",
                     )
-                return work(Neo4jTransaction(managed))
+                transaction = Neo4jTransaction(managed)
+                result = work(transaction)
+                if transaction.has_changes:
+                    has_marked = True
+                    begin_commit(self._run_alone, locks[0])
+                return result
 
-            with self._driver.session(default_access_mode=self._access) as session:
-                return session.execute_write(locked)
+            try:
+                with self._driver.session(default_access_mode=self._access) as session:
+                    return session.execute_write(locked)
+            finally:
+                if has_marked:
+                    # Readers do without it after a time, so a failure here says nothing about what was written.
+                    with suppress(DriverError, Neo4jError):
+                        end_commit(self._run_alone, locks[0])
 
         def write_in_stripes() -> T:
             if not stripes:
                 return write(_ALL_STRIPES)
             try:
-                return write([_ALL_STRIPES[stripe] for stripe in sorted(stripes)])
+                return write(sorted(stripes))
             except (ConstraintError, TransientError):
                 # Another stripe created the same node after a rename, or writers deadlocked until the retries ended.
                 # Neither can happen with all stripes locked.
@@ -171,7 +187,7 @@ class Neo4jBackend:
                         session = opened.enter_context(self._driver.session(default_access_mode=neo4j.READ_ACCESS))
                         return opened.enter_context(session.begin_transaction(timeout=view.seconds_left))
 
-                    return work(Neo4jExplorer(managed, beside, view))
+                    return read_between_commits(managed, lambda: work(Neo4jExplorer(managed, beside, view)), view)
 
             with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
                 return session.execute_read(within)
@@ -205,19 +221,16 @@ class Neo4jBackend:
                 self._explaining(StoreWriteError, self._rekey)
             for statement in step:
                 # Neo4j does not allow changes of schema and data in one transaction.
-                self._run_alone(statement)
+                self._explaining(StoreWriteError, partial(self._run_alone, statement))
         return target_version
 
     def _rekey(self) -> None:
         with self._driver.session() as session:
             session.execute_write(lambda managed: rekey(Neo4jTransaction(managed)))
 
-    def _run_alone(self, statement: str) -> None:
-        def run() -> None:
-            with self._driver.session() as session:
-                session.run(statement).consume()
-
-        self._explaining(StoreWriteError, run)
+    def _run_alone(self, statement: str, **parameters: Any) -> None:
+        with self._driver.session() as session:
+            session.run(statement, parameters).consume()
 
 
 class Neo4jTransaction:
@@ -225,6 +238,7 @@ class Neo4jTransaction:
 
     def __init__(self, managed: ManagedTransaction) -> None:
         self._managed = managed
+        self.has_changes = False
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
@@ -267,6 +281,7 @@ class Neo4jTransaction:
 
     def _run_rows(self, written_for_one: str, rows: list[dict[str, Any]]) -> int:
         """Run a statement for each row; return the number of relationships created."""
+        self.has_changes |= bool(rows)
         (statement, times), created = for_rows(written_for_one), 0
         for start in range(0, len(rows), ROWS_AT_ONCE):
             sent = with_times(rows[start : start + ROWS_AT_ONCE], times)

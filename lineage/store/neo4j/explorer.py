@@ -23,7 +23,8 @@ A statement uses only one of the server's cores.
 class Neo4jExplorer(Explorer):
     """An explorer in a transaction, with a second one for large reads (`beside` begins it).
 
-    Neo4j's isolation level is read committed, per statement: two transactions are no less consistent than one.
+    Neo4j's isolation level is read committed, per statement: two transactions are no less consistent than one, and
+    neither is without `commit_counters`.
     """
 
     def __init__(self, managed: ManagedTransaction, beside: Callable[[], Transaction], view: View) -> None:

@@ -26,7 +26,8 @@ from lineage.cli.options import (
     extraction_options,
     read_schemas,
 )
-from lineage.cli.report import measure_coverage, print_coverage
+from lineage.cli.progress import progress_bar
+from lineage.cli.report import measure, print_report
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.names import Naming
@@ -43,7 +44,7 @@ ReportOption = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        help="Report how much SQL of a folder or JSON Lines file is resolved, and why the rest is not.",
+        help="Report how much SQL of a folder or JSON Lines file is resolved, and what would resolve the rest.",
         exists=True,
     ),
 ]
@@ -85,7 +86,9 @@ def extract(
     )
     schemas = read_schemas(catalog, options, store)
     if report is not None:
-        print_coverage(measure_coverage(report, options, schemas), output)
+        with progress_bar() as progress:
+            measured = measure(report, options, schemas, progress)
+        print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
     statements = Script(texts, options, schemas).resolve()

@@ -1,19 +1,18 @@
-"""`lineage extract --report`: how much SQL is resolved, why the rest is not, and which texts take longest."""
+"""`lineage extract --report`: how much SQL is resolved, what would resolve the rest, and which texts are slow."""
 
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import typer
 
 from lineage.catalog import Catalog
+from lineage.cli.coverage import Coverage
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.model.decoding import decode_sql
 from lineage.model.files import SQL_SUFFIXES
@@ -21,20 +20,21 @@ from lineage.model.statement import Completeness
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.script import Script
 
-__all__ = ["Coverage", "measure_coverage", "print_coverage", "texts_of"]
+__all__ = ["Report", "measure", "print_report", "texts_of"]
+
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with what is counted, the number done, and the total if known."""
 
 _SQL_FIELDS = ("sql", "query", "query_text", "statement", "text")
 _MAX_ROWS = 10
 
 
 @dataclass(slots=True)
-class Coverage:
-    """Statements by completeness, the reasons for incomplete ones, and the slowest texts."""
+class Report:
+    """How much of some texts is resolved, and the slowest of them."""
 
     texts: int = 0
-    statements: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
+    coverage: Coverage = field(default_factory=Coverage)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -42,10 +42,19 @@ class Coverage:
         """Return the report as JSON values."""
         return {
             "texts": self.texts,
-            "statements": {str(level): self.statements[level] for level in Completeness},
-            "reasons": [
-                {"reason": reason, "count": count, "example": self.examples[reason]}
-                for reason, count in self.reasons.most_common(_MAX_ROWS)
+            "statements": {str(level): self.coverage.statements[level] for level in Completeness},
+            "needs": [
+                {
+                    "need": str(one.need),
+                    "kind": str(one.need.kind),
+                    "name": one.need.name,
+                    "code": one.need.code or None,
+                    "statements": one.statements,
+                    "full": round(one.share, 4),
+                    "first": one.first,
+                    "help": one.need.help,
+                }
+                for one in self.coverage.needs()
             ],
             "slowest": [{"text": name, "seconds": round(seconds, 4)} for seconds, name in self.slowest],
             "seconds": round(self.seconds, 2),
@@ -92,56 +101,72 @@ def _sql_of(line: str, path: Path, number: int) -> str:
     return str(found)
 
 
-def measure_coverage(path: Path, options: ExtractionOptions, catalog: Catalog) -> Coverage:
+def measure(path: Path, options: ExtractionOptions, catalog: Catalog, progress: Progress) -> Report:
     """Return how much of the SQL is resolved: a folder's files together, as an ingest does; each row on its own."""
-    report = Coverage()
+    report = Report()
     if path.is_dir():
-        _measure(report, dict(texts_of(path)), options, catalog)
+        _measure(report, dict(texts_of(path)), options, catalog, progress)
     else:
         for name, text in texts_of(path):
-            _measure(report, {name: text}, options, catalog)
+            _measure(report, {name: text}, options, catalog, lambda *_: None)
+            progress("texts", report.texts, None)
     return report
 
 
-def _measure(report: Coverage, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog) -> None:
+def _measure(
+    report: Report, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog, progress: Progress
+) -> None:
     """Add texts that are resolved together to a report. Time spent on other texts they need counts as theirs."""
     alone = next(iter(texts)) if len(texts) == 1 else ""
     names = list(texts)
     ends = [time.perf_counter()]
-    script = Script({"": texts[alone]} if alone else texts, options, catalog)
-    statements = script.resolve(lambda _done, _total: ends.append(time.perf_counter()))
+
+    def done(number: int, total: int) -> None:
+        ends.append(time.perf_counter())
+        progress("texts", number, total)
+
+    statements = Script({"": texts[alone]} if alone else texts, options, catalog).resolve(done)
     taken = [(end - begin, name) for name, begin, end in zip(names, ends, ends[1:], strict=False)]
     report.texts += len(texts)
     report.seconds += time.perf_counter() - ends[0]
     report.slowest = sorted([*report.slowest, *taken], reverse=True)[:_MAX_ROWS]
-    for statement in statements:
-        report.statements[statement.completeness] += 1
-        if statement.reason is not None:
-            reason = _general(statement.reason)
-            report.reasons[reason] += 1
-            report.examples.setdefault(reason, statement.source or alone)
+    report.coverage.add(statements, alone)
 
 
-def _general(reason: str) -> str:
-    """Return a reason without the names in it, so that similar reasons count together."""
-    return re.sub(r"`[^`]*`", "`…`", reason)
-
-
-def print_coverage(report: Coverage, output: OutputFormat) -> None:
-    """Print a report: counts, top reasons, slowest texts."""
+def print_report(report: Report, output: OutputFormat) -> None:
+    """Print a report: counts, what would complete most statements, slowest texts. CSV has one row per need."""
     if output is OutputFormat.JSON:
         print_object(report.to_dict())
         return
-    total = report.statements.total() or 1
-    rows = [(str(level), report.statements[level], f"{report.statements[level] / total:.1%}") for level in Completeness]
+    needs = list(report.coverage.needs())
     if output is OutputFormat.CSV:
-        print_listing(("completeness", "statements", "share"), rows, output)
+        columns = ("need", "kind", "name", "code", "statements", "full", "first", "help")
+        print_listing(columns, [[one[name] for name in columns] for one in report.to_dict()["needs"]], output)
         return
-    texts, statements = counted(report.texts, "text"), counted(report.statements.total(), "statement")
-    say(f"{texts}, {statements} in {report.seconds:.1f} s")
+    levels = report.coverage.statements
+    total = levels.total()
+    say(f"{counted(report.texts, 'text')}, {counted(total, 'statement')} in {report.seconds:.1f} s")
+    rows = [(str(level), levels[level], _percent(levels[level] / (total or 1))) for level in Completeness]
     print_listing(("completeness", "statements", "share"), rows, output)
-    reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MAX_ROWS)]
-    if reasons:
-        print_listing(("count", "reason", "first in"), reasons, output, Look(words=("reason",), cuts=("reason",)))
+    if needs:
+        say("")
+        say(
+            f"{counted(total - levels[Completeness.FULL], 'statement')} not full. What they need, and the share of full"
+        )
+        say("statements once that and the needs above it are met:")
+        shown = needs[:_MAX_ROWS]
+        lines = [(one.statements, _percent(one.share), str(one.need), one.first) for one in shown]
+        look = Look(words=("need",), cuts=("need",), phrases={"first in": "first in {}"})
+        print_listing(("statements", "full", "need", "first in"), lines, output, look)
+        if len(needs) > len(shown):
+            say(f"and {counted(len(needs) - len(shown), 'need')} more: --format json or csv lists all")
+        for subject, advice in {one.need.subject: one.need.help for one in shown}.items():
+            say(f"{subject}: {advice}")
+    say("")
     slowest = [(f"{seconds * 1000:.0f} ms", name) for seconds, name in report.slowest]
     print_listing(("slowest", "text"), slowest, output)
+
+
+def _percent(share: float) -> str:
+    """Return a share as text, rounded down: 100 % means all."""
+    return f"{int(share * 1000) / 10:.1f}%"

@@ -109,7 +109,7 @@ def test_a_report_of_a_folder_and_of_json_lines(tmp_path: Path) -> None:
     report = lineage("extract", "-d", "postgres", "--report", tmp_path, "-f", "json").json
     assert report["texts"] == 2
     assert report["statements"] == {"full": 1, "partial": 1, "tables": 0, "none": 1}
-    assert {found["example"] for found in report["reasons"]} == {"bad.sql"}
+    assert {found["first"] for found in report["needs"]} == {"bad.sql:1"}
     rows = tmp_path / "log.jsonl"
     rows.write_text('{"query": "SELECT a FROM t"}\n{"sql": "SELECT b FROM t"}\n', encoding="utf-8")
     done = lineage("extract", "-d", "postgres", "--report", rows)

@@ -14,6 +14,7 @@ import typer
 from lineage.catalog import Catalog
 from lineage.cli.ask import print_answer
 from lineage.cli.listing import OutputFormat, console
+from lineage.cli.progress import progress_bar
 from lineage.neo4j_server import ManagedServer, start_server
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
@@ -22,7 +23,6 @@ from lineage_ingest.cli.log import print_log_summary
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.demo.history import write_history
 from lineage_ingest.options import LogOptions
-from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log.ingest import LogSummary
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError
 

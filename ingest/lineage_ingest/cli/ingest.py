@@ -24,6 +24,7 @@ from lineage.cli.options import (
     SetOperationsOption,
     StoreOption,
 )
+from lineage.cli.progress import progress_bar
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
@@ -33,7 +34,6 @@ from lineage_ingest.cli.log_options import bad_parameter, parse_budget
 from lineage_ingest.cli.openlineage import openlineage
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.options import OptionError, SqlOptions
-from lineage_ingest.progress import progress_bar
 from lineage_ingest.sql_files import (
     GoneFiles,
     GoneFilesError,

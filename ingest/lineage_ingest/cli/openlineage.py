@@ -8,6 +8,7 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.progress import progress_bar
 from lineage_ingest.api import ingest_openlineage
 from lineage_ingest.cli.log_options import bad_parameter
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -15,7 +16,6 @@ from lineage_ingest.openlineage.event_reader import NoEventFilesError
 from lineage_ingest.openlineage.files import EventSummary
 from lineage_ingest.openlineage.validation import SchemasMissingError
 from lineage_ingest.options import OptionError
-from lineage_ingest.progress import progress_bar
 
 __all__ = ["openlineage", "print_event_summary"]
 

@@ -171,6 +171,7 @@ def resolve_statement(
     if variables:
         resolver.outermost = variable_scope(resolver, variables)
         resolver.variable_places = parsed.variable_spans()
+    resolver.diagnostics.extend(parsed.doubts)
     try:
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         outcome.others.extend(resolver.side_effects)

@@ -48,6 +48,8 @@ class ParsedStatement:
     read_as: str | None = None
     """The dialect that the text was read as, where none was given and its quotes are not those of the standard."""
     read_from: ReadFrom = ReadFrom.TREE
+    doubts: tuple[Diagnostic, ...] = ()
+    """What is not known because of placeholders in the text."""
 
     def variable_spans(self) -> dict[str, Span]:
         """Return where each `@name` occurs first: the parser keeps no positions of variables."""

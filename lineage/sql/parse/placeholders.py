@@ -4,15 +4,19 @@ A placeholder in the position of a name (after FROM, inside a dotted or longer n
 Supported: Jinja's `{{ x }}`, `{% … %}` and `{# … #}` (dbt's `ref` and `source` become the table that they name), `${x}`
 (shells, Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus). `?`, `:x` and `@x`
 are parsed by sqlglot itself.
+
+A placeholder that may stand for more than a value is reported: lineage that a template adds is not in the text.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 
-__all__ = ["fill_placeholders"]
+__all__ = ["FilledText", "fill_placeholders"]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
 _PLACEHOLDER = re.compile(
@@ -27,22 +31,50 @@ _BEFORE_A_NAME = re.compile(
     r"(?:\b(?:from|join|into|table|update|view|using|schema|database|use|exists|overwrite|as)\s+|[\w.`\"])\Z",
     re.IGNORECASE,
 )
+_BRANCH = re.compile(r"\{%-?\s*(elif|else|for|macro|call)\b")
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_VALUE = re.compile(
+    r"\{\{-?\s*(?:[\w.]+|(?:var|env_var)\s*\([^()]*\))\s*-?\}\}|\$\{[^{}]*\}|##.*##|&&?\w+\.?", re.DOTALL
+)
+"""A variable, not a macro: a macro may expand to anything."""
+_BEFORE_A_VALUE = re.compile(
+    r"(?:[=<>]|\b(?:limit|offset|top|between|like|interval|in|fetch|next|first|between\s+\S+\s+and))\s*\(?\s*\Z",
+    re.IGNORECASE,
+)
+"""What a value follows; in other positions, a variable may hold an expression or a list of columns."""
+_HINT = "compile the templates (`dbt compile`), and read the compiled SQL"
 
 
-def fill_placeholders(text: str, dialect: Dialect) -> str:
-    """Return the text with each placeholder replaced by a name or literal of the same length.
+class FilledText(NamedTuple):
+    """A text without placeholders, and what is not known because of them, each at the position of its placeholder."""
 
-    >>> fill_placeholders("SELECT a FROM ${env}_db.t WHERE b = ${day}", "spark")
-    'SELECT a FROM __env__db.t WHERE b = 000000'
-    >>> fill_placeholders("SELECT a FROM {{ ref('orders') }} LIMIT {{ n }}", "postgres")
+    text: str
+    doubts: tuple[Diagnostic, ...] = ()
+
+
+def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
+    """Return the text with each placeholder replaced by a name, a literal or spaces of the same length.
+
+    >>> fill_placeholders("SELECT a FROM t WHERE b = ${day}", "spark").text
+    'SELECT a FROM t WHERE b = 000000'
+    >>> fill_placeholders("SELECT a FROM {{ ref('orders') }} LIMIT {{ n }}", "postgres").text
     'SELECT a FROM orders              LIMIT 0000000'
+    >>> [str(doubt.message) for doubt in fill_placeholders("SELECT {{ f('x') }} FROM ${env}_db.t", "spark").doubts]
+    ['`f(…)` is not expanded: it may name columns or tables', 'a part of this name is the placeholder `env`']
     """
     if not any(map(text.__contains__, "{&#%")):  # ten times as fast as the pattern
-        return text
+        return FilledText(text)
     if not _SIGNS.search(text):
-        return text
+        return FilledText(text)
 
     seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
+    doubts: list[Diagnostic] = []
+
+    def doubt(match: re.Match[str], message: str) -> None:
+        if "--" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
+            return
+        span = Span.locate(text, *match.span())
+        doubts.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, _HINT))
 
     def filled(match: re.Match[str]) -> str:
         nonlocal seen, quotes
@@ -51,6 +83,8 @@ def fill_placeholders(text: str, dialect: Dialect) -> str:
         seen = match.start()
         found, kind = match.group(), match.lastgroup
         if kind == "blank":
+            if branch := _BRANCH.match(found):
+                doubt(match, f"`{branch.group(1)}` is not run: what is between the tags is read once, as written")
             return _spaces(found)
         if kind == "amp" and not dialect.has_ampersand_variables:
             return found
@@ -59,11 +93,18 @@ def fill_placeholders(text: str, dialect: Dialect) -> str:
             return _pad(".".join(_QUOTED.findall(reference.group(1))), found)
         if quotes % 2 == 1:  # inside a string
             return re.sub(r"['\"]", "_", found)
+        name = _NAME.search(found)
+        shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
+        if kind == "jinja" and name is not None and name.group() == "config":
+            return _spaces(found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
+            doubt(match, f"a part of this name is the placeholder `{shown}`")
             return re.sub(r"\W", "_", found)
+        if kind != "percent" and not (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
+            doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
-    return _PLACEHOLDER.sub(filled, text)
+    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts))
 
 
 def _spaces(found: str) -> str:

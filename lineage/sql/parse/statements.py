@@ -6,8 +6,8 @@ A statement that cannot be parsed does not affect the others. All positions refe
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.diagnostics import DiagnosticCode, Span
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
@@ -24,7 +24,7 @@ from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError,
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
 from lineage.sql.parse.placeholders import fill_placeholders
 from lineage.sql.parse.quotes import dialect_of_quotes
-from lineage.sql.procedural import Fragment, is_procedural, read_program, tokenize, tokens_of, with_semicolons
+from lineage.sql.procedural import STRINGS, Fragment, is_procedural, read_program, tokenize, tokens_of, with_semicolons
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
 
@@ -41,17 +41,34 @@ _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order. Empty ones are skipped; those that exceed the budget are not parsed."""
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
-    if guessed is None:
-        yield from _statements_of(text, dialect, budget)
-        return
-    for parsed in _statements_of(text, dialect_named(guessed), budget):
+    if guessed is not None:
+        dialect = dialect_named(guessed)
+    text, doubts = fill_placeholders(text, dialect)
+    for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
+        if doubts:
+            parsed.doubts = _doubts_of(parsed, doubts, text)
         yield parsed
+
+
+def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
+    """Return the doubts about placeholders in a statement; one in a comment or string is left out."""
+    found = []
+    tokens = sorted(parsed.tokens, key=_start_of)
+    for doubt in doubts:
+        span = doubt.span
+        if span is None or not parsed.span.start <= span.start < parsed.span.end:
+            continue
+        at = bisect_right(tokens, span.start, key=_start_of) - 1
+        token = tokens[at] if at >= 0 and tokens[at].end >= span.start else None
+        is_tag = text[span.start].isspace()  # a tag is replaced by spaces
+        if is_tag if token is None else token.token_type not in STRINGS:
+            found.append(doubt)
+    return tuple(found)
 
 
 def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
-    text = fill_placeholders(text, dialect)
     if dialect.has_backslash_commands and "\\" in text:
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.replace_is_insert:

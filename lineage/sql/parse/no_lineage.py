@@ -40,6 +40,7 @@ _HEADS = frozenset(
 )  # fmt: skip
 _TWO_WORDS = (["RENAME", "DICTIONARY"], ["RENAME", "DATABASE"], ["PREPARE", "TRANSACTION"])
 _DDL = frozenset(("CREATE", "ALTER", "DROP"))
+_WRITES = frozenset(("INSERT", "UPDATE", "DELETE"))
 _QUERY = frozenset(("SELECT", "FROM", "INTO"))
 # Objects that hold rows, or show the rows of other objects.
 _WITH_ROWS = frozenset(("TABLE", "VIEW", "STREAM", "SYNONYM", "DICTIONARY", "PIPE", "MODEL"))
@@ -75,6 +76,8 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
         return words[0] in ("GRANT", "REVOKE", "DENY", "SHOW") or not _QUERY.intersection(words)
     if words[0] not in _DDL or "SELECT" in words:
         return False
+    if "RULE" in words[:4] and "DO" in words:  # PostgreSQL's rules run statements
+        return not _WRITES.intersection(words[words.index("DO") :])
     kind = next((word for word in words[1:] if word not in _BEFORE_KIND), "")
     if kind not in _WITH_ROWS:
         return words[0] != "CREATE" or "FROM" not in words or kind in _FROM_FILES

@@ -9,13 +9,14 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from operator import attrgetter
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
@@ -24,7 +25,16 @@ from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError,
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
 from lineage.sql.parse.placeholders import fill_placeholders
 from lineage.sql.parse.quotes import dialect_of_quotes
-from lineage.sql.procedural import STRINGS, Fragment, is_procedural, read_program, tokenize, tokens_of, with_semicolons
+from lineage.sql.procedural import (
+    STRINGS,
+    Fragment,
+    ProgramPiece,
+    is_procedural,
+    read_program,
+    tokenize,
+    tokens_of,
+    with_semicolons,
+)
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
 
@@ -47,7 +57,7 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
         if doubts:
-            parsed.doubts = _doubts_of(parsed, doubts, text)
+            parsed.doubts = (*parsed.doubts, *_doubts_of(parsed, doubts, text))
         yield parsed
 
 
@@ -115,7 +125,10 @@ def _program(
         for statement in _statements(tokens, text):
             yield from read_statement(statement, text, dialect, budget, parser)
         return
+    unknown_rows = False
     for piece in pieces:
+        if piece.step is not None and piece.step.operation.startswith("CREATE_"):
+            unknown_rows = _has_unknown_rows(piece, dialect)
         if piece.step is None:
             yield from read_statement(piece.tokens, text, dialect, budget, parser, as_written=False)
             continue
@@ -128,8 +141,31 @@ def _program(
         elif not piece.has_sql:
             yield ParsedStatement(None, piece.tokens, span, None, text, piece.step, read_from=ReadFrom.STEP)
         else:
+            changed_rows = _changed_rows(piece.tokens) if unknown_rows else ()
             for parsed in read_statement(piece.tokens, text, dialect, budget, parser, as_written=False):
-                yield replace(parsed, span=span, step=piece.step)
+                yield replace(parsed, span=span, step=piece.step, doubts=changed_rows)
+
+
+def _has_unknown_rows(piece: ProgramPiece, dialect: Dialect) -> bool:
+    """Return whether NEW and OLD in the body of a routine are rows of a table that is not known.
+
+    PostgreSQL's trigger functions do not name it; Oracle's `:NEW` is not followed.
+    """
+    words = [token.text.upper() for token in piece.tokens]
+    if piece.step is not None and piece.step.operation == "CREATE_TRIGGER":
+        return dialect.triggers_prefix_rows
+    return ("RETURNS", "TRIGGER") in pairwise(words)
+
+
+def _changed_rows(tokens: Sequence[Token]) -> tuple[Diagnostic, ...]:
+    """Return the finding that a statement reads NEW or OLD, whose table is not known."""
+    token = next((token for token in tokens if token.text.upper() in ("NEW", "OLD")), None)
+    if token is None:
+        return ()
+    message = f"`{token.text}` is a row of the table that a trigger is on: which one is not known here"
+    hint = "the edges from its columns are missing"
+    span = span_between(token, token)
+    return (Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint),)
 
 
 def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budget) -> exp.Expr | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
-from lineage.sql.procedural.dynamic import execution_of
+from lineage.sql.procedural.dynamic import execution_of, unknown_sql
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
-from lineage.sql.procedural.tokens import STRINGS, fragment_of, make_token, tokens_of, word_of
+from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))
@@ -36,13 +37,7 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
         names = targets or into
         inner = call.statement
         if inner.holes:
-            walk.reader.pieces.append(
-                ProgramPiece(
-                    tokens_of(inner, walk.text, walk.dialect),
-                    ProgramStep("EXECUTE", tuple(names), blocks=walk.blocks(), dynamic=True),
-                    False,
-                )
-            )
+            _add_dynamic(walk, inner, names)
         else:
             first = len(walk.reader.pieces)
             walk.inner(inner)
@@ -51,6 +46,12 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
                 last = found[-1]
                 last.step = ProgramStep("SELECT", tuple(names), (), walk.blocks(), is_row=bool(targets))
     return walk.after(end)
+
+
+def _add_dynamic(walk: Walk, inner: Fragment, names: Sequence[str]) -> None:
+    """Emit SQL that is known in part."""
+    step = ProgramStep("EXECUTE", tuple(names), blocks=walk.blocks(), dynamic=True)
+    walk.reader.pieces.append(ProgramPiece(tokens_of(inner, walk.text, walk.dialect), step, has_sql=False))
 
 
 @head("PREPARE")
@@ -64,9 +65,11 @@ def prepare(walk: Walk, position: int) -> int | None:
         walk.add(walk.tokens[start + 1 : end])
     else:
         name = walk.names.read(walk.tokens, walk.words, position + 1)[0]
+        constants = walk.reader.constants
         if name is not None:
-            constants = walk.reader.constants
             constants.assign(name, walk.tokens[start + 1 : end], walk.names, certain=True)
+        if start + 1 < end and constants.value(walk.tokens[start + 1 : end], walk.names) is None:
+            _add_dynamic(walk, unknown_sql(walk.tokens[start + 1]), [])
     return walk.after(end)
 
 

@@ -15,7 +15,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 
-__all__ = ["HOLE", "Constants", "Execution", "execution_of"]
+__all__ = ["HOLE", "Constants", "Execution", "execution_of", "unknown_sql"]
 
 HOLE = "lineage_unknown_part"
 """Placeholder in dynamic SQL for a part that is known at run time only."""
@@ -190,6 +190,7 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
         return None
     first = word_of(expression[0])
     is_string = expression[0].token_type in STRINGS or first in ("(", "CONCAT", "FORMAT", "@", ":")
+    is_string = is_string or (at > 0 and word_of(tokens[at - 1]) == "IMMEDIATE")  # always SQL, never a procedure
     if not is_string and not any(token.token_type in _JOINERS for token in expression):
         name, after = names.read(expression, [word_of(token) for token in expression], 0)
         if name is None or after < len(expression) or constants.value(expression, names) is None:
@@ -255,6 +256,11 @@ def _last_dot(name: str) -> int:
         elif character == ".":
             found = position
     return found
+
+
+def unknown_sql(token: Token) -> Fragment:
+    """Return SQL of which nothing is known, at the position of a token."""
+    return _hole(token)
 
 
 def _build(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -62,6 +63,30 @@ _FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
 
 _ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
 """Table functions whose number of rows does not depend on their arguments."""
+
+
+_OF_ARGUMENTS = frozenset(
+    ("json_each", "json_each_text", "jsonb_each", "jsonb_each_text", "json_tree", "jsonb_tree", "json_populate_record",
+     "json_populate_recordset", "jsonb_populate_record", "jsonb_populate_recordset", "json_to_record",
+     "json_to_recordset", "jsonb_to_record", "jsonb_to_recordset", "json_table", "jsonb_path_query_array", "xmltable",
+     "unnest", "aclexplode", "string_to_array", "ts_stat", "ts_parse", "ts_debug", "regexp_split_to_array", "openjson",
+     "openxml", "nodes", "flatten", "generator", "strtok_split_to_table", "variant_explode", "variant_explode_outer",
+     "explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "json_tuple", "jsontuple",
+     "parse_url_tuple", "stack", "windowing", "values", "zeros", "zeros_mt", "numbers_mt", "generaterandom",
+     "generate_random", "null", "format", "repeat", "generate_timestamp_array", "multiset", "column_value",
+     "current_date", "current_timestamp", "now")
+)  # fmt: skip
+"""Table functions of the engines, of several columns, that read nothing but their arguments."""
+_OF_THE_SYSTEM = re.compile(
+    r"(?:pg_|duckdb_|pragma_|sqlite_|fn_|dm_|sys|information_schema|has_|txid_|dbms_|odci|ml\.|ai_)"
+)
+"""Functions that read the system's own tables, which have no lineage."""
+
+
+def _reads_only_its_arguments(function: str) -> bool:
+    """Return whether a table function is one of the engines' that reads no table of the user's."""
+    known = function in _ONE_COLUMN or function in _OF_ARGUMENTS or function in _RUN_QUERIES
+    return known or _OF_THE_SYSTEM.match(function) is not None
 
 
 _ONE_COLUMN = frozenset(
@@ -350,6 +375,15 @@ def _function_of_unknown_columns(
     resolver: Resolver, call: exp.Expr, node: exp.Expr, value: Sources, rows: RowSources | None
 ) -> Relation:
     """Return the relation of a function of which only an alias, its list of columns or its own name is known."""
+    if type(call) is exp.Anonymous and not _tables_given(call) and not _reads_only_its_arguments(_function_name(call)):
+        resolver.report(
+            DiagnosticCode.UNKNOWN_TABLE,
+            Severity.WARNING,
+            f"the table function `{_function_name(call)}` is not known: it may read tables",
+            call,
+            hint="a function in SQL is followed where the same input defines it; for others, add a rule",
+            lasts=True,
+        )
     names = _listed(resolver, node)
     if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.flattens_to_six_columns:
         names = list(_FLATTENED)

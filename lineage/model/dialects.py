@@ -95,9 +95,14 @@ class Dialect:
     using_keeps_positions: bool = False
     """`*` returns the columns merged by USING at their position in the left side; SQL:2016 7.10 puts them first."""
     unnamed_column_prefix: str | None = None
-    """An expression without an alias is named by this prefix and its position in the output, from 0 (Hive: `_c0`)."""
+    """An expression without an alias is named by this prefix and its position in the output, from 0: Hive's `_c0`
+    (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
     created_column_prefix: str | None = None
     """That prefix in a table made by CREATE TABLE AS from other tables (Hive: `c0`)."""
+    casts_keep_names: bool = False
+    """`CAST(a AS INT)` without an alias is called a (PostgreSQL: FigureColname; Spark: ResolveAliases)."""
+    unnamed_columns_are_counted: bool = False
+    """Expressions without an alias are called `f0_`, `f1_` and so on, others not counted (BigQuery)."""
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
@@ -264,6 +269,7 @@ _POSTGRES = Dialect(
     rows_by_alias=True,
     order_by_prefers_input=True,
     describes_unnamed_columns=True,
+    casts_keep_names=True,
     views_follow_renames=True,
     has_backslash_commands=True,
     has_declare_sections=True,
@@ -349,6 +355,7 @@ _TERADATA = Dialect(
 )
 _BIGQUERY = Dialect(
     "bigquery",
+    unnamed_columns_are_counted=True,
     table=_KEEP,
     quoted_table=_KEEP,
     shows_columns=True,
@@ -417,6 +424,7 @@ _SPARK = Dialect(
     "spark",
     has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
+    casts_keep_names=True,
     shows_columns=True,
     reads_files_by_format=True,
     names_in_strings=True,
@@ -446,8 +454,10 @@ _DUCKDB = Dialect(
     resets_search_path=True,
     temp_tables_without_schema=True,
 )
-_TRINO = Dialect("trino", aliases=("dune",), fields_by_dot=True, set_assigns_variables=True)
-_PRESTO = Dialect("presto", fields_by_dot=True)
+_TRINO = Dialect(
+    "trino", aliases=("dune",), fields_by_dot=True, set_assigns_variables=True, unnamed_column_prefix="_col"
+)
+_PRESTO = Dialect("presto", fields_by_dot=True, unnamed_column_prefix="_col")
 _SQLITE = Dialect(
     "sqlite",
     shows_tables=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -14,19 +13,18 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
+from lineage.sql.resolve.rules.unnamed_columns import output_name
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
-_CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
-
-__all__ = ["output_name", "project"]
+__all__ = ["project"]
 
 
 def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to expressions evaluated later."""
     projection = Projection()
     identifiers = resolver.identifiers
+    unnamed = 0
     scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
     for position, item in enumerate(select.args["expressions"]):
         kind = type(item)
@@ -62,9 +60,11 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
-            numbered = resolver.naming.dialect.unnamed_column_prefix is not None
-            at = len(projection.names) if numbered else position  # Hive counts the columns of a star
-            projection.add(output_name(resolver, item, at), sources, item)
+            dialect = resolver.naming.dialect
+            at = len(projection.names) if dialect.unnamed_column_prefix is not None else position  # a star counts
+            name = output_name(resolver, item, unnamed if dialect.unnamed_columns_are_counted else at)
+            unnamed += dialect.unnamed_columns_are_counted and name == f"f{unnamed}_"
+            projection.add(name, sources, item)
     return projection
 
 
@@ -117,59 +117,3 @@ def _names_only(items: Sequence[exp.Expr]) -> list[exp.Identifier] | None:
     """Return the names in `TRANSFORM(a) USING 'script' AS k, v` after the first; None if an item is not just a name."""
     names = [item.this for item in items if type(item) is exp.Column and type(item.this) is exp.Identifier]
     return names if len(names) == len(items) else None
-
-
-_AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)
-"""Nodes that keep the output name of the expression inside."""
-
-
-def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
-    """Return the name of an output column without an alias.
-
-    PostgreSQL uses the name of the function or of the cast column (parse_target.c, FigureColname). Hive uses `_c` and
-    the position, also for a cast column (SemanticAnalyzer.getColAlias). Elsewhere the name is generated text that
-    nobody refers to, and the column's position is used.
-    """
-    prefix = resolver.naming.dialect.unnamed_column_prefix
-    around = _AROUND if prefix is None else exp.Paren
-    node: exp.Expr = expression
-    while isinstance(node, around):
-        node = node.this
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        return resolver.identifiers.column(node.this)
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        return resolver.identifiers.column(node.expression)
-    if prefix is not None:
-        return f"{prefix}{position}"
-    if not resolver.naming.dialect.describes_unnamed_columns:
-        return f"_col{position}"
-    if isinstance(node, exp.Case):
-        return "case"
-    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
-        inner = node.this.expressions[0]
-        return (
-            resolver.identifiers.alias(inner.args["alias"])
-            if isinstance(inner, exp.Alias)
-            else output_name(resolver, inner, 0)
-        )
-    if isinstance(node, exp.Exists):
-        return "exists"
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
-        return _function_name(resolver, node)
-    return "?column?"
-
-
-def _function_name(resolver: Resolver, node: exp.Func) -> str:
-    """Return a function's name as it is written, since sqlglot has one node type for several names."""
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
-    own, text = node.meta, resolver.text
-    if "start" in own:
-        written = text[own["start"] : own["end"] + 1]
-    else:  # sqlglot keeps no position of the name: search for it before the arguments
-        span = span_of(node)
-        before = _CALL.search(text, max(0, span.start - 80), span.start) if span is not None else None
-        written = before.group(1) if before is not None else ""
-    if written.isidentifier():
-        return written.lower()
-    return node.sql_name().lower()

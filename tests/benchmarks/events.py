@@ -42,8 +42,8 @@ def run() -> dict[str, Any]:
         began = time.perf_counter()
         _send(address, [_events(numbers, BATCH) for _ in range(BATCHES)])
         by_batch = BATCHES * BATCH / (time.perf_counter() - began)
-        told = [_events(numbers, EACH) for _ in range(CLIENTS)]
-        threads = [threading.Thread(target=_send, args=(address, one)) for one in told]
+        events = [_events(numbers, EACH) for _ in range(CLIENTS)]
+        threads = [threading.Thread(target=_send, args=(address, one)) for one in events]
         began = time.perf_counter()
         for thread in threads:
             thread.start()
@@ -71,17 +71,22 @@ def _events(numbers: Iterable[int], count: int) -> list[dict[str, Any]]:
     for number in itertools.islice(numbers, count // 2):
         job, names = number % JOBS, [f"c{column}" for column in range(COLUMNS)]
         lineage = {name: [f"pg.a{job} {name} DIRECT/IDENTITY"] for name in names}
-        told = {"run": number, "at": 3 + number / 86_400, "job": f"etl/load{job}", "inputs": [f"pg.a{job}", "pg.b"]}
+        new_event = {
+            "run": number,
+            "at": 3 + number / 86_400,
+            "job": f"etl/load{job}",
+            "inputs": [f"pg.a{job}", "pg.b"],
+        }
         facets = {"schema": names, "columnLineage": {"fields": lineage}}
-        found.append(event({**told, "type": "START"}))
-        found.append(event({**told, "type": "COMPLETE", "outputs": {f"pg.t{job}": facets}}))
+        found.append(event({**new_event, "type": "START"}))
+        found.append(event({**new_event, "type": "COMPLETE", "outputs": {f"pg.t{job}": facets}}))
     return found
 
 
-def _send(address: str, told: list[Any]) -> None:
+def _send(address: str, events: list[Any]) -> None:
     """Send events, or batches of them, one after the other."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
-    for one in told:
+    for one in events:
         path = "/api/v1/lineage/batch" if isinstance(one, list) else "/api/v1/lineage"
         connection.request("POST", path, json.dumps(one), {"Content-Type": "application/json"})
         answer = connection.getresponse()

@@ -89,10 +89,10 @@ def run() -> dict[str, Any]:
     }
 
 
-def _bare(verb: str, address: Neo4jAddress, told: LineageBatch, size: int, threads: int) -> int:
+def _bare(verb: str, address: Neo4jAddress, new_batch: LineageBatch, size: int, threads: int) -> int:
     """Write all that the batch leaves in an empty graph, rows by rows; return how many edges a second."""
     naming = NamesOverTime()
-    changes = difference(GraphState(), plan(GraphState(), resolve_intake(whole_batch(told), naming), naming))
+    changes = difference(GraphState(), plan(GraphState(), resolve_intake(whole_batch(new_batch), naming), naming))
     steps: list[tuple[str, list[dict[str, Any]]]] = []
     for (label,), nodes in by_kind(changes.created_nodes):
         steps.append((_node(verb, label), [{"key": one.key, **one.properties} for one in nodes]))
@@ -138,12 +138,12 @@ def _set(variable: str, properties: Iterable[str]) -> str:
     return ", ".join(f"{variable}.`{one}` = ${one}" for one in properties)
 
 
-def _in_parts(spark: SparkSession, address: Neo4jAddress, told: LineageBatch) -> tuple[int, int]:
+def _in_parts(spark: SparkSession, address: Neo4jAddress, new_batch: LineageBatch) -> tuple[int, int]:
     """Write the batch from Spark's workers; return how many edges a second, and the workers' largest peak in MB."""
     start = time.perf_counter()
     peaks = []
     with open_store(address.uri, user=address.user, password=address.password) as store:
-        for parts in store.parts(told):
+        for parts in store.parts(new_batch):
 
             def apply(some: Iterable[BatchPart]) -> Iterator[int]:
                 gc.set_threshold(100_000)
@@ -153,7 +153,7 @@ def _in_parts(spark: SparkSession, address: Neo4jAddress, told: LineageBatch) ->
                 yield _peak_mb()
 
             peaks += spark.sparkContext.parallelize(parts, len(parts)).mapPartitions(apply).collect()
-    return round(len(told.edges) / (time.perf_counter() - start)), max(peaks)
+    return round(len(new_batch.edges) / (time.perf_counter() - start)), max(peaks)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def _ours(given: LogInput, path: Path) -> tuple[dict[str, float], dict[str, int]
     seconds: dict[str, float] = defaultdict(float)
     current, since, before_storing = "starting", time.perf_counter(), 0
 
-    def told(stage: str, _done: int = 0, _total: int | None = None) -> None:
+    def show(stage: str, _done: int = 0, _total: int | None = None) -> None:
         nonlocal current, since, before_storing
         if stage != current:
             if stage == "storing":
@@ -104,8 +104,8 @@ def _ours(given: LogInput, path: Path) -> tuple[dict[str, float], dict[str, int]
     with _memory_of_others() as largest, open_store(path) as store:
         with open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
             since = time.perf_counter()
-            ingest_log_rows(engine, store, LogContext(given.name, datetime(2026, 1, 1, tzinfo=UTC)), progress=told)
-            told("")
+            ingest_log_rows(engine, store, LogContext(given.name, datetime(2026, 1, 1, tzinfo=UTC)), progress=show)
+            show("")
             templates = engine.samples()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     peaks = {

@@ -137,8 +137,8 @@ def _swallow(logs: Any) -> None:
 
 
 def _ask(client: httpx.Client, address: str, key: str, query: str = QUERY) -> int:
-    told = client.post(f"{address}/graphql", json={"query": query, "variables": {"column": key}}).json()
-    return int(told["data"]["impact"]["totalCount"])
+    reply = client.post(f"{address}/graphql", json={"query": query, "variables": {"column": key}}).json()
+    return int(reply["data"]["impact"]["totalCount"])
 
 
 def _load(address: str, process: Popen[bytes], asked: list[str]) -> dict[str, Any]:

@@ -115,10 +115,10 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _merge_bare(address: Neo4jAddress, told: LineageBatch) -> None:
+def _merge_bare(address: Neo4jAddress, new_batch: LineageBatch) -> None:
     """Merge columns and edges, rows by rows, with nothing around it."""
-    keys = [{"key": record.column_key(column.path)} for record in told.datasets for column in record.columns]
-    rows = [{"a": edge.source, "b": edge.target, "job": edge.job, "at": BEGIN} for edge in told.edges]
+    keys = [{"key": record.column_key(column.path)} for record in new_batch.datasets for column in record.columns]
+    rows = [{"a": edge.source, "b": edge.target, "job": edge.job, "at": BEGIN} for edge in new_batch.edges]
     statements = (
         ("UNWIND $rows AS row MERGE (:`Column` {key: row.key})", keys),
         (

@@ -24,8 +24,8 @@ HELD = {
 
 
 def seen(line: str, at: datetime) -> Told:
-    told = view("v", line, at=1)
-    return replace(told, job=replace(told.job, first_seen=at, last_seen=at))
+    record = view("v", line, at=1)
+    return replace(record, job=replace(record.job, first_seen=at, last_seen=at))
 
 
 def test_an_edge_holds_from_its_microsecond_on(tmp_path: Path) -> None:

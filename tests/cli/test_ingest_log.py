@@ -31,9 +31,9 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_log_and_what_to_ask_of_it(history: Path) -> None:
-    told = lineage("ingest", "log", str(history), "--dialect", "postgres", "--format", "json")
-    assert told.code == 0, told.err  # one statement cannot be parsed, which is no failure of the ingest
-    found = told.json
+    result = lineage("ingest", "log", str(history), "--dialect", "postgres", "--format", "json")
+    assert result.code == 0, result.err  # one statement cannot be parsed, which is no failure of the ingest
+    found = result.json
     assert (found["rows"], found["left_out"], found["templates"], found["resolved"]) == (5, 1, 3, 2)
     assert {"reason": "failed", "runs": 1} in found["failures"]
     impact = lineage("impact", "crm.users.email", "--format", "json")
@@ -63,15 +63,15 @@ def test_a_log_and_what_to_ask_of_it(history: Path) -> None:
 )
 @pytest.mark.usefixtures("history")
 def test_wrong_use(arguments: list[str], said: str) -> None:
-    told = lineage("ingest", "log", *arguments)
-    assert told.code == 2, told.out
-    assert said in " ".join(told.err.replace("│", " ").split())
+    result = lineage("ingest", "log", *arguments)
+    assert result.code == 2, result.out
+    assert said in " ".join(result.err.replace("│", " ").split())
 
 
 def test_a_plan_reads_nothing(history: Path) -> None:
-    told = lineage("ingest", "log", str(history), "--explain", "--format", "csv")
-    assert told.code == 0
-    assert [line.split(",")[0] for line in told.out.splitlines()][:4] == [
+    result = lineage("ingest", "log", str(history), "--explain", "--format", "csv")
+    assert result.code == 0
+    assert [line.split(",")[0] for line in result.out.splitlines()][:4] == [
         "stage",
         "read",
         "normalise",
@@ -85,16 +85,16 @@ def test_the_samples_of_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for file in sorted(path for path in SAMPLES.glob("*") if path.is_file()):
         if "expected" in file.name or file.name in ("README.md", "generic.options.json", "generic.csv"):
             continue
-        told = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.lbug")
-        assert told.code in (0, 1), told.err
-        assert told.json["rows"] > 0, file.name
+        result = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.lbug")
+        assert result.code in (0, 1), result.err
+        assert result.json["rows"] > 0, file.name
 
 
 def test_set_operations_are_read_as_files_are(tmp_path: Path) -> None:
     sql = "INSERT INTO t (x) SELECT a FROM s UNION ALL SELECT b FROM r"
     (tmp_path / "log.jsonl").write_text(json.dumps({"query_text": sql, "started_at": "2026-03-01T10:00:00Z"}))
     (tmp_path / "file.sql").write_text(sql)
-    told = {}
+    result = {}
     for reading in ("exact", "paper"):
         for way, options in (("log", ("--engine", "local")), ("sql", ())):
             store = tmp_path / f"{reading}-{way}.lbug"
@@ -103,11 +103,11 @@ def test_set_operations_are_read_as_files_are(tmp_path: Path) -> None:
             assert lineage("ingest", way, path, *arguments).code == 0
             with open_store(store) as opened:
                 edges = opened.edges_of(opened.job_keys())
-            told[reading, way] = {(edge.source, edge.target, edge.kind, edge.subtypes) for edge in edges}
-    assert told["exact", "log"] == told["exact", "sql"]
-    assert told["paper", "log"] == told["paper", "sql"]
-    assert told["paper", "log"] != told["exact", "log"]
-    assert told["paper", "log"] > told["exact", "log"]
+            result[reading, way] = {(edge.source, edge.target, edge.kind, edge.subtypes) for edge in edges}
+    assert result["exact", "log"] == result["exact", "sql"]
+    assert result["paper", "log"] == result["paper", "sql"]
+    assert result["paper", "log"] != result["exact", "log"]
+    assert result["paper", "log"] > result["exact", "log"]
 
 
 @pytest.mark.parametrize(

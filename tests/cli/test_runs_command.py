@@ -18,14 +18,14 @@ from tests.store.telling import batch, day, table
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "graph.lbug"
     counts = {"statements": 4, "resolved": 3, "diagnostics": 2, "edges": 12}
-    told = (
+    stated = (
         RunRecord("files:1", "sql_files", "models", day(1), {"files": 2, **counts}, 1.24),
         RunRecord("log:1/1", "log", "trino log", day(2)),
         RunRecord("log:1", "log", "trino log", day(2), {"rows": 1200, **counts, "left_out": 7}, 60.0),
         RunRecord("log:2", "log", "trino log", day(3), {"rows": 1, **counts}, None),
     )
     with open_store(path) as opened:
-        for run in told:
+        for run in stated:
             opened.apply(replace(batch(table("orders", "id", at=1)), run=run))
     return path
 
@@ -52,9 +52,9 @@ def test_the_latest_first(store: Path) -> None:
 
 
 def test_a_limit_counts_whole_ingests(store: Path) -> None:
-    told = lineage("runs", "--limit", 2, "-s", store, "-f", "json").json
-    assert [run["key"] for run in told] == ["log:2", "log:1"]
-    assert (told[1]["left_out"], told[1]["seconds"]) == (7, 60.0)
+    answer = lineage("runs", "--limit", 2, "-s", store, "-f", "json").json
+    assert [run["key"] for run in answer] == ["log:2", "log:1"]
+    assert (answer[1]["left_out"], answer[1]["seconds"]) == (7, 60.0)
     assert len(lineage("runs", "--limit", 0, "-s", store, "-f", "json").json) == 3
 
 

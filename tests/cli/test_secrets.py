@@ -344,9 +344,9 @@ def test_traces_logs_and_metrics_of_a_service(tmp_path: Path) -> None:
         http.get(f"/api/v1/store/{MARK}", headers={"authorization": f"Bearer {MARK}{DIGITS}"})
         metrics = http.get("/metrics").text
         process.terminate()
-        told = process.communicate(timeout=30)[1].decode()
+        stderr = process.communicate(timeout=30)[1].decode()
     traces = b"".join(sent)
     assert b"POST /graphql" in traces
     assert b"POST /api/v1/lineage" in traces
     assert "lineage_" in metrics
-    check(tmp_path, told, metrics, traces.decode("latin-1"))
+    check(tmp_path, stderr, metrics, traces.decode("latin-1"))

@@ -44,15 +44,15 @@ def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterat
         env={**os.environ, **(environment or {})},
     )
     assert process.stderr is not None
-    told, address = "", None
+    stderr, address = "", None
     ends = time.monotonic() + 60
     while address is None and time.monotonic() < ends and process.poll() is None:
         if select.select([process.stderr], [], [], 1)[0]:
-            told += process.stderr.read(10_000).decode()
-            found = re.search(r"running on (http://[\d.]+:\d+) ", told)
+            stderr += process.stderr.read(10_000).decode()
+            found = re.search(r"running on (http://[\d.]+:\d+) ", stderr)
             address = found.group(1) if found else None
     try:
-        assert address is not None, told
+        assert address is not None, stderr
         yield address, process
     finally:
         if process.poll() is None:
@@ -63,8 +63,8 @@ def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterat
 def data(address: str, query: str) -> dict[str, object]:
     answer = httpx.post(f"{address}/graphql", json={"query": query}, timeout=30).json()
     assert "errors" not in answer, answer
-    told: dict[str, object] = answer["data"]
-    return told
+    reply: dict[str, object] = answer["data"]
+    return reply
 
 
 def failing(*arguments: str) -> tuple[int, str]:
@@ -103,12 +103,12 @@ def test_logs_for_programs_name_requests_and_hold_no_literals(path: Path) -> Non
         httpx.post(f"{address}/graphql", json={"query": query}, headers={"x-request-id": "abc"})
         httpx.get(f"{address}/hunter2?a=ana@example.org")
         process.terminate()
-        told = process.communicate(timeout=30)[1].decode()
-    lines = [json.loads(line) for line in told.splitlines()]
+        stderr = process.communicate(timeout=30)[1].decode()
+    lines = [json.loads(line) for line in stderr.splitlines()]
     assert "abc" in {line["request_id"] for line in lines if line.get("route") == "/graphql"}
     assert any(line.get("status") == 404 and line["route"] == "other" for line in lines)
-    assert "ana@example.org" not in told
-    assert "hunter2" not in told
+    assert "ana@example.org" not in stderr
+    assert "hunter2" not in stderr
 
 
 def test_several_workers_on_neo4j(neo4j_uri: Neo4jAddress) -> None:
@@ -144,10 +144,10 @@ def test_several_workers_on_neo4j(neo4j_uri: Neo4jAddress) -> None:
 
 def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
     with served("--store", str(path)):
-        code, told = failing("serve", "--store", str(path))
+        code, stderr = failing("serve", "--store", str(path))
         assert code == 3
-        assert "is being written by process" in told
-        assert "--store http://" in " ".join(told.split())
+        assert "is being written by process" in stderr
+        assert "--store http://" in " ".join(stderr.split())
     for arguments, expected in (
         (("--host", "0.0.0.0"), "without authentication"),
         (("--workers", "2", "--store", str(path)), "several workers cannot share an embedded store"),
@@ -156,17 +156,17 @@ def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
         (("--oidc-issuer", "https://id.example"), "--oidc-audience"),
         (("--trusted-documents", str(tmp_path)), "there are no documents"),
     ):
-        code, told = failing("serve", *arguments)
-        assert code == 2, told
-        assert expected in " ".join(told.replace("│", " ").split()), told
+        code, stderr = failing("serve", *arguments)
+        assert code == 2, stderr
+        assert expected in " ".join(stderr.replace("│", " ").split()), stderr
 
 
 def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: Path) -> None:
     with served("--store", str(path)) as (address, _):
         port = address.rpartition(":")[2]
-        code, told = failing("serve", "--store", str(tmp_path / "other.lbug"), "--port", port)
+        code, stderr = failing("serve", "--store", str(tmp_path / "other.lbug"), "--port", port)
     assert code == 3
-    assert told.splitlines() == [
+    assert stderr.splitlines() == [
         f"error: 127.0.0.1:{port} is in use by another program",
         "stop the other program, or choose a port with --port (0 selects a free one)",
     ]
@@ -211,8 +211,8 @@ def test_a_file_of_tokens_that_is_not_there_is_said(path: Path, tmp_path: Path) 
         env={**os.environ, "LINEAGE_TOKENS": str(missing)},
     )
     assert process.stderr is not None
-    told = [process.stderr.readline() for _ in range(2)]
+    stderr = [process.stderr.readline() for _ in range(2)]
     process.terminate()
     process.communicate()
-    assert told[0] == f"authentication is on: callers need a token from {missing}\n"
-    assert told[1].startswith(f"{missing} does not exist, so every request is refused: make a token with")
+    assert stderr[0] == f"authentication is on: callers need a token from {missing}\n"
+    assert stderr[1].startswith(f"{missing} does not exist, so every request is refused: make a token with")

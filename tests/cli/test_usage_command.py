@@ -52,9 +52,14 @@ def test_only_the_last_days(store: Path) -> None:
 
 
 def test_a_column_as_json(store: Path) -> None:
-    told = lineage("usage", "orders.id", "-s", store, "-f", "json").json
-    assert (told["key"], told["name"], told["reads"], told["distinct_users"]) == (key("orders.id"), "orders.id", 7, 0)
-    assert [(one["day"], one["reads"]) for one in told["by_day"]] == [("2024-01-05", 7)]
+    answer = lineage("usage", "orders.id", "-s", store, "-f", "json").json
+    assert (answer["key"], answer["name"], answer["reads"], answer["distinct_users"]) == (
+        key("orders.id"),
+        "orders.id",
+        7,
+        0,
+    )
+    assert [(one["day"], one["reads"]) for one in answer["by_day"]] == [("2024-01-05", 7)]
 
 
 def test_csv(store: Path) -> None:

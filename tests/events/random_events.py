@@ -20,7 +20,7 @@ def random_events(chance: random.Random) -> list[Json]:
     clock = iter(sorted(chance.sample(range(1, 400), 60)))
     names = [f"t{number}" for number in range(4)]
     live = list(names)
-    told: list[Json] = []
+    all_events: list[Json] = []
     for run in range(1, chance.randrange(3, 7)):
         source, target = (f"pg.{name}" for name in chance.sample(live, 2))
         job = f"etl/j{chance.randrange(2)}"
@@ -28,14 +28,14 @@ def random_events(chance: random.Random) -> list[Json]:
         written = {"columnLineage": {"fields": {column: [f"{source} c{chance.randrange(3)} DIRECT/IDENTITY"]}}}
         what = chance.randrange(6)
         if what == 0:
-            told += _streaming(run, source, target, clock, chance)
+            all_events += _streaming(run, source, target, clock, chance)
         elif what == 1 and len(live) > 2:
             old = target.removeprefix("pg.")
             live.remove(old)
             new = f"{old}_r"
             live.append(new)
             change = {"lifecycleStateChange": "RENAME", "previousIdentifier": _identifier(old)}
-            told.append(
+            all_events.append(
                 {
                     "run": run,
                     "at": _at(clock),
@@ -45,11 +45,11 @@ def random_events(chance: random.Random) -> list[Json]:
             )
         elif what == 2:
             state = chance.choice(["DROP", "TRUNCATE", "ALTER", "OVERWRITE", "CREATE"])
-            told.append(
+            all_events.append(
                 {"run": run, "at": _at(clock), "job": "ddl/x", "outputs": {target: {"lifecycleStateChange": state}}}
             )
         elif what == 3:
-            told.append(
+            all_events.append(
                 {
                     "at": _at(clock),
                     "dataset": {target: {"schema": ["c0", "c1", "c2"], "datasetType": {"datasetType": "VIEW"}}},
@@ -57,23 +57,25 @@ def random_events(chance: random.Random) -> list[Json]:
             )
         else:
             ends = chance.choice(["COMPLETE", "COMPLETE", "COMPLETE", "FAIL"])
-            told.append({"run": run, "type": "START", "at": _at(clock), "job": job, "inputs": [source]})
+            all_events.append({"run": run, "type": "START", "at": _at(clock), "job": job, "inputs": [source]})
             if chance.random() < 0.5:
-                told.append({"run": run, "type": "RUNNING", "at": _at(clock), "job": job, "outputs": {target: written}})
+                all_events.append(
+                    {"run": run, "type": "RUNNING", "at": _at(clock), "job": job, "outputs": {target: written}}
+                )
                 written = {}
-            told.append({"run": run, "type": ends, "at": _at(clock), "job": job, "outputs": {target: written}})
-    return [event(one) for one in told]
+            all_events.append({"run": run, "type": ends, "at": _at(clock), "job": job, "outputs": {target: written}})
+    return [event(one) for one in all_events]
 
 
 def _streaming(run: int, source: str, target: str, clock: Iterator[int], chance: random.Random) -> list[Json]:
     """Return the events of a job of its own that runs on, and says more of its output as it does."""
-    told = []
+    all_events = []
     base = {"run": run, "job": f"stream/s{run}", "job_facets": STREAMING}
     for number, kind in enumerate(["START", "RUNNING", "RUNNING", "RUNNING", "COMPLETE"][: chance.randrange(2, 6)]):
         into = {f"c{number % 3}": [f"{source} c{number % 3} DIRECT/IDENTITY"]}
         facets = {"columnLineage": {"fields": into}} if number else {}
-        told.append({**base, "type": kind, "at": _at(clock), "inputs": [source], "outputs": {target: facets}})
-    return told
+        all_events.append({**base, "type": kind, "at": _at(clock), "inputs": [source], "outputs": {target: facets}})
+    return all_events
 
 
 def _at(clock: Iterator[int]) -> float:

@@ -31,8 +31,8 @@ def dataset(name: str, facets: Mapping[str, Any] | None = None) -> Json:
     if not rest:
         assert name.startswith("pg."), name
         namespace, rest = PG, f"db.public.{name[3:]}"
-    told = {one: facet(one, value) for one, value in (facets or {}).items()}
-    return {"namespace": namespace, "name": rest, "facets": told}
+    given = {one: facet(one, value) for one, value in (facets or {}).items()}
+    return {"namespace": namespace, "name": rest, "facets": given}
 
 
 def facet(name: str, value: Any) -> Any:
@@ -58,10 +58,10 @@ def _field(text: Any) -> Any:
     """Return an input field told as `pg.orders amount DIRECT/IDENTITY/masking …`."""
     if not isinstance(text, str):
         return text
-    name, column, *told = text.split()
+    name, column, *given = text.split()
     place = dataset(name)
     transformations = []
-    for one in told:
+    for one in given:
         kind, _, rest = one.partition("/")
         subtype, _, masking = rest.partition("/")
         transformation: Json = {"type": kind}
@@ -80,25 +80,25 @@ def _datasets(value: Any) -> list[Json]:
     return [dataset(name) for name in value]
 
 
-def event(told: Mapping[str, Any]) -> Json:
+def event(given: Mapping[str, Any]) -> Json:
     """Return the event that is told."""
-    base: Json = {"eventTime": moment(told.get("at", 1)), "producer": told.get("producer", PRODUCER)}
+    base: Json = {"eventTime": moment(given.get("at", 1)), "producer": given.get("producer", PRODUCER)}
     base["schemaURL"] = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
-    if "dataset" in told:
-        [described] = _datasets(told["dataset"])
+    if "dataset" in given:
+        [described] = _datasets(given["dataset"])
         return {**base, "dataset": described}
-    namespace, _, name = str(told.get("job", "etl/load")).partition("/")
-    facets = {one: facet(one, value) for one, value in told.get("job_facets", {}).items()}
-    if "sql" in told:
-        facets["sql"] = facet("sql", {"query": told["sql"]})
+    namespace, _, name = str(given.get("job", "etl/load")).partition("/")
+    facets = {one: facet(one, value) for one, value in given.get("job_facets", {}).items()}
+    if "sql" in given:
+        facets["sql"] = facet("sql", {"query": given["sql"]})
     base["job"] = {"namespace": namespace, "name": name, "facets": facets}
     for side in ("inputs", "outputs"):
-        if side in told:
-            base[side] = _datasets(told[side])
-    if "run" in told:
-        run_facets = {one: facet(one, value) for one, value in told.get("run_facets", {}).items()}
-        base["run"] = {"runId": str(UUID(int=told["run"])), "facets": run_facets}
-        base["eventType"] = told.get("type", "COMPLETE")
+        if side in given:
+            base[side] = _datasets(given[side])
+    if "run" in given:
+        run_facets = {one: facet(one, value) for one, value in given.get("run_facets", {}).items()}
+        base["run"] = {"runId": str(UUID(int=given["run"])), "facets": run_facets}
+        base["eventType"] = given.get("type", "COMPLETE")
     return base
 
 

@@ -59,11 +59,11 @@ STREAM = {"job": "s/tail", "job_facets": {"jobType": {"processingType": "STREAMI
 
 
 def test_a_streaming_job_has_the_history_of_its_events(tmp_path: Path) -> None:
-    told = [
+    all_events = [
         {**STREAM, "run": 1, "type": "RUNNING", "at": at, "outputs": {"pg.b": written(column)}}
         for at, column in ((1, "x"), (2, "y"), (3, "y"))
     ]
-    events = [event(one) for one in told]
+    events = [event(one) for one in all_events]
     for name, sent, sizes in (
         ("singly", events, [1, 1, 1]),
         ("at_once", events, [3]),
@@ -82,13 +82,13 @@ def test_a_streaming_job_that_says_the_same_for_long_has_one_history(tmp_path: P
     """Its hours are those of all its events, however many come at once, and its edges begin with the first."""
     base = {**STREAM, "run": 1, "type": "RUNNING", "outputs": {"pg.b": written("x")}}
     plain = {**base, "job_facets": {}}  # the first does not say that the job is streaming
-    told = [{**(plain if number == 0 else base), "at": 1 + number / 48} for number in range(100)]
+    all_events = [{**(plain if number == 0 else base), "at": 1 + number / 48} for number in range(100)]
     for count, sizes in ((4, ([1] * 4, [4], [1, 3])), (100, ([100], [1, 99], [40, 1, 59]))):
-        events = [event(one) for one in told[:count]]
+        events = [event(one) for one in all_events[:count]]
         found = [graph(events, each, tmp_path / f"{count}_{at}.lbug") for at, each in enumerate(sizes)]
         assert found.count(found[0]) == len(found)
         assert len([node for node in found[0].nodes if node[0] == "Run"]) == count / 2
-    few = [event(one) for one in told[:6]]
+    few = [event(one) for one in all_events[:6]]
     backwards = graph(few[::-1], [1] * 6, tmp_path / "backwards.lbug")
     assert backwards == graph(few, [6], tmp_path / "at_once.lbug")
 
@@ -122,7 +122,7 @@ def test_a_rename_that_comes_first_leaves_the_earlier_name(tmp_path: Path) -> No
 
 
 def test_what_was_made_of_a_table_that_is_made_anew_holds_on(tmp_path: Path) -> None:
-    told = [
+    all_events = [
         {"run": 1, "at": 1, "job": "j/a", "outputs": {"pg.b": written("x")}},
         {"run": 2, "at": 2, "job": "j/b", "outputs": {"pg.c": written("x", source="pg.b")}},
         {"run": 3, "at": 3, "job": "j/d", "outputs": {"pg.b": {"lifecycleStateChange": "DROP"}}},
@@ -130,7 +130,7 @@ def test_what_was_made_of_a_table_that_is_made_anew_holds_on(tmp_path: Path) -> 
     ]
     dumps = []
     for number, order in enumerate([(0, 1, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)]):
-        events = [event(told[index]) for index in order]
+        events = [event(all_events[index]) for index in order]
         dumps.append(graph(events, [1] * 4, tmp_path / f"{number}.lbug"))
     assert dumps[0] == dumps[1] == dumps[2]
     live = {
@@ -154,13 +154,13 @@ def test_runs_of_one_job_at_one_moment(
     said: list[tuple[str, str, str]], chance: random.Random, before: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Of what runs say at the same microsecond one holds, whichever came last."""
-    told: list[dict[str, Any]] = [
+    all_events: list[dict[str, Any]] = [
         {"run": number, "at": 3, "outputs": {"pg.b": written(column, source=source)}} | ({"sql": sql} if sql else {})
         for number, (column, source, sql) in enumerate(((*one[:2], one[2] and f"select {one[2]}") for one in said), 1)
     ]
     if before:
-        told.append({"run": 9, "at": 2, "outputs": {"pg.b": written("w")}})
-    events = [event(one) for one in told]
+        all_events.append({"run": 9, "at": 2, "outputs": {"pg.b": written("w")}})
+    events = [event(one) for one in all_events]
     path = tmp_path_factory.mktemp("tied")
     expected = graph(events, [1] * len(events), path / "in_order.lbug")
     sent = list(events)

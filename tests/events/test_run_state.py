@@ -29,8 +29,8 @@ EVENT = st.fixed_dictionaries(
 )
 
 
-def together(told: list[RunState]) -> RunState:
-    first, *rest = told
+def together(states: list[RunState]) -> RunState:
+    first, *rest = states
     for one in rest:
         first = first.merged(one)
     return first
@@ -38,12 +38,12 @@ def together(told: list[RunState]) -> RunState:
 
 @given(st.lists(EVENT, min_size=1, max_size=4))
 def test_order_and_repetition_do_not_show(events: list[dict[str, object]]) -> None:
-    told = [run_state_of(check(event(one))) for one in events]
-    whole = together(told)
-    for order in itertools.permutations(told):
+    all_events = [run_state_of(check(event(one))) for one in events]
+    whole = together(all_events)
+    for order in itertools.permutations(all_events):
         assert together([*order, order[0]]) == whole
-    middle = len(told) // 2 or 1
-    if told[middle:]:
-        assert together(told[:middle]).merged(together(told[middle:])) == whole
+    middle = len(all_events) // 2 or 1
+    if all_events[middle:]:
+        assert together(all_events[:middle]).merged(together(all_events[middle:])) == whole
     assert RunState.from_text(whole.to_text()) == whole
     assert whole.merged(whole).digest == whole.digest

@@ -156,7 +156,7 @@ def test_each_attribute_that_the_client_asks_for_is_asked_for_here() -> None:
         assert validator.is_valid(value), name
         needed = [one.name for one in attr.fields(type(holders[of].facets[name])) if one.default is attr.NOTHING]
         for missing in {"_producer", "_schemaURL", *needed}:
-            assert not validator.is_valid({key: told for key, told in value.items() if key != missing}), (name, missing)
+            assert not validator.is_valid({key: one for key, one in value.items() if key != missing}), (name, missing)
             checked += 1
     assert checked > 25
 
@@ -215,8 +215,8 @@ def test_our_events_are_those_of_the_client(tmp_path: Path) -> None:
         )
         events = list(openlineage_events(store))
     assert [one["schemaURL"].rpartition("/")[2] for one in events] == ["JobEvent", "DatasetEvent"]
-    told, described = events
-    [output], [source] = told["outputs"], told["inputs"]
+    stated, described = events
+    [output], [source] = stated["outputs"], stated["inputs"]
     lineage = output["facets"]["columnLineage"]
 
     def field(one: dict[str, Any]) -> Any:
@@ -224,9 +224,9 @@ def test_our_events_are_those_of_the_client(tmp_path: Path) -> None:
 
     schema = facets.schema_dataset
     made = ol.JobEvent(
-        eventTime=told["eventTime"],
-        producer=told["producer"],
-        job=ol.Job(told["job"]["namespace"], told["job"]["name"]),
+        eventTime=stated["eventTime"],
+        producer=stated["producer"],
+        job=ol.Job(stated["job"]["namespace"], stated["job"]["name"]),
         inputs=[ol.InputDataset(source["namespace"], source["name"])],
         outputs=[
             ol.OutputDataset(
@@ -239,7 +239,7 @@ def test_our_events_are_those_of_the_client(tmp_path: Path) -> None:
                             for name, into in lineage["fields"].items()
                         },
                         dataset=[field(one) for one in lineage["dataset"]],
-                        producer=told["producer"],
+                        producer=stated["producer"],
                     ),
                 },
             )
@@ -248,7 +248,7 @@ def test_our_events_are_those_of_the_client(tmp_path: Path) -> None:
     written = as_sent(made)
     assert written["outputs"][0]["facets"]["columnLineage"] == lineage
     assert {name: written[name] for name in ("eventTime", "producer", "schemaURL")} == {
-        name: told[name] for name in ("eventTime", "producer", "schemaURL")
+        name: stated[name] for name in ("eventTime", "producer", "schemaURL")
     }
     columns = described["dataset"]["facets"]["schema"]
     again = schema.SchemaDatasetFacet(

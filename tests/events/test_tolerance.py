@@ -11,9 +11,9 @@ from lineage_ingest.openlineage.validation import InvalidEventError, check
 from tests.events.telling import event
 
 
-def simple(**told: Any) -> dict[str, Any]:
+def simple(**new_event: Any) -> dict[str, Any]:
     facets = {"schema": ["id"], "columnLineage": {"fields": {"id": ["pg.a id DIRECT/IDENTITY"]}}}
-    return event({"run": 1, "at": 3, "outputs": {"pg.b": facets}}) | told
+    return event({"run": 1, "at": 3, "outputs": {"pg.b": facets}}) | new_event
 
 
 @pytest.mark.parametrize(
@@ -43,27 +43,27 @@ def test_no_times(text: object) -> None:
 
 
 def test_an_event_without_the_url_of_its_schema() -> None:
-    told = simple()
-    del told["schemaURL"]
-    assert check(told).problems == ()
+    new_event = simple()
+    del new_event["schemaURL"]
+    assert check(new_event).problems == ()
 
 
 def test_members_of_an_event_that_are_null() -> None:
-    told = simple(eventType=None, schemaURL=None, inputs=None)
-    checked = check(told)
+    new_event = simple(eventType=None, schemaURL=None, inputs=None)
+    checked = check(new_event)
     assert checked.problems == ()
     assert "eventType" not in checked.event
 
 
 def test_members_of_facets_that_are_null() -> None:
-    told = simple()
-    facets = told["outputs"][0]["facets"]
+    new_event = simple()
+    facets = new_event["outputs"][0]["facets"]
     facets["schema"]["_deleted"] = None
     facets["schema"]["fields"][0]["description"] = None
     facets["schema"]["fields"].append({"name": "x", "type": None, "fields": None})
     facets["columnLineage"]["dataset"] = None
     facets["columnLineage"]["fields"]["id"]["transformationType"] = None
     facets["symlinks"] = None
-    checked = check(told)
+    checked = check(new_event)
     assert checked.problems == ()
     assert checked.event["outputs"][0]["facets"].keys() == {"schema", "columnLineage"}

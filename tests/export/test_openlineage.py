@@ -34,12 +34,12 @@ def test_the_published_classes_hold_all_of_it(tmp_path: Path, of: str) -> None:
             ingest_sql_files([DEMO / "concepts"], store, options, Catalog.from_ddl(DEMO / "create.sql", "postgres"))
         ours = [json.loads(json.dumps(one)) for one in openlineage_events(store)]
     assert len(ours) >= 10
-    given, told = tmp_path / "given.ndjson", tmp_path / "told.ndjson"
+    given, exported = tmp_path / "given.ndjson", tmp_path / "exported.ndjson"
     given.write_text("".join(f"{json.dumps(one)}\n" for one in ours), encoding="utf-8")
     # They write logs with what Spark has.
     jars = [*fetched("openlineage-spark", AGENT).glob("*.jar"), Path(pyspark.__file__).parent / "jars" / "*"]
-    subprocess.run(["java", "-cp", os.pathsep.join(map(str, jars)), READER, given, told], check=True)
-    theirs = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    subprocess.run(["java", "-cp", os.pathsep.join(map(str, jars)), READER, given, exported], check=True)
+    theirs = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
     assert list(map(_plain, theirs)) == list(map(_plain, ours))
 
 

@@ -41,7 +41,7 @@ CUT = {
 NO_SESSIONS = {"trino", "clickhouse", "hive", "bigquery_audit", "pg_stat_statements"}
 
 
-def told(source: str, run: Run) -> tuple[Any, ...]:
+def summary_of(source: str, run: Run) -> tuple[Any, ...]:
     user = run.user.upper() if source.startswith("snowflake") else run.user
     cut = CUT.get(source, len(run.text) + 1)
     unit = UNIT.get(source, 1)
@@ -76,7 +76,7 @@ def test_a_history_comes_back(name: str, output: str, tmp_path: Path) -> None:
     ).to_pylist()
     assert [row for row in rows if row["problem"]] == []
     expected = [run for run in made if run.status not in SILENT.get(name, ())]
-    assert sorted(map(heard, rows)) == sorted(told(name, run) for run in expected)
+    assert sorted(map(heard, rows)) == sorted(summary_of(name, run) for run in expected)
     if name not in NO_SESSIONS:
         by_start = {(run.started // UNIT.get(name, 1) * UNIT.get(name, 1), run.text[:50]): run for run in expected}
         pairs = {(by_start[heard(row)[3], row["query_text"][:50]].session, row["session"]) for row in rows}

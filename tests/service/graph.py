@@ -55,12 +55,12 @@ def fill(store: GraphStore) -> None:
 
 
 def _staged(*lines: str, at: float) -> Told:
-    told = job("staged.sql", *lines, at=at, sql=STAGED_SQL)
+    record = job("staged.sql", *lines, at=at, sql=STAGED_SQL)
 
     def place(column: str) -> tuple[int, int]:
         start = STAGED_SQL.index(f" {column}") + 1
         return start, start + len(column)
 
     return replace(
-        told, edges=tuple(replace(edge, spans=(place(edge.source.rpartition("#")[2]),)) for edge in told.edges)
+        record, edges=tuple(replace(edge, spans=(place(edge.source.rpartition("#")[2]),)) for edge in record.edges)
     )

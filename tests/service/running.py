@@ -31,8 +31,8 @@ class Service:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         answer = self.http.post("/graphql", json={"query": query, "variables": variables}, headers=headers)
         assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
+        reply: dict[str, Any] = answer.json()
+        return reply
 
     def data(self, query: str, token: str | None = None, **variables: Any) -> dict[str, Any]:
         """Return the data of an answer without errors."""

@@ -93,8 +93,8 @@ def test_the_table_names_every_operation() -> None:
 def test_roles(secured: Service, tokens: TokenFile, role: Role) -> None:
     token, _ = tokens.create(f"test {role}", [role])
     for name, query in {**QUERIES, **MUTATIONS}.items():
-        told = secured.ask(query, token)
-        codes = [error["extensions"]["code"] for error in told.get("errors", ())]
+        reply = secured.ask(query, token)
+        codes = [error["extensions"]["code"] for error in reply.get("errors", ())]
         assert (codes == []) == (name in MAY[role]), (role, name, codes)
         assert name in MAY[role] or codes == ["FORBIDDEN"]
     answer = secured.http.get("/metrics", headers={"authorization": f"Bearer {token}"})
@@ -147,8 +147,8 @@ def test_what_is_wrong_with_a_token_is_told(secured: Service, tokens: TokenFile)
         headers = {"authorization": given} if given else {}
         answer = secured.http.get("/metrics", headers=headers)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (status, challenge), given
-        told = secured.http.post("/graphql", headers=headers, json={"query": QUERIES["service"]}).json()
-        assert told["errors"][0]["extensions"].get("token") == token, given
+        reply = secured.http.post("/graphql", headers=headers, json={"query": QUERIES["service"]}).json()
+        assert reply["errors"][0]["extensions"].get("token") == token, given
     for path, status in ("/api/v1/store", 401), ("/openapi.json", 401):
         answer = secured.http.get(path, headers={"authorization": f"Bearer {expired}"})
         assert (answer.status_code, answer.headers["www-authenticate"]) == (status, f'{invalid} has expired"')

@@ -42,12 +42,12 @@ def answers(path: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     """Return what each call of a tool is answered with; an error as its text."""
 
     async def work(session: ClientSession) -> list[Any]:
-        told = []
+        seen = []
         for name, arguments in calls:
             result = await session.call_tool(name, arguments)
             content = result.structured_content
-            told.append(result.content[0].text if result.is_error else content.get("result", content))  # type: ignore[union-attr]
-        return told
+            seen.append(result.content[0].text if result.is_error else content.get("result", content))  # type: ignore[union-attr]
+        return seen
 
     found: list[Any] = asked(path, work)
     return found
@@ -91,9 +91,9 @@ def test_questions_and_their_evidence(path: Path) -> None:
 
 def test_sql_is_read_and_not_run(path: Path) -> None:
     sql = "insert into staged (mail) select upper(email) from users"
-    [told] = answers(path, ("what_would_sql_do", {"sql": sql, "dialect": "postgres"}))
-    assert told[0]["edges"] == ["users.email -> staged.mail [TRANSFORMATION]"]
-    assert told[0]["depends_on_target"] == 3
+    [seen] = answers(path, ("what_would_sql_do", {"sql": sql, "dialect": "postgres"}))
+    assert seen[0]["edges"] == ["users.email -> staged.mail [TRANSFORMATION]"]
+    assert seen[0]["depends_on_target"] == 3
 
 
 def test_errors_say_what_to_do(path: Path) -> None:

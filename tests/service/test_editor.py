@@ -93,7 +93,7 @@ def test_the_editor_refers_to_nothing_elsewhere(served: Service) -> None:
 
 def test_files_of_the_editor_are_as_they_were_published() -> None:
     packages = json.loads((FOLDER / "vendor" / "versions.json").read_text(encoding="utf-8"))
-    named = {name: told["sha256"] for files in packages.values() for name, told in files.items()}
+    named = {name: package["sha256"] for files in packages.values() for name, package in files.items()}
     licences = (FOLDER / "vendor" / "LICENSES.md").read_text(encoding="utf-8")
     for name, digest in named.items():
         assert hashlib.sha256((FOLDER / "vendor" / name).read_bytes()).hexdigest() == digest

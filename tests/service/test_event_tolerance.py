@@ -17,29 +17,29 @@ Change = Callable[[Event], object]
 
 
 def at(text: str) -> Change:
-    return lambda told: told.update(eventTime=text)
+    return lambda new_event: new_event.update(eventTime=text)
 
 
-def null_members(told: Event) -> None:
-    facets = told["outputs"][0]["facets"]
+def null_members(new_event: Event) -> None:
+    facets = new_event["outputs"][0]["facets"]
     facets["schema"]["fields"][0]["description"] = None
     facets["columnLineage"]["dataset"] = None
     facets["symlinks"] = None
-    told["run"]["facets"] = None
-    told["job"]["facets"] = None
-    told["inputs"] = None
+    new_event["run"]["facets"] = None
+    new_event["job"]["facets"] = None
+    new_event["inputs"] = None
 
 
 DAY = "2026-01-03T00:00:00+00:00"
 CHANGES: dict[str, tuple[Change, str, int]] = {
-    "no schemaURL": (lambda told: told.pop("schemaURL"), DAY, 0),
+    "no schemaURL": (lambda body: body.pop("schemaURL"), DAY, 0),
     "no zone": (at("2026-01-03T00:00:00"), DAY, 1),
     "lower-case t and z": (at("2026-01-03t00:00:00z"), DAY, 0),
     "a leap second": (at("2016-12-31T23:59:60Z"), "2017-01-01T00:00:00+00:00", 0),
     "nanoseconds": (at("2026-01-03T00:00:00.000000999Z"), DAY, 0),
     "null members": (null_members, DAY, 0),
-    "_deleted: null": (lambda told: told["outputs"][0]["facets"]["schema"].update(_deleted=None), DAY, 0),
-    "an unknown member": (lambda told: told.update(extra={"x": 1}), DAY, 0),
+    "_deleted: null": (lambda body: body["outputs"][0]["facets"]["schema"].update(_deleted=None), DAY, 0),
+    "an unknown member": (lambda body: body.update(extra={"x": 1}), DAY, 0),
 }
 
 
@@ -57,12 +57,12 @@ def graph(store: GraphStore) -> tuple[Any, ...]:
 
 def test_it_is_understood_by_every_way_in(tmp_path: Path) -> None:
     events = [numbered(number) for number in range(len(CHANGES))]
-    for told, (change, _, _) in zip(events, CHANGES.values(), strict=True):
-        change(told)
+    for new_event, (change, _, _) in zip(events, CHANGES.values(), strict=True):
+        change(new_event)
     warned = [number for number, (_, _, warnings) in enumerate(CHANGES.values()) if warnings]
     with open_store(tmp_path / "single.lbug") as store:
         with running(store) as service:
-            answers = [service.http.post("/api/v1/lineage", json=told) for told in events]
+            answers = [service.http.post("/api/v1/lineage", json=new_event) for new_event in events]
         for name, (_, _, warnings), answer in zip(CHANGES, CHANGES.values(), answers, strict=True):
             assert (answer.status_code, answer.json()["status"]) == (200, "success"), (name, answer.text)
             assert len(answer.json()["warnings"]) == warnings, (name, answer.text)
@@ -101,7 +101,7 @@ def test_the_description_has_the_bodies_of_events(tmp_path: Path) -> None:
         assert "$defs" not in text
         statuses = batch["responses"]["200"]["content"]["application/json"]["schema"]["properties"]["status"]
         assert statuses == {"enum": ["success", "partial_success"]}
-        for told in ([numbered(1), {"eventTime": "x"}], [{"eventTime": "x"}], [], [7]):
-            answer = service.http.post("/api/v1/lineage/batch", json=told)
+        for new_event in ([numbered(1), {"eventTime": "x"}], [{"eventTime": "x"}], [], [7]):
+            answer = service.http.post("/api/v1/lineage/batch", json=new_event)
             assert answer.status_code == 200
             assert answer.json()["status"] in statuses["enum"]

@@ -107,8 +107,8 @@ class Place:
                 for other in INSTEAD.get((name, self.argument), ()):
                     del given[other]
                 given[self.argument] = self._put(value)
-            told = ", ".join(f"{one}: {_literal(one, what)}" for one, what in given.items())
-            asked = f"{name}{f'({told})' if told else ''} {{ {f'... on {kind} {{ {asked} }}' if kind else asked} }}"
+            listed = ", ".join(f"{one}: {_literal(one, what)}" for one, what in given.items())
+            asked = f"{name}{f'({listed})' if listed else ''} {{ {f'... on {kind} {{ {asked} }}' if kind else asked} }}"
         return f"{self.operation} {{ {asked} }}"
 
     def _put(self, value: str) -> Any:
@@ -137,8 +137,8 @@ def _places() -> Iterator[Place]:
         seen.add(kind)
         for name, field in kind.fields.items():
             here = (*way, name)
-            for argument, told in field.args.items():
-                yield from _strings(operation, here, argument, told)
+            for argument, arguments in field.args.items():
+                yield from _strings(operation, here, argument, arguments)
             waiting += [(operation, step, inner) for step, inner in _inner(here, field)]
 
 
@@ -150,10 +150,10 @@ def _inner(way: tuple[str, ...], field: GraphQLField) -> Iterator[tuple[tuple[st
         yield way, named
 
 
-def _strings(operation: str, way: tuple[str, ...], argument: str, told: GraphQLArgument) -> Iterator[Place]:
-    named = get_named_type(told.type)
+def _strings(operation: str, way: tuple[str, ...], argument: str, arguments: GraphQLArgument) -> Iterator[Place]:
+    named = get_named_type(arguments.type)
     if named.name in {"String", "ID"}:
-        yield Place(operation, way, argument, is_list=isinstance(get_nullable_type(told.type), GraphQLList))
+        yield Place(operation, way, argument, is_list=isinstance(get_nullable_type(arguments.type), GraphQLList))
     elif isinstance(named, GraphQLInputObjectType):
         for member, inner in named.fields.items():
             if get_named_type(inner.type).name in {"String", "ID"}:
@@ -164,10 +164,10 @@ PLACES = tuple(_places())
 
 
 def test_the_table_of_places_is_whole() -> None:
-    told = {str(place) for place in PLACES}
-    assert {"search.text", "search.tags", "impact.filter.table", "job.key", "describe.tags", "extract.sql"} <= told
+    arguments = {str(place) for place in PLACES}
+    assert {"search.text", "search.tags", "impact.filter.table", "job.key", "describe.tags", "extract.sql"} <= arguments
     assert any(str(place).endswith(".edges.after") for place in PLACES)
-    assert len(told) == len(PLACES) >= 40
+    assert len(arguments) == len(PLACES) >= 40
 
 
 @pytest.fixture
@@ -183,10 +183,10 @@ def test_strings_stay_strings(asked: Service, store: GraphStore) -> None:
     for place in PLACES:
         if place.operation != "query":
             continue
-        told = _told(asked, place, INNOCENT)
+        arguments = _told(asked, place, INNOCENT)
         for value in TRIES:
             found = _told(asked, place, value)
-            assert (place.way[0], place.argument) in OTHERWISE or found == told, (str(place), value)
+            assert (place.way[0], place.argument) in OTHERWISE or found == arguments, (str(place), value)
     assert store.dump() == before
 
 
@@ -205,11 +205,11 @@ def test_strings_of_changes_stay_strings(asked: Service, store: GraphStore) -> N
     for place in PLACES:
         if place.operation == "query" or (place.way[0], place.argument) in OTHERWISE:
             continue
-        told = _told(asked, place, INNOCENT)
+        arguments = _told(asked, place, INNOCENT)
         nothing = place.way[0] == "forget"  # of what is not there, nothing is forgotten
-        assert told[1] or nothing, f"{place} should be refused"
+        assert arguments[1] or nothing, f"{place} should be refused"
         for value in TRIES:
-            assert _told(asked, place, value) == told, (str(place), value)
+            assert _told(asked, place, value) == arguments, (str(place), value)
     assert store.dump() == before
 
 

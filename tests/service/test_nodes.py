@@ -35,13 +35,13 @@ def test_any_other_text_is_no_id(text: str) -> None:
 
 
 def test_what_has_an_id_is_found_by_it(service: Service) -> None:
-    told = service.data(
+    reply = service.data(
         """{ table(name: "users") { id columns(first: 1) { nodes { id } } jobs { nodes { id } } }
              runs(first: 1) { nodes { id } } }"""
     )
-    table_id = told["table"]["id"]
-    ids = [table_id, *(one["id"] for one in told["table"]["columns"]["nodes"] + told["table"]["jobs"]["nodes"])]
-    ids += [told["runs"]["nodes"][0]["id"], global_id(NodeKind.JOB, "none"), table_id]
+    table_id = reply["table"]["id"]
+    ids = [table_id, *(one["id"] for one in reply["table"]["columns"]["nodes"] + reply["table"]["jobs"]["nodes"])]
+    ids += [reply["runs"]["nodes"][0]["id"], global_id(NodeKind.JOB, "none"), table_id]
     found = service.data(_NODES, ids=ids)["nodes"]
     assert [one and one["__typename"] for one in found] == ["Table", "Column", "Job", "Run", None, "Table"]
     assert [one["id"] for one in found if one] == [one for one in ids if one != global_id(NodeKind.JOB, "none")]

@@ -67,22 +67,22 @@ def test_one_event(taking: Service, own: GraphStore) -> None:
     answer = taking.http.post("/api/v1/lineage", json=simple())
     assert (answer.status_code, answer.json()) == (200, {"status": "success", "warnings": []})
     assert feeds(own)
-    told = taking.data(
+    reply = taking.data(
         '{ impact(table: "orders") { totalCount possiblyAffected { name } } jobs { edges { node { sql } } } }'
     )
-    assert told["impact"]["totalCount"] == 1
-    assert "AT" not in str(told)
+    assert reply["impact"]["totalCount"] == 1
+    assert "AT" not in str(reply)
 
 
 def test_a_batch_names_what_is_no_event(taking: Service, own: GraphStore) -> None:
     bad = simple(2)
     del bad["run"]["runId"]
     answer = taking.http.post("/api/v1/lineage/batch", json=[simple(1), bad, 7, simple(3, output="pg.other")])
-    told = answer.json()
-    assert (answer.status_code, told["status"]) == (200, "partial_success")
-    assert told["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
-    assert [one["index"] for one in told["failed_events"]] == [1, 2]
-    assert "run" in told["failed_events"][0]["reason"]
+    reply = answer.json()
+    assert (answer.status_code, reply["status"]) == (200, "partial_success")
+    assert reply["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
+    assert [one["index"] for one in reply["failed_events"]] == [1, 2]
+    assert "run" in reply["failed_events"][0]["reason"]
     assert {one.name for one in own.datasets()} == {"db.public.orders", "db.public.report", "db.public.other"}
     assert taking.http.post("/api/v1/lineage/batch", json=[]).json()["status"] == "success"
 
@@ -103,14 +103,14 @@ def test_what_a_real_agent_sent_is_taken(taking: Service, path: Path) -> None:
 JSON = {"content-type": "application/json"}
 HALF = "\ud83d"
 BROKEN: dict[str, Callable[[dict[str, Any]], None]] = {
-    "/eventType": lambda told: told.update(eventType=HALF),
-    "/producer": lambda told: told.update(producer=HALF),
-    "/job/facets/sql/_producer": lambda told: told["job"]["facets"]["sql"].update(_producer=HALF),
-    "/outputs/0/facets/schema/fields/0/name": lambda told: told["outputs"][0]["facets"].update(
+    "/eventType": lambda body: body.update(eventType=HALF),
+    "/producer": lambda body: body.update(producer=HALF),
+    "/job/facets/sql/_producer": lambda body: body["job"]["facets"]["sql"].update(_producer=HALF),
+    "/outputs/0/facets/schema/fields/0/name": lambda body: body["outputs"][0]["facets"].update(
         event({"run": 1, "outputs": {"pg.x": {"schema": [HALF]}}})["outputs"][0]["facets"]
     ),
-    "/outputs/0/facets/schema": lambda told: told["outputs"][0]["facets"].update(schema={HALF: 1}),
-    "/inputs/0/name": lambda told: told["inputs"][0].update(name=HALF),
+    "/outputs/0/facets/schema": lambda body: body["outputs"][0]["facets"].update(schema={HALF: 1}),
+    "/inputs/0/name": lambda body: body["inputs"][0].update(name=HALF),
 }
 
 
@@ -132,9 +132,9 @@ def test_an_event_that_is_nested_too_deeply_costs_itself_only(taking: Service) -
     for _ in range(300):
         field = {"name": "s", "type": "struct", "fields": [field]}
     deep = event({"run": 2, "outputs": {"pg.deep": {"schema": [field]}}})
-    told = taking.http.post("/api/v1/lineage/batch", json=[deep, simple(1)]).json()
-    assert [one["index"] for one in told["failed_events"]] == [0]
-    assert "nested deeper" in told["failed_events"][0]["reason"]
+    reply = taking.http.post("/api/v1/lineage/batch", json=[deep, simple(1)]).json()
+    assert [one["index"] for one in reply["failed_events"]] == [0]
+    assert "nested deeper" in reply["failed_events"][0]["reason"]
 
 
 def test_what_is_no_event_is_refused(own: GraphStore) -> None:
@@ -241,9 +241,9 @@ def test_events_of_many_clients_are_written_together(taking: Service, own: Graph
     """A run's events come from several clients at once, in any order: what is stored is that of all of them."""
     kinds = [("START", 1), ("COMPLETE", 1), ("START", 2), ("COMPLETE", 2), ("FAIL", 3), ("COMPLETE", 4)] * 4
 
-    def send(told: tuple[str, int]) -> int:
+    def send(request: tuple[str, int]) -> int:
         with httpx.Client(base_url=taking.url, timeout=60) as client:
-            return client.post("/api/v1/lineage", json=simple(told[1], told[0], f"pg.t{told[1]}")).status_code
+            return client.post("/api/v1/lineage", json=simple(request[1], request[0], f"pg.t{request[1]}")).status_code
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(send, kinds)) == {200}
@@ -279,10 +279,10 @@ def test_a_full_disk_is_said_and_what_is_stored_is_answered(taking: Service) -> 
     assert taking.data('{ impact(table: "orders") { totalCount } }')["impact"]["totalCount"] == number + 1
 
 
-def sent_until_taken(service: Service, told: dict[str, Any]) -> bool:
+def sent_until_taken(service: Service, request: dict[str, Any]) -> bool:
     """Send an event as clients do: again, as long as the answer is to send it again."""
     for _ in range(20):
-        if service.http.post("/api/v1/lineage", json=told, timeout=60).status_code == 200:
+        if service.http.post("/api/v1/lineage", json=request, timeout=60).status_code == 200:
             return True
         time.sleep(1)
     return False

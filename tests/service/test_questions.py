@@ -186,18 +186,18 @@ def test_jobs_runs_and_diagnostics(service: Service) -> None:
       runs(first: 1) { edges { node { key kind counts { name number } } } pageInfo { hasNextPage } }
       diagnostics(severities: [WARNING]) { edges { node { message hint job { key } } } }
       none: diagnostics(severities: [ERROR]) { edges { node { message } } } }"""
-    told = service.data(query)
-    assert [edge["node"]["key"] for edge in told["jobs"]["edges"]] == ["contacts.sql", "copy.py"]
-    assert told["jobs"]["edges"][0]["node"]["diagnostics"] == [
+    reply = service.data(query)
+    assert [edge["node"]["key"] for edge in reply["jobs"]["edges"]] == ["contacts.sql", "copy.py"]
+    assert reply["jobs"]["edges"][0]["node"]["diagnostics"] == [
         {"code": "UNKNOWN_TABLE", "span": {"line": 1, "column": 4}, "place": {"line": 1, "column": 4}}
     ]
-    assert told["jobs"]["pageInfo"]["hasNextPage"]
-    assert told["runs"]["edges"][0]["node"]["counts"] == [{"name": "files", "number": 1}]
-    assert told["runs"]["pageInfo"]["hasNextPage"]
-    assert told["diagnostics"]["edges"] == [
+    assert reply["jobs"]["pageInfo"]["hasNextPage"]
+    assert reply["runs"]["edges"][0]["node"]["counts"] == [{"name": "files", "number": 1}]
+    assert reply["runs"]["pageInfo"]["hasNextPage"]
+    assert reply["diagnostics"]["edges"] == [
         {"node": {"message": "no table `x`", "hint": "look", "job": {"key": "contacts.sql"}}}
     ]
-    assert told["none"]["edges"] == []
+    assert reply["none"]["edges"] == []
 
 
 def test_usage_by_day(service: Service) -> None:

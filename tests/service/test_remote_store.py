@@ -99,9 +99,9 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
     with open_store(served.url) as remote:
         assert (remote.address, remote.schema_version) == (served.url, own.schema_version)
         for name, (values, named) in calls.items():
-            told = getattr(remote, name)(*values, **named)
-            assert told == getattr(own, name)(*values, **named), name
-            assert told, name
+            value = getattr(remote, name)(*values, **named)
+            assert value == getattr(own, name)(*values, **named), name
+            assert value, name
 
 
 def test_what_is_written_through_a_service_is_stored(own: GraphStore, served: Service, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ def test_descriptions_and_tags(service: Service) -> None:
     query = """mutation ($of: String!, $description: String, $tags: [String!]) {
       describe(of: $of, description: $description, tags: $tags) {
         ... on Table { name description tags } ... on Column { name description tags } } }"""
-    told = service.data(query, of="users", description="who we know", tags=["core"])["describe"]
-    assert told == {"name": "users", "description": "who we know", "tags": ["core"]}
-    told = service.data(query, of="users.email", tags=["pii", "pii"])["describe"]
-    assert told == {"name": "users.email", "description": None, "tags": ["pii"]}
+    reply = service.data(query, of="users", description="who we know", tags=["core"])["describe"]
+    assert reply == {"name": "users", "description": "who we know", "tags": ["core"]}
+    reply = service.data(query, of="users.email", tags=["pii", "pii"])["describe"]
+    assert reply == {"name": "users.email", "description": None, "tags": ["pii"]}
     assert service.data('{ table(name: "users") { description } }')["table"]["description"] == "who we know"
     assert service.refusal(query, of="nobody", description="x")["code"] == "NOT_FOUND"
     assert service.refusal(query, of="users", tags=[" "])["code"] == "BAD_ARGUMENT"

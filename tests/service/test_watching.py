@@ -29,8 +29,8 @@ def sent(socket: ClientConnection, **message: Any) -> None:
 
 
 def received(socket: ClientConnection) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(socket.recv(timeout=10))
-    return told
+    reply: dict[str, Any] = json.loads(socket.recv(timeout=10))
+    return reply
 
 
 def test_who_watches_is_told_of_what_is_stored(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_who_watches_is_told_of_what_is_stored(tmp_path: Path) -> None:
         assert received(socket)["payload"] == {"data": {"runs": {"edges": []}}}  # the subscription looked before
         assert received(socket)["type"] == "complete"
         store.apply(batch(job("one", "a.x -> b.x", at=3)))
-        told = received(socket)
-        assert told["payload"]["data"]["graphChanged"] == {
+        reply = received(socket)
+        assert reply["payload"]["data"]["graphChanged"] == {
             "at": "2024-01-03T00:00:00+00:00",
             "run": {"kind": "sql", "source": "tests"},
         }
@@ -71,6 +71,6 @@ def test_limits_hold_over_a_socket_too(tmp_path: Path) -> None:
         received(socket)
         deep = "{ jobs(first: 500) { edges { node { edges(first: 500) { edges { cursor } } } } } }"
         sent(socket, type="subscribe", id="1", payload={"query": deep})
-        told = received(socket)
-        assert told["type"] == "error"
-        assert told["payload"][0]["extensions"]["limit"] == "cost"
+        reply = received(socket)
+        assert reply["type"] == "error"
+        assert reply["payload"][0]["extensions"]["limit"] == "cost"

@@ -76,13 +76,13 @@ def _main(place: str, depth: int) -> None:
     for name, nested in NESTED.items():
         for read in (extract, extract_script):
             statements = read(around(nested(depth)), dialect)
-            told = {
+            outcome = {
                 "text": name,
                 "read": read.__name__,
                 "codes": sorted({str(found.code) for each in statements for found in each.diagnostics}),
                 "tables": sorted({table for each in statements for table in (*each.sources, each.target) if table}),
             }
-            print(json.dumps(told), flush=True)
+            print(json.dumps(outcome), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ SECONDS = 60
 def test_what_nests_ends_in_a_diagnostic(place: str) -> None:
     command = [sys.executable, "-m", "tests.sql.nested_texts", place, str(DEPTH)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    last = told[-1]["text"] if told else "the first"
+    reply = [json.loads(line) for line in done.stdout.splitlines()]
+    last = reply[-1]["text"] if reply else "the first"
     assert done.returncode == 0, f"ended by {done.returncode} behind {last}: {done.stderr[-500:]}"
-    assert len(told) == 2 * len(NESTED)
-    for each in told:
+    assert len(reply) == 2 * len(NESTED)
+    for each in reply:
         assert "INTERNAL_ERROR" not in each["codes"], each
         assert {name.lower() for name in each["tables"]} & {"t", "u", "from"} or each["codes"], each

@@ -27,20 +27,20 @@ def spellings(
 def test_a_statement_says_how_its_names_are_written() -> None:
     sql = f"{TABLE}; CREATE VIEW dbo.vSales AS SELECT SalesOrderID, f.[line total] AS Net FROM DBO.factsales f"
     statement = extract_script(sql, "tsql")[-1]
-    told = statement.to_dict()
-    assert (told["target"], told["sources"]) == ("dbo.vsales", ["dbo.factsales"])
-    assert told["output_columns"] == ["salesorderid", "net"]
+    as_dict = statement.to_dict()
+    assert (as_dict["target"], as_dict["sources"]) == ("dbo.vsales", ["dbo.factsales"])
+    assert as_dict["output_columns"] == ["salesorderid", "net"]
     assert [str(edge) for edge in statement.edges] == [
         "dbo.factsales.salesorderid -> dbo.vsales.salesorderid [IDENTITY]",
         "dbo.factsales.line total -> dbo.vsales.net [IDENTITY]",
     ]
-    assert told["spellings"] == {
+    assert as_dict["spellings"] == {
         "dbo.vsales": "dbo.vSales",
         "dbo.factsales": "DBO.factsales",
         "dbo.vsales.salesorderid": "SalesOrderID",
         "dbo.vsales.net": "Net",
     }
-    assert json.loads(json.dumps(told)) == told
+    assert json.loads(json.dumps(as_dict)) == as_dict
 
 
 @pytest.mark.parametrize(

@@ -24,24 +24,24 @@ def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
             made.add(f"{source} {arrow} {target}{' MASKING' if chance.random() < 0.2 else ''}")
         return sorted(made, key=lambda line: line.removesuffix(" MASKING"))
 
-    told: list[object] = []
+    records: list[object] = []
     for _ in range(chance.randrange(1, at_most + 1)):
         at, output, other = chance.randrange(1, 30), *chance.sample(names, 2)
         until = at + chance.choice([0, 0, 2])
         what = chance.randrange(8)
         if what == 0:
-            told.append(table(output, *(f"c{n}" for n in range(chance.randrange(1, 4))), at=at))
+            records.append(table(output, *(f"c{n}" for n in range(chance.randrange(1, 4))), at=at))
         elif what == 1:
-            told.append(chance.choice([drop(output, at), rename(output, other, at), swap(output, other, at)]))
+            records.append(chance.choice([drop(output, at), rename(output, other, at), swap(output, other, at)]))
         elif what == 2:
-            told.append(query(f"q{chance.randrange(3)}", *lines(output), at=at, until=until))
+            records.append(query(f"q{chance.randrange(3)}", *lines(output), at=at, until=until))
         elif what < 5:
-            told.append(view(output, *lines(output), at=at, until=until))
+            records.append(view(output, *lines(output), at=at, until=until))
         else:
             source = f"f{chance.randrange(2)}.sql"
-            told.append(job(f"file:{source}>{output}", *lines(output), at=at, until=until, source=source))
+            records.append(job(f"file:{source}>{output}", *lines(output), at=at, until=until, source=source))
     files = ["f0.sql"] if chance.random() < 0.4 else []
-    found = batch(*told, files=files, at=chance.randrange(1, 30), run=f"{chance.random()}")  # type: ignore[arg-type]
+    found = batch(*records, files=files, at=chance.randrange(1, 30), run=f"{chance.random()}")  # type: ignore[arg-type]
     diagnostic = Diagnostic(DiagnosticCode.PARSE_ERROR, Severity.ERROR, f"finding {chance.randrange(5)}")
     jobs = {one.key: counted_runs(one, chance) for one in found.jobs}
     return replace(
@@ -55,12 +55,12 @@ def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
 
 def random_queries(chance: random.Random) -> LineageBatch:
     """Return a batch of queries only, which only add lineage, at any time of the month."""
-    told = []
+    records = []
     for number in range(chance.randrange(1, 8)):
         output, source, at = *chance.sample(["one", "two", "three"], 2), chance.randrange(1, 30)
         line = f"{source}.c{chance.randrange(3)} -> {output}.c{chance.randrange(3)}"
-        told.append(query(f"q{number}", line, at=at, until=at + chance.choice([0, 3])))
-    return batch(*told, run=f"{chance.random()}")
+        records.append(query(f"q{number}", line, at=at, until=at + chance.choice([0, 3])))
+    return batch(*records, run=f"{chance.random()}")
 
 
 def random_users(chance: random.Random) -> tuple[tuple[str, int], ...]:
@@ -68,10 +68,10 @@ def random_users(chance: random.Random) -> tuple[tuple[str, int], ...]:
     return tuple((chance.choice(["ana", "bo", "cy"]), chance.randrange(1, 9)) for _ in range(chance.randrange(4)))
 
 
-def counted_runs(told: JobRecord, chance: random.Random) -> JobRecord:
+def counted_runs(record: JobRecord, chance: random.Random) -> JobRecord:
     """Return the job with run counts."""
     runs, duration = chance.randrange(1, 5), chance.choice([0, 700, 5_000_000_000])
-    return replace(told, observations=runs, users=random_users(chance), duration_us=duration)
+    return replace(record, observations=runs, users=random_users(chance), duration_us=duration)
 
 
 def random_usage(names: list[str], chance: random.Random) -> UsageRecord:

@@ -132,37 +132,39 @@ def swap(name: str, other: str, at: float) -> DatasetChange:
 
 
 def batch(
-    *told: Told | DatasetRecord | DatasetChange, at: float | None = None, run: str = "", files: Iterable[str] = ()
+    *parts: Told | DatasetRecord | DatasetChange, at: float | None = None, run: str = "", files: Iterable[str] = ()
 ) -> LineageBatch:
     """Return a batch of these items, run on the day of its latest job unless a day is given."""
-    jobs = [one.job for one in told if isinstance(one, Told)]
-    changes = tuple(one for one in told if isinstance(one, DatasetChange))
+    jobs = [one.job for one in parts if isinstance(one, Told)]
+    changes = tuple(one for one in parts if isinstance(one, DatasetChange))
     when = max([record.last_seen for record in jobs] + [change.at for change in changes], default=day(1))
     return LineageBatch(
         run=RunRecord(
-            f"run:{run or sha256(repr(told).encode()).hexdigest()}",
+            f"run:{run or sha256(repr(parts).encode()).hexdigest()}",
             "sql",
             "tests",
             when if at is None else day(at),
             {"files": 1},
             0.5,
         ),
-        datasets=tuple(one for one in told if isinstance(one, DatasetRecord)),
+        datasets=tuple(one for one in parts if isinstance(one, DatasetRecord)),
         jobs=tuple(jobs),
-        edges=tuple(edge for one in told if isinstance(one, Told) for edge in one.edges),
+        edges=tuple(edge for one in parts if isinstance(one, Told) for edge in one.edges),
         changes=changes,
         complete_sources=tuple(files),
     )
 
 
-def later(told: LineageBatch, days: float) -> LineageBatch:
+def later(new_batch: LineageBatch, days: float) -> LineageBatch:
     """Return the same batch, observed again the given number of days later."""
 
     def moved(at: datetime) -> datetime:
         return datetime.fromtimestamp(at.timestamp() + days * 86400, UTC)
 
-    jobs = tuple(replace(one, first_seen=moved(one.first_seen), last_seen=moved(one.last_seen)) for one in told.jobs)
-    return replace(told, run=replace(told.run, at=moved(told.run.at)), jobs=jobs)
+    jobs = tuple(
+        replace(one, first_seen=moved(one.first_seen), last_seen=moved(one.last_seen)) for one in new_batch.jobs
+    )
+    return replace(new_batch, run=replace(new_batch.run, at=moved(new_batch.run.at)), jobs=jobs)
 
 
 def history(store: GraphStore) -> list[str]:

@@ -48,9 +48,9 @@ WRITES_PATH = {"run": 4, "at": 4, "job": "other/load", "inputs": ["pg.more"]} | 
 ALL = (WRITES, READS_TABLE, READS_PATH, WRITES_PATH)
 
 
-def graph(told: Any, path: Path) -> tuple[list[Any], list[Any]]:
+def graph(new_batch: Any, path: Path) -> tuple[list[Any], list[Any]]:
     with open_store(path) as store:
-        for one in told:
+        for one in new_batch:
             EventIngest(store).take([event(one)])
         return comparable(store.dump())
 
@@ -104,8 +104,8 @@ def test_a_third_name_may_be_the_better_one(store: GraphStore) -> None:
     assert sorted(store.datasets()[-1].aliases) == [TABLE, PATH]
 
 
-def aliased(*told: Any, pairs: Any = (("pg/a", "pg/aa"),)) -> LineageBatch:
-    return replace(batch(*told), aliases=tuple(pairs))
+def aliased(*new_batch: Any, pairs: Any = (("pg/a", "pg/aa"),)) -> LineageBatch:
+    return replace(batch(*new_batch), aliases=tuple(pairs))
 
 
 def test_the_newer_of_two_schemas_counts(store: GraphStore) -> None:
@@ -127,25 +127,25 @@ def test_what_was_read_and_written_by_both_names_is_no_circle(store: GraphStore)
 def test_random_batches_with_an_alias_told_first_or_last_find_one_dataset(tmp_path: Path) -> None:
     for seed in range(4):
         chance = random.Random(seed)
-        told = [random_batch(chance, at_most=6) for _ in range(5)]
+        batches = [random_batch(chance, at_most=6) for _ in range(5)]
         pairs = (("pg/one", "pg/three"),)
         with open_store(tmp_path / f"{seed}a.lbug") as first, open_store(tmp_path / f"{seed}b.lbug") as last:
             first.apply(aliased(view("v", "w.x -> v.x", at=1), pairs=pairs))
             last.apply(batch(view("v", "w.x -> v.x", at=1)))
-            for one in told:
+            for one in batches:
                 first.apply(one)
                 last.apply(one)
             last.apply(aliased(pairs=pairs))
             for store in (first, last):
                 assert "pg/three" not in {one.key for one in store.datasets()}
-                store.apply(told[-1])
+                store.apply(batches[-1])
                 assert "pg/three" not in {one.key for one in store.datasets()}
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_search_finds_a_dataset_by_each_of_its_names(store: GraphStore, order: tuple[int, ...]) -> None:
-    told = [event(WRITES), event(READS_TABLE)]
-    EventIngest(store).take([told[number] for number in order])
+    events = [event(WRITES), event(READS_TABLE)]
+    EventIngest(store).take([events[number] for number in order])
     for text in ("wh/tab", "WH/TAB", PATH, "s3://lake", "db.tab", "tab"):
         hits = store.search(text, types=["Table"])
         assert [hit.key for hit in hits] == [TABLE], text

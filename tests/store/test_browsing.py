@@ -50,7 +50,7 @@ def test_what_differs_between_two_times(store: GraphStore) -> None:
     store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y", "a.z -> b.z", at=1)))
     store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y MASKING", "a.w ~> b", at=3)))
 
-    def told(since: float, until: float, scope: str = "") -> list[tuple[str, str]]:
+    def changed_between(since: float, until: float, scope: str = "") -> list[tuple[str, str]]:
         changes, cut = store.changed_edges(day(since), day(until), scope=scope)
         assert not cut
         kinds = {(True, False): "ended", (False, True): "began", (True, True): "changed"}
@@ -59,18 +59,18 @@ def test_what_differs_between_two_times(store: GraphStore) -> None:
             for change in changes
         ]
 
-    assert told(2, 4) == [(key("a.w"), "began"), (key("a.y"), "changed"), (key("a.z"), "ended")]
-    assert told(3, 4) == []
-    assert told(2, 4, scope=key("c")) == []
-    assert len(told(2, 4, scope=key("b"))) == 3
+    assert changed_between(2, 4) == [(key("a.w"), "began"), (key("a.y"), "changed"), (key("a.z"), "ended")]
+    assert changed_between(3, 4) == []
+    assert changed_between(2, 4, scope=key("c")) == []
+    assert len(changed_between(2, 4, scope=key("b"))) == 3
     changes, cut = store.changed_edges(day(0), day(2), limit=2)
     assert cut
     assert len(changes) == 2
 
 
 def test_pages_of_diagnostics(store: GraphStore) -> None:
-    told = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL"), finding("g.sql", "nor this")]
-    store.apply(with_findings(batch(job("etl", at=1, source="f.sql")), *told))
+    findings = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL"), finding("g.sql", "nor this")]
+    store.apply(with_findings(batch(job("etl", at=1, source="f.sql")), *findings))
     first = store.diagnostics_after(limit=2)
     rest = store.diagnostics_after(first[-1].key, 2)
     assert sorted([*first, *rest], key=lambda one: one.key) == sorted(store.diagnostics(), key=lambda one: one.key)

@@ -88,11 +88,11 @@ def test_drop_and_create_in_one_batch_is_a_replacement(store: GraphStore) -> Non
 
 def test_the_same_drop_twice_is_as_once(store: GraphStore) -> None:
     store.apply(batch(view("b", "a.x -> b.x", at=1)))
-    told = batch(drop("b", at=4))
-    store.apply(told)
+    new_batch = batch(drop("b", at=4))
+    store.apply(new_batch)
     store.apply(batch(view("b", "a.x -> b.x", at=6)))
     once = store.dump()
-    store.apply(told)
+    store.apply(new_batch)
     assert store.dump() == once
 
 
@@ -145,14 +145,14 @@ def test_the_old_name_may_be_taken_by_another(store: GraphStore) -> None:
 
 
 def test_the_same_rename_twice_is_as_once(store: GraphStore) -> None:
-    told = batch(view("b", "a.x -> b.x", at=1), rename("b", "new", at=5))
-    store.apply(told)
+    new_batch = batch(view("b", "a.x -> b.x", at=1), rename("b", "new", at=5))
+    store.apply(new_batch)
     once = store.dump()
     assert history(store) == ["a.x -> new.x 1.."]
-    store.apply(told)
+    store.apply(new_batch)
     assert store.dump() == once
     store.apply(batch(view("b", "z.x -> b.x", at=6)))
-    store.apply(told)
+    store.apply(new_batch)
     assert history(store) == ["a.x -> new.x 1..", "z.x -> b.x 6.."]
 
 
@@ -216,10 +216,10 @@ def test_swap_exchanges_two(store: GraphStore) -> None:
 
 
 def test_the_same_swap_twice_is_as_once(store: GraphStore) -> None:
-    told = batch(view("one", "a.x -> one.x", at=1), view("two", "b.x -> two.x", at=1), swap("one", "two", at=3))
-    store.apply(told)
+    new_batch = batch(view("one", "a.x -> one.x", at=1), view("two", "b.x -> two.x", at=1), swap("one", "two", at=3))
+    store.apply(new_batch)
     once = store.dump()
-    store.apply(told)
+    store.apply(new_batch)
     assert store.dump() == once
     assert live(store) == ["a.x -> two.x", "b.x -> one.x"]
 

@@ -34,10 +34,10 @@ def many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "COLUMNS_IN_A_PART", 3)
 
 
-def apply_in_parts(store: GraphStore, told: LineageBatch, writers: int = 3) -> AppliedChanges:
+def apply_in_parts(store: GraphStore, new_batch: LineageBatch, writers: int = 3) -> AppliedChanges:
     changes = AppliedChanges()
     with ThreadPoolExecutor(writers) as pool:
-        for same_round in store.parts(told):
+        for same_round in store.parts(new_batch):
             for applied in pool.map(store.apply, same_round):
                 changes += applied
     return changes
@@ -47,16 +47,16 @@ def test_parts_leave_what_the_batch_leaves(both_stores: tuple[GraphStore, GraphS
     embedded, server = both_stores
     chance = random.Random(3)
     for step in range(12):
-        told = random_batch(chance, at_most=chance.choice([3, 20]))
+        new_batch = random_batch(chance, at_most=chance.choice([3, 20]))
         in_parts, whole = (server, embedded) if step % 3 else (embedded, server)
-        applied = apply_in_parts(in_parts, told)
-        at_once = whole.apply(told)
+        applied = apply_in_parts(in_parts, new_batch)
+        at_once = whole.apply(new_batch)
         # In separate parts, edges are created before a schema of the same batch retires them.
         assert applied.edges_created >= at_once.edges_created
         assert (step, replace(applied, edges_created=at_once.edges_created)) == (step, at_once)
         one, other = embedded.dump(), server.dump()
-        assert one.nodes == other.nodes, (step, told)
-        assert one.relationships == other.relationships, (step, told)
+        assert one.nodes == other.nodes, (step, new_batch)
+        assert one.relationships == other.relationships, (step, new_batch)
     assert len(one.relationships) > 100
 
 
@@ -64,18 +64,18 @@ def test_after_a_crash_all_parts_are_applied_anew(both_stores: tuple[GraphStore,
     embedded, server = both_stores
     chance = random.Random(5)
     for step in range(6):
-        told = random_batch(chance, at_most=12)
-        ordered = [part for same_round in server.parts(told) for part in same_round]
+        new_batch = random_batch(chance, at_most=12)
+        ordered = [part for same_round in server.parts(new_batch) for part in same_round]
         for part in ordered[: chance.randrange(len(ordered) + 1)]:
             server.apply(part)
-        apply_in_parts(server, told)
-        embedded.apply(told)
+        apply_in_parts(server, new_batch)
+        embedded.apply(new_batch)
         assert (step, server.dump()) == (step, embedded.dump())
 
 
 def test_a_part_finds_the_nodes_that_another_writer_took_away(store: GraphStore) -> None:
-    told = batch(query("q", "a.x -> v.x", "a.y ~> v", at=3))
-    before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+    new_batch = batch(query("q", "a.x -> v.x", "a.y ~> v", at=3))
+    before_jobs, rest = _until(store, new_batch, parts.Stage.JOBS)
     _apply_all(store, before_jobs)
     store.apply(batch(table("a", "x", at=4)))
     assert [column.path for column in store.columns([key("a")])] == ["x"]
@@ -84,8 +84,8 @@ def test_a_part_finds_the_nodes_that_another_writer_took_away(store: GraphStore)
 
 
 def test_a_part_writes_what_another_writer_renamed(store: GraphStore) -> None:
-    told = batch(query("q", "a.x -> v.x", at=3))
-    before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+    new_batch = batch(query("q", "a.x -> v.x", at=3))
+    before_jobs, rest = _until(store, new_batch, parts.Stage.JOBS)
     _apply_all(store, before_jobs)
     store.apply(batch(rename("a", "b", at=4)))
     _apply_all(store, rest)
@@ -114,9 +114,9 @@ def held_stripe(address: Neo4jAddress, stripe: int) -> Iterator[None]:
 
 
 def test_lock_stripes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAddress) -> None:
-    told = batch(*(view(f"v{number}", f"a.x -> v{number}.x", at=1) for number in range(8)))
+    new_batch = batch(*(view(f"v{number}", f"a.x -> v{number}.x", at=1) for number in range(8)))
     with emptied(neo4j_uri)() as store:
-        before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+        before_jobs, rest = _until(store, new_batch, parts.Stage.JOBS)
         _apply_all(store, before_jobs)
         jobs = [part for part in rest if parts.Stage.JOBS in part.stages]
         mine = jobs[0]
@@ -155,31 +155,31 @@ def test_processes_write_a_batch_beside_another_writer(
     for one in apart:
         embedded.apply(one)
     for _ in range(2):
-        told = random_batch(chance, at_most=40)
-        embedded.apply(told)
-        for same_round in server.parts(told):
+        new_batch = random_batch(chance, at_most=40)
+        embedded.apply(new_batch)
+        for same_round in server.parts(new_batch):
             _in_processes(neo4j_uri, same_round, same_round[::-1])
     alone.join(WAIT)
     assert not alone.is_alive()
     assert server.dump() == embedded.dump()
 
 
-def _in_processes(address: Neo4jAddress, *told: list[BatchPart]) -> None:
+def _in_processes(address: Neo4jAddress, *new_batch: list[BatchPart]) -> None:
     arguments = [sys.executable, "-c", APPLY, address.uri, address.user, address.password]
-    with ThreadPoolExecutor(len(told)) as pool:
-        sent = [pool.submit(subprocess.run, arguments, input=pickle.dumps(one), check=True) for one in told]
+    with ThreadPoolExecutor(len(new_batch)) as pool:
+        sent = [pool.submit(subprocess.run, arguments, input=pickle.dumps(one), check=True) for one in new_batch]
         for process in sent:
             process.result()
 
 
-def _until(store: GraphStore, told: LineageBatch, stage: parts.Stage) -> tuple[list[BatchPart], list[BatchPart]]:
-    ordered = [part for same_round in store.parts(told) for part in same_round]
+def _until(store: GraphStore, new_batch: LineageBatch, stage: parts.Stage) -> tuple[list[BatchPart], list[BatchPart]]:
+    ordered = [part for same_round in store.parts(new_batch) for part in same_round]
     first = next(index for index, part in enumerate(ordered) if stage in part.stages)
     return ordered[:first], ordered[first:]
 
 
-def _apply_all(store: GraphStore, told: list[BatchPart]) -> None:
-    for part in told:
+def _apply_all(store: GraphStore, new_batch: list[BatchPart]) -> None:
+    for part in new_batch:
         store.apply(part)
 
 

@@ -72,13 +72,13 @@ def test_fields_of_the_column_move_along(store: GraphStore) -> None:
 
 def test_two_columns_change_places_by_three_renames(store: GraphStore) -> None:
     store.apply(batch(view("v", "t.a -> v.x", "t.b -> v.y", at=1)))
-    told = batch(
+    new_batch = batch(
         rename_column("t", "a", "z", at=5), rename_column("t", "b", "a", at=6), rename_column("t", "z", "b", at=7)
     )
-    store.apply(told)
+    store.apply(new_batch)
     assert live(store) == ["t.a -> v.y", "t.b -> v.x"]
     once = store.dump()
-    store.apply(told)
+    store.apply(new_batch)
     assert store.dump() == once
     store.apply(batch(view("w", "t.a -> w.x", at=2)))
     assert "t.b -> w.x 2.." in history(store)
@@ -113,14 +113,14 @@ def test_counts_of_use_move_along(store: GraphStore) -> None:
 def test_the_order_of_ingests_leaves_one_lineage(store: GraphStore) -> None:
     for number, order in enumerate(permutations(range(4))):
         t, v = f"t{number}", f"v{number}"
-        told = [
+        batches = [
             batch(view(v, f"{t}.a -> {v}.x", at=1), run=f"{number} one"),
             batch(rename_column(t, "a", "b", at=3), run=f"{number} two"),
             batch(view(v, f"{t}.b -> {v}.x", at=5), run=f"{number} three"),
             batch(query(f"q{number}", f"{t}.a -> {v}.y", at=7), run=f"{number} four"),
         ]
         for index in order:
-            store.apply(told[index])
+            store.apply(batches[index])
         mine = [line for line in history(store) if line.startswith(f"{t}.")]
         assert mine == [f"{t}.a -> {v}.y 7..", f"{t}.b -> {v}.x 1.."], order
 
@@ -145,23 +145,23 @@ def test_a_dropped_column_ends_and_may_come_again(store: GraphStore) -> None:
 
 def random_column_batch(chance: random.Random) -> LineageBatch:
     """Return a random batch that also renames and drops columns."""
-    told = random_batch(chance)
+    new_batch = random_batch(chance)
     changes = []
     for _ in range(chance.randrange(3)):
         name, at = chance.choice(["one", "two"]), chance.randrange(30)
         one, other = chance.sample(["c0", "c1", "c2", "c3"], 2)
         changes.append(rename_column(name, one, other, at) if chance.random() < 0.8 else drop_column(name, one, at))
-    return replace(told, changes=(*told.changes, *changes))
+    return replace(new_batch, changes=(*new_batch.changes, *changes))
 
 
 def test_a_batch_with_changed_columns_applied_twice_is_as_once(store: GraphStore) -> None:
     chance = random.Random(5)
     for _ in range(30):
-        told = random_column_batch(chance)
-        store.apply(told)
+        new_batch = random_column_batch(chance)
+        store.apply(new_batch)
         once = store.dump()
-        store.apply(told)
-        assert store.dump() == once, told
+        store.apply(new_batch)
+        assert store.dump() == once, new_batch
 
 
 def test_a_batch_with_changed_columns_in_parts_is_as_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,10 +170,10 @@ def test_a_batch_with_changed_columns_in_parts_is_as_whole(tmp_path: Path, monke
     chance = random.Random(9)
     with open_store(tmp_path / "one.lbug") as whole, open_store(tmp_path / "other.lbug") as in_parts:
         for _ in range(25):
-            told = random_column_batch(chance)
-            whole.apply(told)
-            for same_round in in_parts.parts(told):
+            new_batch = random_column_batch(chance)
+            whole.apply(new_batch)
+            for same_round in in_parts.parts(new_batch):
                 chance.shuffle(same_round)
                 for part in same_round:
                     in_parts.apply(part)
-            assert whole.dump() == in_parts.dump(), told
+            assert whole.dump() == in_parts.dump(), new_batch

@@ -231,12 +231,12 @@ def _to_json(row: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_times_are_kept_in_any_zone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int) -> None:
-    told = [table(f"t{number}", "a", at=3) for number in range(nodes)]
+    records = [table(f"t{number}", "a", at=3) for number in range(nodes)]
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
         with open_store(tmp_path / "store.lbug") as store:
-            store.apply(batch(*told, at=3))
+            store.apply(batch(*records, at=3))
             assert [dataset.first_seen for dataset in store.datasets()] == [day(3)] * nodes
             assert [run.at for run in store.runs()] == [day(3)]
     finally:

@@ -17,8 +17,8 @@ def test_a_random_sequence_leaves_equal_graphs(both_stores: tuple[GraphStore, Gr
     embedded, server = both_stores
     chance = random.Random(7)
     for step in range(40):
-        told = random_batch(chance)
-        assert embedded.apply(told) == server.apply(told), (step, told)
+        new_batch = random_batch(chance)
+        assert embedded.apply(new_batch) == server.apply(new_batch), (step, new_batch)
         if step % 10 == 5:
             assert embedded.prune(day(step / 2), at=day(40)) == server.prune(day(step / 2), at=day(40))
     one, other = embedded.dump(), server.dump()
@@ -31,17 +31,17 @@ def test_when_a_store_is_pruned_does_not_show(tmp_path: Path) -> None:
     """A prune may be at any step in a sequence of random batches about earlier times."""
     chance = random.Random(13)
     for trial in range(8):
-        told, cut = [random_batch(chance) for _ in range(8)], day(chance.randrange(5, 30))
+        batches, cut = [random_batch(chance) for _ in range(8)], day(chance.randrange(5, 30))
         found = []
         for step in (0, chance.randrange(1, 8), 8):
             with open_store(tmp_path / f"{trial}-{step}.lbug") as store:
-                for one in told[:step]:
+                for one in batches[:step]:
                     store.apply(one)
                 store.prune(cut, at=day(40))
-                for one in told[step:]:
+                for one in batches[step:]:
                     store.apply(one)
                 found.append((history(store), table_history(store)))
-        assert found == found[:1] * 3, (trial, told)
+        assert found == found[:1] * 3, (trial, batches)
 
 
 @pytest.mark.parametrize("in_parts", [False, True])
@@ -50,12 +50,12 @@ def test_what_was_pruned_is_not_revived_by_reading_it_again(
 ) -> None:
     monkeypatch.setattr(parts, "EDGES_IN_A_PART", 3)
     chance = random.Random(17)
-    told = [random_queries(chance) for _ in range(6)]
-    for one in told:
+    batches = [random_queries(chance) for _ in range(6)]
+    for one in batches:
         store.apply(one)
     assert store.prune(day(15), at=day(40))
     once = (history(store), table_history(store))
-    for one in chance.sample(told, len(told)):
+    for one in chance.sample(batches, len(batches)):
         for part in [part for each in store.parts(one) for part in each] if in_parts else [one]:
             store.apply(part)
     assert (history(store), table_history(store)) == once
@@ -66,11 +66,11 @@ def test_what_was_pruned_is_not_revived_by_reading_it_again(
 def test_a_batch_applied_twice_in_a_row_is_as_once(store: GraphStore) -> None:
     chance = random.Random(11)
     for _ in range(30):
-        told = random_batch(chance)
-        store.apply(told)
+        new_batch = random_batch(chance)
+        store.apply(new_batch)
         once = store.dump()
-        store.apply(told)
-        assert store.dump() == once, told
+        store.apply(new_batch)
+        assert store.dump() == once, new_batch
 
 
 def test_what_is_copied_into_the_embedded_store_is_what_would_be_created(

@@ -19,13 +19,13 @@ def text(owner: str, name: str, content: str = "…", *, finished: bool = False,
 
 
 def test_texts_are_held_across_processes(open_again: Opener) -> None:
-    told = [text("a", "1"), text("a", "2", "ünïcode \N{SNOWMAN}"), text("b", "1")]
+    texts = [text("a", "1"), text("a", "2", "ünïcode \N{SNOWMAN}"), text("b", "1")]
     with open_again() as store:
-        store.buffer_texts(told)
-        store.buffer_texts(told)
+        store.buffer_texts(texts)
+        store.buffer_texts(texts)
     with open_again() as store:
-        assert store.buffered_texts(["a"]) == told[:2]
-        assert store.buffered_texts(["a", "b", "none"]) == told
+        assert store.buffered_texts(["a"]) == texts[:2]
+        assert store.buffered_texts(["a", "b", "none"]) == texts
         assert store.buffered_texts([]) == []
 
 

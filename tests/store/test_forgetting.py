@@ -19,8 +19,8 @@ FINDING = Diagnostic(DiagnosticCode.UNKNOWN_TABLE, Severity.WARNING, "no table `
 V = "create view v as select x from a"
 
 
-def of_file(told: Told, project: str, path: str, environment: str = "postgres") -> Told:
-    return replace(told, job=replace(told.job, source=path, file_key=f"{project}:{path}@{environment}"))
+def of_file(record: Told, project: str, path: str, environment: str = "postgres") -> Told:
+    return replace(record, job=replace(record.job, source=path, file_key=f"{project}:{path}@{environment}"))
 
 
 def fill(store: GraphStore) -> None:
@@ -30,13 +30,13 @@ def fill(store: GraphStore) -> None:
         DiagnosticRecord(FINDING, "m/o.sql", "j1", "shop:m/o.sql@postgres"),
         DiagnosticRecord(FINDING, "m/o.sql", None, "crm:m/o.sql@postgres"),
     )
-    told = batch(
+    new_batch = batch(
         of_file(orders, "shop", "m/o.sql"),
         of_file(job("j2", "a.x -> w.x", at=1), "crm", "m/o.sql"),
         of_file(job("j3", "a.y -> w.y", at=1), "shop", "n.sql", "snowflake,pg"),
         query("q", "a.x -> u.x", at=1),
     )
-    store.apply(replace(told, diagnostics=findings))
+    store.apply(replace(new_batch, diagnostics=findings))
 
 
 def selected(store: GraphStore, **wanted: Any) -> list[str]:
@@ -93,15 +93,15 @@ def test_files_take_over_what_they_said_before_they_had_projects(store: GraphSto
     folder = tmp_path / "models"
     (folder / "stg").mkdir(parents=True)
     (folder / "stg/o.sql").write_text(V, encoding="utf-8")
-    told = batch(
+    new_batch = batch(
         job("file:models/stg/o.sql>pg/v", "a.x -> v.x", at=1, source="models/stg/o.sql"),
         job("file:o.sql>pg/v", "a.old -> v.x", at=2, source="o.sql"),
         job("file:models/gone.sql>pg/w", "a.x -> w.x", at=2, source="models/gone.sql"),
         files=["models/stg/o.sql", "o.sql", "models/gone.sql"],
     )
     stale = DiagnosticRecord(FINDING, "models/stg/o.sql")
-    run = replace(told.run, key="sql:0")
-    store.apply(replace(told, run=run, diagnostics=(stale,)))
+    run = replace(new_batch.run, key="sql:0")
+    store.apply(replace(new_batch, run=run, diagnostics=(stale,)))
     done = ingest(store, folder, datetime(2024, 1, 5, tzinfo=UTC))
     assert done.adopted == 2
     of_columns = [line for line in history(store) if " -> " in line]

@@ -44,9 +44,9 @@ from tests.store.telling import batch, day, key, live, query, view
 def test_what_was_applied_is_there_when_opened_again(open_again: Opener) -> None:
     with open_again() as store:
         store.apply(batch(view("v", "a.x -> v.x", at=1)))
-        told = store.dump()
+        graph = store.dump()
     with open_again() as store:
-        assert store.dump() == told
+        assert store.dump() == graph
         assert store.schema_version == SCHEMA_VERSION
     store.close()
 
@@ -247,15 +247,15 @@ def check_counts_migrated(store: GraphStore) -> None:
     monday = date(2024, 1, 1)
     assert store.schema_version == SCHEMA_VERSION
     assert store.usage(key("a")) == [StoredUsage(key("a"), monday, 5, 1)]
-    [told] = store.jobs(users=True)
-    assert (told.observations, told.duration_us, told.users) == (5, 0, UserCounts())
+    [job] = store.jobs(users=True)
+    assert (job.observations, job.duration_us, job.users) == (5, 0, UserCounts())
     for run in ("new", "old", "old"):
         record = replace(query("q", at=1).job, observations=2, users=(("ana", 2),), duration_us=30)
         used = UsageRecord(key("a"), monday, 2, 0, (("ana", 2),), day(1.5))
         store.apply(replace(batch(run=run), jobs=(record,), usage=(used,)))
     assert store.usage(key("a")) == [StoredUsage(key("a"), monday, 4, 0, UserCounts((("ana", 4),)), day(1.5))]
-    [told] = store.jobs(users=True)
-    assert (told.observations, told.duration_us, told.users) == (4, 60, UserCounts((("ana", 4),)))
+    [job] = store.jobs(users=True)
+    assert (job.observations, job.duration_us, job.users) == (4, 60, UserCounts((("ana", 4),)))
 
 
 def check_migrated(store: GraphStore) -> None:

@@ -49,8 +49,8 @@ def test_cases(store: GraphStore, case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_any_order_and_twice_and_by_several_processes(case: dict[str, Any], seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    told = [event(one) for one in case["events"]]
-    sent = [*told, *chance.choices(told, k=2)]
+    all_events = [event(one) for one in case["events"]]
+    sent = [*all_events, *chance.choices(all_events, k=2)]
     chance.shuffle(sent)
     with open_store(tmp_path / "store.lbug") as store:
         processes = [EventIngest(store) for _ in range(3)]
@@ -80,8 +80,8 @@ def said(events: Sequence[dict[str, Any]]) -> set[tuple[str, str, str]]:
     for (run, namespace, name), facet in latest.items():
         into = f"{namespace}/{name}"
         found |= {(key, into, "ROWS") for of, key in inputs if of == run and key != into}
-        for column, told in facet["fields"].items():
-            for source in told["inputFields"]:
+        for column, all_events in facet["fields"].items():
+            for source in all_events["inputFields"]:
                 for way in source["transformations"]:
                     start = f"{source['namespace']}/{source['name']}#{source['field']}"
                     found.add((start, f"{into}#{column}", way["subtype"]))
@@ -306,8 +306,8 @@ def test_what_is_held_is_let_go_in_time(store: GraphStore) -> None:
 
 
 def star(run: int, at: float) -> dict[str, Any]:
-    told = {"run": run, "at": at, "job": "etl/v", "sql": "INSERT INTO v SELECT * FROM t"}
-    return event({**told, "inputs": ["pg.t"], "outputs": {"pg.v": {}}})
+    new_event = {"run": run, "at": at, "job": "etl/v", "sql": "INSERT INTO v SELECT * FROM t"}
+    return event({**new_event, "inputs": ["pg.t"], "outputs": {"pg.v": {}}})
 
 
 def described(run: int, at: float) -> dict[str, Any]:
@@ -356,11 +356,11 @@ def test_sql_files_and_events_meet(store: GraphStore, tmp_path: Path) -> None:
     file.write_text("CREATE VIEW Shop.V AS SELECT X AS y FROM shop.T")
     options = options_for("postgres", namespace="postgresql://DB", default_database="db")
     ingest_sql_files([file], store, options, observed_at=datetime(2026, 1, 1, tzinfo=UTC))
-    told = {
+    new_event = {
         "run": 1,
         "outputs": {"postgres://db:5432 DB.shop.t": {"columnLineage": {"fields": {"X": ["pg.raw a DIRECT/IDENTITY"]}}}},
     }
-    EventIngest(store).take([event(told)])
+    EventIngest(store).take([event(new_event)])
     assert [one.key for one in store.datasets()] == [
         "postgres://db:5432/db.public.raw",
         "postgres://db:5432/db.shop.t",
@@ -401,8 +401,8 @@ def test_what_is_known_of_a_dataset(store: GraphStore) -> None:
     EventIngest(store).take([event({"at": 3, "dataset": {"pg.v": facets}})])
     [dataset] = store.datasets()
     assert (str(dataset.kind), dataset.dialect, dataset.schema_known) == ("view", "postgres", True)
-    told = [(one.path, one.data_type, one.ordinal, one.inferred) for one in store.columns([dataset.key])]
-    assert sorted(told) == [
+    all_events = [(one.path, one.data_type, one.ordinal, one.inferred) for one in store.columns([dataset.key])]
+    assert sorted(all_events) == [
         ("at", "timestamp", 1, False),
         ("id", "int", 0, False),
         ("who", "struct", 2, False),
@@ -411,10 +411,10 @@ def test_what_is_known_of_a_dataset(store: GraphStore) -> None:
 
 
 def test_a_broken_facet_is_left_out_and_said(store: GraphStore) -> None:
-    told = event(RUN[1] | {"type": "COMPLETE"})
-    told["outputs"][0]["facets"]["schema"] = {"fields": [{"type": "int"}], "_producer": "x:y", "_schemaURL": "x:y"}
-    told["job"]["facets"]["sql"] = {"query": "select 1"}
-    [outcome] = EventIngest(store).take([told])
+    new_event = event(RUN[1] | {"type": "COMPLETE"})
+    new_event["outputs"][0]["facets"]["schema"] = {"fields": [{"type": "int"}], "_producer": "x:y", "_schemaURL": "x:y"}
+    new_event["job"]["facets"]["sql"] = {"query": "select 1"}
+    [outcome] = EventIngest(store).take([new_event])
     assert outcome.accepted
     assert len(outcome.warnings) == 2
     assert edges(store) == ["t.a -> v.x IDENTITY"]
@@ -428,20 +428,20 @@ def test_a_broken_facet_is_left_out_and_said(store: GraphStore) -> None:
 
 def test_what_a_facet_leaves_open_is_not_full(store: GraphStore) -> None:
     fields = {"columnLineage": {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}}
-    told = [
+    all_events = [
         {"run": 1, "job": "etl/all", "inputs": ["pg.t"], "outputs": {"pg.all": {"schema": ["x"], **fields}}},
         {"run": 2, "job": "etl/some", "inputs": ["pg.t"], "outputs": {"pg.some": {"schema": ["x", "y"], **fields}}},
         {"run": 3, "job": "etl/unknown", "inputs": ["pg.t"], "outputs": {"pg.unknown": fields}},
     ]
-    EventIngest(store).take([event(one) for one in told])
+    EventIngest(store).take([event(one) for one in all_events])
     found = {job.writes[0].rpartition(".")[2]: str(job.completeness) for job in store.jobs()}
     assert found == {"all": "full", "some": "partial", "unknown": "partial"}
 
 
 def test_sql_that_writes_what_no_event_lists_is_said(store: GraphStore) -> None:
     """As Spark's agent reports UPDATE and DELETE of some table formats: with SQL, without datasets."""
-    told = {"run": 1, "sql": "UPDATE db.t SET a = b WHERE c = '4711'"}
-    EventIngest(store).take([event(told)])
+    new_event = {"run": 1, "sql": "UPDATE db.t SET a = b WHERE c = '4711'"}
+    EventIngest(store).take([event(new_event)])
     [job] = store.jobs()
     [found] = store.diagnostics()
     assert (str(job.completeness), found.job, str(found.diagnostic.code)) == ("none", job.key, "NO_DATASETS")
@@ -452,8 +452,8 @@ def test_sql_that_writes_what_no_event_lists_is_said(store: GraphStore) -> None:
 
 def test_a_facet_that_the_sql_contradicts_counts_and_is_said(store: GraphStore) -> None:
     lineage = {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}
-    told = {"run": 1, "sql": "INSERT INTO v (x) SELECT b FROM t", "inputs": {"pg.t": {"schema": ["a", "b"]}}}
-    EventIngest(store).take([event({**told, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
+    new_event = {"run": 1, "sql": "INSERT INTO v (x) SELECT b FROM t", "inputs": {"pg.t": {"schema": ["a", "b"]}}}
+    EventIngest(store).take([event({**new_event, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
     assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY"]
     assert [str(one.diagnostic.code) for one in store.diagnostics()] == ["FACET_DIFFERS"]
     assert [str(job.completeness) for job in store.jobs()] == ["partial"]
@@ -461,8 +461,8 @@ def test_a_facet_that_the_sql_contradicts_counts_and_is_said(store: GraphStore) 
 
 def test_sources_that_the_facet_of_a_column_leaves_out_are_added_from_the_sql(store: GraphStore) -> None:
     lineage = {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}
-    told = {"run": 1, "sql": "INSERT INTO v (x) SELECT a + b FROM t", "inputs": {"pg.t": {"schema": ["a", "b"]}}}
-    EventIngest(store).take([event({**told, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
+    new_event = {"run": 1, "sql": "INSERT INTO v (x) SELECT a + b FROM t", "inputs": {"pg.t": {"schema": ["a", "b"]}}}
+    EventIngest(store).take([event({**new_event, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
     assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY", "t.b -> v.x TRANSFORMATION"]
     assert [str(job.completeness) for job in store.jobs()] == ["full"]
     assert store.diagnostics() == []
@@ -474,8 +474,8 @@ def test_a_wrong_event_costs_itself_only(store: GraphStore) -> None:
     late = event(RUN[2]) | {"eventTime": "2026-02-30T00:00:00Z"}
     half = event(RUN[2])
     half["job"]["name"] = "\ud800"
-    told: list[object] = [wrong, event(RUN[1]), "text", late, half, {}, event(RUN[2])]
-    outcomes = EventIngest(store).take(told)
+    all_events: list[object] = [wrong, event(RUN[1]), "text", late, half, {}, event(RUN[2])]
+    outcomes = EventIngest(store).take(all_events)
     assert [one.index for one in outcomes if not one.accepted] == [0, 2, 3, 4, 5]
     assert (outcomes[0].pointer, outcomes[0].reason) == ("/job", '/job: "name" is a required property')
     assert all(one.hint for one in outcomes if not one.accepted)
@@ -484,17 +484,19 @@ def test_a_wrong_event_costs_itself_only(store: GraphStore) -> None:
 
 
 def test_an_hour_of_events_is_one_run(store: GraphStore) -> None:
-    told = [{**one, "run": run, "at": 3 + minute / 1440} for run, minute in ((1, 5), (2, 55), (3, 65)) for one in RUN]
-    EventIngest(store).take([event(one) for one in told])
+    all_events = [
+        {**one, "run": run, "at": 3 + minute / 1440} for run, minute in ((1, 5), (2, 55), (3, 65)) for one in RUN
+    ]
+    EventIngest(store).take([event(one) for one in all_events])
     assert [run.key for run in store.runs()] == ["openlineage:2026-01-03T01", "openlineage:2026-01-03T00"]
 
 
 def test_threads_share_one_ingest(store: GraphStore) -> None:
     ingest = EventIngest(store)
-    told = [event({**one, "run": run}) for run in range(1, 9) for one in RUN]
-    random.Random(1).shuffle(told)
+    all_events = [event({**one, "run": run}) for run in range(1, 9) for one in RUN]
+    random.Random(1).shuffle(all_events)
     with ThreadPoolExecutor(4) as threads:
-        for outcomes in threads.map(lambda one: ingest.take([one]), told):
+        for outcomes in threads.map(lambda one: ingest.take([one]), all_events):
             assert [one.accepted for one in outcomes] == [True]
     assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY"]
     assert {

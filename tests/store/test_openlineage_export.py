@@ -33,19 +33,25 @@ def empty(tmp_path: Path) -> Iterator[GraphStore]:
 def facts(store: GraphStore) -> dict[str, list[Any]]:
     """Return the part that must be equal: live datasets, columns and edges, without job names, which change."""
     dump = store.dump()
-    gone = {key for label, key, told in dump.nodes if "dropped_at" in told}
+    gone = {key for label, key, facts_of_graph in dump.nodes if "dropped_at" in facts_of_graph}
     live = [one for one in dump.nodes if one[1] not in gone and one[2].get("dataset") not in gone]
     names = ("namespace", "name", "kind", "dialect", "schema_known")
     of_columns = ("data_type", "ordinal", "inferred", "parent")
     ways = ("subtypes", "masking", "limited", "ambiguous")
     return {
-        "datasets": sorted((key, *(str(told.get(n)) for n in names)) for label, key, told in live if label == "Table"),
+        "datasets": sorted(
+            (key, *(str(facts_of_graph.get(n)) for n in names))
+            for label, key, facts_of_graph in live
+            if label == "Table"
+        ),
         "columns": sorted(
-            (key, *(str(told.get(n)) for n in of_columns)) for label, key, told in live if label == "Column"
+            (key, *(str(facts_of_graph.get(n)) for n in of_columns))
+            for label, key, facts_of_graph in live
+            if label == "Column"
         ),
         "edges": sorted(
-            (name, source, target, *(str(told.get(n)) for n in ways))
-            for name, source, target, told in dump.relationships
+            (name, source, target, *(str(facts_of_graph.get(n)) for n in ways))
+            for name, source, target, facts_of_graph in dump.relationships
             if name in ("CONTRIBUTES", "REFERENCES", "FEEDS")
         ),
     }
@@ -120,9 +126,9 @@ def test_the_demo_goes_out_and_comes_in_again(tmp_path: Path) -> None:
         options = options_for("postgres", namespace="postgres://mimic:5432", default_schema="mimiciv_derived")
         ingest_sql_files([DEMO / "concepts"], demo, options, catalog, observed_at=datetime(2026, 1, 1, tzinfo=UTC))
         events = taken_again(demo, again)
-        told = facts(demo)
-        assert len(told["edges"]) > 2_000
-        assert facts(again) == told
+        facts_of_graph = facts(demo)
+        assert len(facts_of_graph["edges"]) > 2_000
+        assert facts(again) == facts_of_graph
         assert [one.sql for one in again.jobs() if one.writes] == [one.sql for one in demo.jobs() if one.writes]
         kinds = [one["schemaURL"].rpartition("/")[2] for one in events]
         assert kinds == sorted(kinds, reverse=True)

@@ -34,8 +34,8 @@ READ: list[Json] = [
 ]
 
 
-def taken(store: GraphStore, told: list[Json]) -> None:
-    EventIngest(store).take([event(one) for one in told])
+def taken(store: GraphStore, all_events: list[Json]) -> None:
+    EventIngest(store).take([event(one) for one in all_events])
 
 
 @pytest.mark.parametrize("events", [DEFINED + READ, READ + DEFINED], ids=["in order", "readers first"])
@@ -59,7 +59,7 @@ COLUMNS = ("x", "y", "z")
 @st.composite
 def events(draw: st.DrawFn) -> list[Json]:
     """Events of runs with SQL; they contain the schema of some tables."""
-    told: list[Json] = []
+    all_events: list[Json] = []
     for number in draw(st.lists(st.integers(0, len(NAMES) - 2), min_size=1, max_size=5)):
         name, source = NAMES[number], draw(st.sampled_from(NAMES[number + 1 :]))
         column, more = draw(st.sampled_from(COLUMNS)), draw(st.sampled_from(COLUMNS))
@@ -74,14 +74,14 @@ def events(draw: st.DrawFn) -> list[Json]:
             )
         )
         own, read = ({"schema": one} if one else {} for one in schemas)
-        told.append(
+        all_events.append(
             {"job": f"etl/{name}", "sql": sql, "inputs": {f"pg.{source}": read}, "outputs": {f"pg.{name}": own}}
         )
-    return told
+    return all_events
 
 
-def dated(told: list[Json], day: int) -> list[Json]:
-    return [{**one, "run": 100 * day + number, "at": day + number / 24} for number, one in enumerate(told)]
+def dated(all_events: list[Json], day: int) -> list[Json]:
+    return [{**one, "run": 100 * day + number, "at": day + number / 24} for number, one in enumerate(all_events)]
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])

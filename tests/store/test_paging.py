@@ -110,17 +110,19 @@ def test_datasets_are_asked_for_by_namespace_schema_kind_tag_and_use(store: Grap
 
 def test_jobs_are_asked_for_by_file_project_and_user(store: GraphStore) -> None:
     def of(name: str, file: str, *users: tuple[str, int]) -> object:
-        told = job(name, f"a.x -> {name}.x", at=1, kind=JobKind.SQL_FILE, source=f"/home/ana/{file.partition(':')[2]}")
-        record = replace(told.job, file_key=f"{file}@postgres", users=users)
-        return replace(told, job=record)
+        new_record = job(
+            name, f"a.x -> {name}.x", at=1, kind=JobKind.SQL_FILE, source=f"/home/ana/{file.partition(':')[2]}"
+        )
+        record = replace(new_record.job, file_key=f"{file}@postgres", users=users)
+        return replace(new_record, job=record)
 
-    told = [
+    new_record = [
         of("one", "shop:models/orders.sql", ("ana", 2)),
         of("two", "shop:models/x/items.sql", ("bo", 1), ("ana", 1)),
         of("three", "crm:models/orders.sql"),
         of("four", "crm:models2/orders.sql", ("cy", 1)),
     ]
-    store.apply(batch(*told))  # type: ignore[arg-type]
+    store.apply(batch(*new_record))  # type: ignore[arg-type]
 
     def found(**asked: object) -> list[str]:
         wanted = JobFilter(**asked)  # type: ignore[arg-type]
@@ -143,8 +145,8 @@ def test_jobs_are_asked_for_by_file_project_and_user(store: GraphStore) -> None:
 
 
 def test_runs_and_diagnostics_by_page(store: GraphStore) -> None:
-    told = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL"), finding("g.sql", "nor this")]
-    store.apply(with_findings(batch(job("etl", at=1, source="f.sql"), run="one"), *told))
+    findings = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL"), finding("g.sql", "nor this")]
+    store.apply(with_findings(batch(job("etl", at=1, source="f.sql"), run="one"), *findings))
     store.apply(batch(job("etl", at=2, source="f.sql"), run="two"))
     newest = PageRequest(1, Order.LAST_SEEN, descending=True)
     [two] = store.page_of_runs(newest)

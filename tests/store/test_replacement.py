@@ -64,14 +64,14 @@ def test_observations_in_any_order_give_one_history(store: GraphStore) -> None:
     orders = list(permutations(range(4)))
     for number, order in enumerate(orders):
         name = f"v{number}"
-        told = [
+        records = [
             view(name, f"a.x -> {name}.x", at=1),
             view(name, f"a.x -> {name}.x MASKING", f"b.x ~> {name}", at=3),
             view(name, f"b.x ~> {name}", at=5),
             view(name, f"a.x -> {name}.x", at=7),
         ]
         for index in order:
-            store.apply(batch(told[index]))
+            store.apply(batch(records[index]))
     found = history(store)
     for number in range(len(orders)):
         name = f"v{number}"
@@ -200,8 +200,8 @@ def test_the_same_log_does_not_revive_what_was_pruned(store: GraphStore) -> None
     store.apply(log)
     store.prune(day(5), at=day(9))
     once = store.dump()
-    for told in (log, batch(query("old", "a.x -> v.x", at=2)), batch(query("old", "a.x -> v.x", at=1))):
-        store.apply(told)
+    for new_batch in (log, batch(query("old", "a.x -> v.x", at=2)), batch(query("old", "a.x -> v.x", at=1))):
+        store.apply(new_batch)
         assert history(store) == ["a.x -> v.x 1..9", "a.y -> v.y 1.."]
     store.apply(log)
     assert [one for one in store.dump().relationships if one[0] != "OBSERVED"] == [
@@ -262,24 +262,24 @@ def test_as_of_reads_what_held_then(store: GraphStore) -> None:
 
 
 def test_the_same_batch_twice_is_as_once(store: GraphStore) -> None:
-    told = batch(view("v", "a.x -> v.x", "a.y ~> v", at=1), query("q", "v.x -> w.x", at=1, until=4))
-    store.apply(told)
+    new_batch = batch(view("v", "a.x -> v.x", "a.y ~> v", at=1), query("q", "v.x -> w.x", at=1, until=4))
+    store.apply(new_batch)
     once = store.dump()
-    changes = store.apply(told)
+    changes = store.apply(new_batch)
     assert store.dump() == once
     assert (changes.nodes_created, changes.edges_created, changes.edges_refreshed, changes.edges_ended) == (0, 0, 0, 0)
 
 
 def test_the_same_content_later_moves_last_seen_and_nothing_else(store: GraphStore) -> None:
-    told = batch(
+    new_batch = batch(
         job("file", "a.x -> v.x", "a.y ~> v", at=1, source="f.sql"),
         job("other", "v.x -> w.x", at=1, source="f.sql"),
         files=["f.sql"],
     )
-    store.apply(told)
+    store.apply(new_batch)
     once = store.dump()
-    store.apply(later(told, 3))
-    store.apply(later(told, 5))
+    store.apply(later(new_batch, 3))
+    store.apply(later(new_batch, 5))
     again = store.dump()
 
     moving = ("last_seen", "observations")
@@ -313,9 +313,11 @@ def test_counts_of_one_source_batch_are_overwritten(store: GraphStore) -> None:
 
 def test_times_are_in_utc_whatever_zone_they_come_in(store: GraphStore) -> None:
     at = day(1).astimezone(timezone(timedelta(hours=5)))
-    told = batch(view("v", "a.x -> v.x", at=1))
-    [only] = told.jobs
-    store.apply(replace(told, jobs=(replace(only, first_seen=at, last_seen=at),), run=replace(told.run, at=at)))
+    new_batch = batch(view("v", "a.x -> v.x", at=1))
+    [only] = new_batch.jobs
+    store.apply(
+        replace(new_batch, jobs=(replace(only, first_seen=at, last_seen=at),), run=replace(new_batch.run, at=at))
+    )
     [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
     assert hop.edge.valid_from == day(1)
     assert hop.edge.valid_from.utcoffset() == timedelta(0)

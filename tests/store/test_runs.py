@@ -15,8 +15,8 @@ def finding(source: str, message: str, job_key: str | None = None) -> Diagnostic
     return DiagnosticRecord(diagnostic, source, job_key)
 
 
-def with_findings(told: LineageBatch, *findings: DiagnosticRecord) -> LineageBatch:
-    return replace(told, diagnostics=findings)
+def with_findings(new_batch: LineageBatch, *findings: DiagnosticRecord) -> LineageBatch:
+    return replace(new_batch, diagnostics=findings)
 
 
 def messages(store: GraphStore) -> list[str]:
@@ -41,15 +41,15 @@ def test_runs_come_back_the_newest_first(store: GraphStore) -> None:
 
 
 def test_diagnostics_come_back_as_they_were(store: GraphStore) -> None:
-    told = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL")]
-    store.apply(with_findings(batch(job("etl", at=1, source="f.sql")), *told))
+    new_findings = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL")]
+    store.apply(with_findings(batch(job("etl", at=1, source="f.sql")), *new_findings))
     assert [(one.key, one.diagnostic, one.source, one.job) for one in store.diagnostics()] == [
-        (told[0].key, told[0].diagnostic, "f.sql", "etl"),
-        (told[1].key, told[1].diagnostic, "g.sql", None),
+        (new_findings[0].key, new_findings[0].diagnostic, "f.sql", "etl"),
+        (new_findings[1].key, new_findings[1].diagnostic, "g.sql", None),
     ]
     assert [one.job for one in store.diagnostics("f.sql")] == ["etl"]
     tied = [(name, b) for name, _, b, _ in store.dump().relationships if name in ("ABOUT", "REPORTED")]
-    assert sorted(tied) == [("ABOUT", "etl"), *sorted(("REPORTED", one.key) for one in told)]
+    assert sorted(tied) == [("ABOUT", "etl"), *sorted(("REPORTED", one.key) for one in new_findings)]
 
 
 def test_diagnostics_of_what_is_stated_again_are_replaced(store: GraphStore) -> None:

@@ -30,8 +30,8 @@ def test_other_files_keep_what_they_say(store: GraphStore) -> None:
 
 
 def test_a_job_that_comes_back_begins_anew(store: GraphStore) -> None:
-    told = job("v", "a.x -> v.x", at=1, source="f.sql")
-    store.apply(batch(told, files=["f.sql"]))
+    record = job("v", "a.x -> v.x", at=1, source="f.sql")
+    store.apply(batch(record, files=["f.sql"]))
     store.apply(batch(at=3, files=["f.sql"]))
     store.apply(batch(job("v", "a.x -> v.x", at=5, source="f.sql"), files=["f.sql"]))
     assert history(store) == ["a.x -> v.x 1..3", "a.x -> v.x 5.."]
@@ -64,8 +64,8 @@ def test_a_retired_job_stays_as_it_is_when_the_file_is_ingested_again(store: Gra
 
 
 def test_queries_of_a_file_are_retired_with_it(store: GraphStore) -> None:
-    told = job("query:q", "a.x -> v.x", at=1, source="f.sql", kind=query("q", at=1).job.kind)
-    store.apply(batch(told, files=["f.sql"]))
+    record = job("query:q", "a.x -> v.x", at=1, source="f.sql", kind=query("q", at=1).job.kind)
+    store.apply(batch(record, files=["f.sql"]))
     store.apply(batch(at=3, files=["f.sql"]))
     assert history(store) == ["a.x -> v.x 1..3"]
 

@@ -8,13 +8,13 @@ from tests.store.telling import batch, day, history, job, key, rename, table
 
 
 def test_descriptions_and_tags_stay_through_ingests(store: GraphStore) -> None:
-    told = batch(job("one", "a.x -> b.x", at=1), table("a", "x"))
-    store.apply(told)
+    new_batch = batch(job("one", "a.x -> b.x", at=1), table("a", "x"))
+    store.apply(new_batch)
     assert store.describe(key("a"), description="all of it", tags=["core", "core"])
     assert store.describe(key("a.x"), tags=["pii"])
     assert store.describe(key("a.x"), description="who")
     assert not store.describe(key("none"), description="?")
-    store.apply(told)
+    store.apply(new_batch)
     store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y", at=2)))
     [dataset] = store.datasets([key("a")])
     [column] = store.columns_by_key([key("a.x")])

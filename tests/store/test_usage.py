@@ -24,9 +24,9 @@ def used(run: str, *records: UsageRecord) -> LineageBatch:
 
 
 def ran(run: str, times: int, duration_us: int, users: Users, name: str = "q") -> LineageBatch:
-    told = query(name, at=1, until=times, reads=["a"])
-    counted = replace(told.job, observations=times, duration_us=duration_us, users=tuple(users))
-    return batch(replace(told, job=counted), run=run)
+    new_record = query(name, at=1, until=times, reads=["a"])
+    counted = replace(new_record.job, observations=times, duration_us=duration_us, users=tuple(users))
+    return batch(replace(new_record, job=counted), run=run)
 
 
 def reads(name: str, on: date, number: int, users: Users = (), last: datetime | None = None) -> UsageRecord:
@@ -71,17 +71,17 @@ def test_days_can_be_chosen(store: GraphStore) -> None:
 
 
 def test_batches_of_one_day_add_up_in_any_order(store: GraphStore) -> None:
-    told = [
+    new_records = [
         used("one", reads("a", MONDAY, 5, [("ana", 4), ("bo", 1)], day(1.1))),
         used("two", reads("a", MONDAY, 7, [("bo", 7)], day(1.9))),
         used("three", reads("a", MONDAY, 1), UsageRecord(key("a"), MONDAY, writes=1, last_write=day(1.5))),
         ran("four", 3, 300, [("ana", 2), ("bo", 1)]),
         ran("five", 2, 100, [("bo", 2)]),
     ]
-    for one in told:
+    for one in new_records:
         store.apply(one)
     once = store.dump()
-    for one in reversed(told):
+    for one in reversed(new_records):
         store.apply(one)
     assert store.dump() == once
     assert store.usage(key("a")) == [
@@ -94,13 +94,13 @@ def test_batches_of_one_day_add_up_in_any_order(store: GraphStore) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_order_of_batches_does_not_matter(store: GraphStore, order: tuple[int, ...]) -> None:
-    told = [
+    new_records = [
         used("one", reads("a", MONDAY, 5, [("ana", 5)], day(1.9)), reads("a", TUESDAY, 1)),
         used("two", reads("a", MONDAY, 7, [("bo", 7)], day(1.1))),
         ran("three", 2, 9, [("ana", 2)]),
     ]
     for place in order:
-        store.apply(told[place])
+        store.apply(new_records[place])
     assert [(one.reads, one.users.distinct, one.last_read) for one in store.usage(key("a"))] == [
         (12, 2, day(1.9)),
         (1, 0, None),

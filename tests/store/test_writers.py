@@ -9,9 +9,9 @@ from tests.store.telling import batch, history, view
 
 
 def test_writers_take_turns(store: GraphStore) -> None:
-    told = [batch(view("v", f"a.c{number} -> v.x", "a.key ~> v", at=number)) for number in range(1, 9)]
+    batches = [batch(view("v", f"a.c{number} -> v.x", "a.key ~> v", at=number)) for number in range(1, 9)]
     with ThreadPoolExecutor(max_workers=4) as pool:
-        list(pool.map(store.apply, told))
+        list(pool.map(store.apply, batches))
     assert history(store) == sorted(
         ["a.key ~> v 1..", "a.c8 -> v.x 8..", *(f"a.c{number} -> v.x {number}..{number + 1}" for number in range(1, 8))]
     )

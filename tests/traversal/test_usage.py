@@ -36,6 +36,6 @@ def test_a_span_has_its_first_and_its_last_day() -> None:
 
 
 def test_as_plain_values() -> None:
-    told = total_usage(DAYS).to_dict(top=1)
-    assert (told["distinct_users"], told["top_users"]) == (2, [{"user": "ana", "queries": 4}])
+    as_dict = total_usage(DAYS).to_dict(top=1)
+    assert (as_dict["distinct_users"], as_dict["top_users"]) == (2, [{"user": "ana", "queries": 4}])
     assert total_usage([]).to_dict()["last_read"] is None

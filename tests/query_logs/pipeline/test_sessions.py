@@ -51,9 +51,9 @@ def found(rows: list[dict[str, Any]], size: int) -> tuple[list[Any], list[Any]]:
     """Return the counts and the slices of runs that come in batches of a size."""
     batches = [pa.RecordBatch.from_pylist(rows[at : at + size], schema=RUN_SCHEMA) for at in range(0, len(rows), size)]
     table = pa.Table.from_batches(list(assign_units(batches, TEMPLATES)))
-    told = table["members"].is_valid()
-    counts = counted(table.filter(pa.compute.invert(told)).select(COUNTED_SCHEMA.names)).to_pylist()
-    slices = table.filter(told).select(["unit", "members"]).to_pylist()
+    has_members = table["members"].is_valid()
+    counts = counted(table.filter(pa.compute.invert(has_members)).select(COUNTED_SCHEMA.names)).to_pylist()
+    slices = table.filter(has_members).select(["unit", "members"]).to_pylist()
     return sorted(counts, key=repr), sorted({repr(one) for one in slices})
 
 

@@ -87,11 +87,11 @@ def test_a_kafka_that_is_down_is_said_soon_and_ends_in_time(tmp_path: Path) -> N
 
 
 def test_one_broker_of_several_is_enough() -> None:
-    told: list[str] = []
+    shown: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         there = f"127.0.0.1:{server.getsockname()[1]}"
-        wait_for_brokers(f"127.0.0.1:{free_port()}, PLAINTEXT://{there}", 30, told.append)
-    assert told == []
+        wait_for_brokers(f"127.0.0.1:{free_port()}, PLAINTEXT://{there}", 30, shown.append)
+    assert shown == []
 
 
 def test_a_checkpoint_that_is_in_use(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_the_plan(tmp_path: Path) -> None:
 
 
 def test_the_help_has_examples() -> None:
-    told = " ".join(lineage("follow", "log", "--help").out.replace("│", " ").split())
-    assert "lineage follow log landing/ --source trino" in told
-    assert "--kafka broker:9092 --topic queries --every 10" in told
+    shown = " ".join(lineage("follow", "log", "--help").out.replace("│", " ").split())
+    assert "lineage follow log landing/ --source trino" in shown
+    assert "--kafka broker:9092 --topic queries --every 10" in shown
 
 
 def test_the_connector_is_fetched_unless_it_is_named() -> None:

@@ -71,12 +71,12 @@ def test_files_that_land_while_it_runs_and_an_end_by_sigterm_to_all(whole: list[
     files = land(tmp_path / "files", [0])
     options = (files, "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.lbug")
     with following(*options) as process:
-        told = batches(process)
-        assert "following" in next(told)
-        assert "3 rows" in next(told)
+        done = batches(process)
+        assert "following" in next(done)
+        assert "3 rows" in next(done)
         for piece in range(1, len(PIECES)):
             land(files, [piece])
-            assert f"{len(PIECES[piece])} rows" in next(told)
+            assert f"{len(PIECES[piece])} rows" in next(done)
         os.killpg(process.pid, signal.SIGTERM)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err  # one statement does not parse

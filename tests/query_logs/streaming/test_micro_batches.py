@@ -160,39 +160,39 @@ def test_files_of_another_file_system_are_read_through_spark(files: Path, whole:
 
 
 def test_what_is_read_is_not_read_again(files: Path, tmp_path: Path) -> None:
-    told: list[BatchDone] = []
+    new_batches: list[BatchDone] = []
     given = StreamInput(SOURCE, (str(files),))
-    followed(given, tmp_path / "graph.lbug", done=told.append)
-    followed(given, tmp_path / "graph.lbug", done=told.append)
-    [one] = told
+    followed(given, tmp_path / "graph.lbug", done=new_batches.append)
+    followed(given, tmp_path / "graph.lbug", done=new_batches.append)
+    [one] = new_batches
     assert (one.number, one.again, one.run.counts["rows"]) == (0, False, sum(map(len, PIECES)))
 
 
 def test_a_file_without_rows_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "empty.jsonl").touch()
-    told: list[BatchDone] = []
-    followed(StreamInput(SOURCE, (str(tmp_path / "files"),)), tmp_path / "graph.lbug", done=told.append)
-    assert told == []
+    new_batches: list[BatchDone] = []
+    followed(StreamInput(SOURCE, (str(tmp_path / "files"),)), tmp_path / "graph.lbug", done=new_batches.append)
+    assert new_batches == []
     with open_store(tmp_path / "graph.lbug") as store:
         assert store.runs() == []
 
 
 def test_names_that_look_like_others(tmp_path: Path) -> None:
     (land(tmp_path / "fil es", [0]) / "0.jsonl").rename(tmp_path / "fil es" / "a %20 ü+.jsonl")
-    told: list[BatchDone] = []
+    new_batches: list[BatchDone] = []
     for number, path in enumerate((str(tmp_path / "fil es"), f"file://{tmp_path}/fil es")):
-        followed(StreamInput(SOURCE, (path,)), tmp_path / f"{number}.lbug", done=told.append)
-    assert [(one.run.counts["rows"], one.failures) for one in told] == [(len(PIECES[0]), ())] * 2
+        followed(StreamInput(SOURCE, (path,)), tmp_path / f"{number}.lbug", done=new_batches.append)
+    assert [(one.run.counts["rows"], one.failures) for one in new_batches] == [(len(PIECES[0]), ())] * 2
 
 
 def test_a_file_of_something_else_is_a_failed_file(tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     (files / "notes.txt").write_text("not a log")
     (files / "other.csv").write_text("city,country\nBergen,Norway\n")
-    told: list[BatchDone] = []
-    followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.lbug", done=told.append)
-    [one] = told
+    new_batches: list[BatchDone] = []
+    followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.lbug", done=new_batches.append)
+    [one] = new_batches
     assert one.run.counts["rows"] == len(PIECES[0])
     assert one.run.counts["failed_files"] == 2
     assert {
@@ -220,21 +220,21 @@ def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("noted", [False, True], ids=["", "the next file was noted"])
 def test_it_can_be_ended_between_micro_batches(files: Path, tmp_path: Path, noted: bool) -> None:
-    stopping, told = threading.Event(), []
+    stopping, new_batches = threading.Event(), []
 
     def done(batch: BatchDone) -> None:
-        told.append(batch.run.counts["rows"])
+        new_batches.append(batch.run.counts["rows"])
         stopping.set()
 
     given, checkpoint = StreamInput(SOURCE, (str(files),), at_once=1), tmp_path / "graph.stream"
     followed(given, tmp_path / "graph.lbug", done=done, stopping=stopping)
-    assert told == [len(PIECES[0])]
+    assert new_batches == [len(PIECES[0])]
     if noted:
         entry = {"path": f"file://{files}/1.jsonl", "timestamp": 1_000_001_000, "batchId": 1}
         (checkpoint / "spark" / "sources" / "0" / "1").write_text(f"v1\n{json.dumps(entry)}")
         (checkpoint / "spark" / "sources" / "0" / ".1.crc").unlink(missing_ok=True)
     followed(given, tmp_path / "graph.lbug", done=done)
-    assert sum(told) == sum(map(len, PIECES))
+    assert sum(new_batches) == sum(map(len, PIECES))
     batches = files_of_batches(checkpoint)
     assert [name for names in batches for name in names] == [f"{piece}.jsonl" for piece in range(len(PIECES))]
     together = land_together(tmp_path / "together", batches)

@@ -159,11 +159,11 @@ def _unknown(store: GraphStore) -> Iterator[str]:
     names = {dataset.key: dataset.name for dataset in datasets}
     renamed = [(alias, dataset.name) for dataset in datasets for alias in dataset.aliases]
     for one in store.diagnostics():
-        if one.diagnostic.code is DiagnosticCode.UNKNOWN_COLUMN and (told := _NO_COLUMN.match(one.diagnostic.message)):
-            yield f"{told['table']}.{told['column']}"
-            yield from (f"{name}.{told['column']}" for alias, name in renamed if alias == told["table"])
-            if told["table"] not in names.values():  # a log renamed what it made: that has its last name only
-                yield from (f"{names[key]}.{path}" for key, path in inferred if path == told["column"])
+        if one.diagnostic.code is DiagnosticCode.UNKNOWN_COLUMN and (match := _NO_COLUMN.match(one.diagnostic.message)):
+            yield f"{match['table']}.{match['column']}"
+            yield from (f"{name}.{match['column']}" for alias, name in renamed if alias == match["table"])
+            if match["table"] not in names.values():  # a log renamed what it made: that has its last name only
+                yield from (f"{names[key]}.{path}" for key, path in inferred if path == match["column"])
 
 
 def _asked(store: GraphStore, name: str, options: TraversalOptions, question) -> frozenset[str] | None:  # type: ignore[no-untyped-def]

@@ -25,25 +25,25 @@ def test_parts_leave_what_the_batch_leaves(seed: int) -> None:
     chance = random.Random(seed)
     once, parted, crashed = MemoryGraph(), MemoryGraph(), MemoryGraph()
     for step in range(12):
-        told = random_batch(chance, at_most=chance.choice([3, 12]))
-        once.apply(told)
-        parted.apply_in_parts(told, chance)
-        crashed.apply_in_parts(told, chance, until=chance.random())
-        crashed.apply_in_parts(told, chance)
+        new_batch = random_batch(chance, at_most=chance.choice([3, 12]))
+        once.apply(new_batch)
+        parted.apply_in_parts(new_batch, chance)
+        crashed.apply_in_parts(new_batch, chance, until=chance.random())
+        crashed.apply_in_parts(new_batch, chance)
         for name in (field.name for field in fields(once.state) if field.name != "bound_columns"):
-            assert getattr(parted.state, name) == getattr(once.state, name), (step, name, told)
-            assert getattr(crashed.state, name) == getattr(once.state, name), (step, name, told)
+            assert getattr(parted.state, name) == getattr(once.state, name), (step, name, new_batch)
+            assert getattr(crashed.state, name) == getattr(once.state, name), (step, name, new_batch)
 
 
 def test_a_part_can_be_sent_to_another_process() -> None:
-    told = random_batch(random.Random(1), at_most=12)
-    sent = MemoryGraph().parts(told)
+    new_batch = random_batch(random.Random(1), at_most=12)
+    sent = MemoryGraph().parts(new_batch)
     assert pickle.loads(pickle.dumps(sent)) == sent
 
 
 def test_parts_of_one_round_and_stripe_have_different_jobs_and_datasets() -> None:
-    told = replace(random_batch(random.Random(2), at_most=30), changes=())
-    for same_round in MemoryGraph().parts(told):
+    new_batch = replace(random_batch(random.Random(2), at_most=30), changes=())
+    for same_round in MemoryGraph().parts(new_batch):
         jobs = [job.key for part in same_round for job in part.batch.jobs]
         assert len(jobs) == len(set(jobs))
         datasets = [reference.name_then for part in same_round for reference in part.references or ()]
@@ -53,7 +53,7 @@ def test_parts_of_one_round_and_stripe_have_different_jobs_and_datasets() -> Non
 
 def test_a_small_batch_is_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    told = random_batch(random.Random(2), at_most=30)
-    rounds = MemoryGraph().parts(told)
+    new_batch = random_batch(random.Random(2), at_most=30)
+    rounds = MemoryGraph().parts(new_batch)
     assert max(map(len, rounds)) == 1
     assert {part.stripes for same_round in rounds for part in same_round} <= {(), tuple(range(parts.LOCK_STRIPES))}

@@ -39,7 +39,7 @@ def test_a_change_that_is_told_again_counts_once() -> None:
 
 
 def test_what_is_put_aside_to_be_dropped_is_dropped() -> None:
-    told = [rename("t", "t_old", 1), rename("t_new", "t", 2), drop("t_old", 3)]
-    assert as_replacements(reversed(told)) == [drop("t", 1), rename("t_new", "t", 2), drop("t_old", 3)]
+    new_changes = [rename("t", "t_old", 1), rename("t_new", "t", 2), drop("t_old", 3)]
+    assert as_replacements(reversed(new_changes)) == [drop("t", 1), rename("t_new", "t", 2), drop("t_old", 3)]
     kept = [drop("t_old", 1), rename("t", "t_old", 2)]
     assert as_replacements(kept) == kept

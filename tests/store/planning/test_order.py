@@ -15,7 +15,7 @@ from tests.store.telling import batch, drop, job, query, view
 LINES = ["a.x -> v.x", "a.x -> v.x MASKING", "a.y -> v.x", "b.x ~> v", "v.x -> v.y"]
 
 
-def told(graph: Sequence[LineageBatch]) -> list[str]:
+def summary_of(graph: Sequence[LineageBatch]) -> list[str]:
     memory = MemoryGraph()
     for one in graph:
         memory.apply(one)
@@ -44,7 +44,7 @@ def test_observations_in_any_order_leave_the_history_of_their_times(drawn: list[
     in_time = sorted(drawn, key=lambda one: one.run.at)
     shuffled = drawn.copy()
     chance.shuffle(shuffled)
-    assert told(shuffled) == told(in_time)
+    assert summary_of(shuffled) == summary_of(in_time)
 
 
 @st.composite
@@ -79,4 +79,4 @@ def test_events_in_any_order_leave_the_history_of_their_times(drawn: list[Lineag
     in_time = sorted(drawn, key=lambda one: one.run.at)
     shuffled = drawn.copy()
     chance.shuffle(shuffled)
-    assert told(shuffled) == told(in_time)
+    assert summary_of(shuffled) == summary_of(in_time)

@@ -21,10 +21,10 @@ def test_the_embedded_tables_have_the_properties_of_the_graph(tmp_path: Path) ->
     path = tmp_path / "store.lbug"
     with open_store(path):
         pass
-    told = {name: {"key": PropertyType.TEXT, **properties} for name, properties in LABELS.items()}
-    told |= {name: dict(kind.properties) for name, kind in RELATIONSHIPS.items()}
+    declared = {name: {"key": PropertyType.TEXT, **properties} for name, properties in LABELS.items()}
+    declared |= {name: dict(kind.properties) for name, kind in RELATIONSHIPS.items()}
     with ladybug.Database(path, read_only=True) as database, ladybug.Connection(database) as connection:
-        for name, properties in told.items():
+        for name, properties in declared.items():
             rows = connection.execute(f"CALL table_info('{name}') RETURN *").get_all()
             # In this order: rows are copied in by their place.
             assert [(row[1], row[2]) for row in rows] == [

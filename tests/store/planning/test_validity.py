@@ -28,7 +28,7 @@ windows = st.lists(
 )
 
 
-def told(history: History) -> dict[int, Meaning]:
+def meanings_by_day(history: History) -> dict[int, Meaning]:
     """Return what held on each day, and far in the future."""
     return {
         number: period.meaning
@@ -65,7 +65,7 @@ def test_windows_say_what_held_in_them_and_nothing_else(
                 if meaning is not None:
                     model[number] = meaning
         check_shape(history)
-        assert told(history) == model
+        assert meanings_by_day(history) == model
 
 
 @given(windows)
@@ -77,8 +77,8 @@ def test_extending_takes_nothing_away(drawn: list[tuple[int, int | None, Meaning
         history = extend(history, Period(day(start), stop, day(start)))
         days |= {number for number in (*DAYS, BEYOND) if number >= start and (end is None or number < end)}
         check_shape(history)
-    assert set(told(history)) == days
-    assert set(told(join(history, history))) == days
+    assert set(meanings_by_day(history)) == days
+    assert set(meanings_by_day(join(history, history))) == days
 
 
 def test_the_meaning_seen_last_is_the_whole_periods() -> None:

@@ -20,7 +20,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from tests.cli.test_serve_command import served
-from tests.events.telling import event
+from tests.events.event_builders import event
 
 BATCH = 500
 BATCHES = 6

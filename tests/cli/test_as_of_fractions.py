@@ -9,7 +9,7 @@ from pathlib import Path
 from lineage.store import open_store
 from tests.cli.running import lineage
 from tests.service.running import running
-from tests.store.telling import Told, batch, key, view
+from tests.store.batch_builders import JobWithEdges, batch, key, view
 
 BEGIN = datetime(2026, 1, 3, 4, 5, 6, 123_456, UTC)
 END = BEGIN + timedelta(milliseconds=1)
@@ -23,7 +23,7 @@ HELD = {
 }
 
 
-def seen(line: str, at: datetime) -> Told:
+def seen(line: str, at: datetime) -> JobWithEdges:
     record = view("v", line, at=1)
     return replace(record, job=replace(record.job, first_seen=at, last_seen=at))
 

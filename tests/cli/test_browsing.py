@@ -11,7 +11,7 @@ from lineage.cli.ask import complete_name
 from lineage.cli.commands import load_command
 from lineage.store import open_store
 from tests.cli.running import Finished, lineage
-from tests.store.telling import batch, day, rename, table
+from tests.store.batch_builders import batch, day, rename, table
 
 FIRST = {
     "base.sql": "CREATE TABLE shop.orders (id int, amount numeric); CREATE TABLE shop.old (x int);",

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.cli.running import lineage
-from tests.events.telling import event
+from tests.events.event_builders import event
 
 SPARK = Path(__file__).parents[1] / "data" / "openlineage" / "spark"
 GOOD = event({"run": 1, "outputs": {"pg.v": {"columnLineage": {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}}}})

@@ -11,7 +11,7 @@ import pytest
 from lineage.model.batch import RunRecord
 from lineage.store import open_store
 from tests.cli.running import lineage
-from tests.store.telling import batch, day, table
+from tests.store.batch_builders import batch, day, table
 
 
 @pytest.fixture

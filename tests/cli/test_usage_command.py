@@ -12,7 +12,7 @@ import pytest
 from lineage.model.batch import UsageRecord
 from lineage.store import open_store
 from tests.cli.running import lineage
-from tests.store.telling import batch, key, table
+from tests.store.batch_builders import batch, key, table
 
 TODAY = datetime.now(UTC).date()
 LONG_AGO = date(2024, 1, 5)

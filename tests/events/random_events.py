@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from lineage.store.values import GraphDump
-from tests.events.telling import event
+from tests.events.event_builders import event
 
 Json = dict[str, Any]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lineage.store import open_store
 from lineage.store.values import GraphDump
 from lineage_ingest.openlineage import EventIngest
+from tests.events.event_builders import event
 from tests.events.random_events import describe, random_events
-from tests.events.telling import event
 
 
 def graph(events: Sequence[dict[str, Any]], sizes: Sequence[int], path: Path) -> GraphDump:

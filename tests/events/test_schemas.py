@@ -21,8 +21,8 @@ from lineage.store import open_store
 from lineage_ingest.openlineage import EventIngest
 from lineage_ingest.openlineage.json_schemas import facet_validator, schema_texts
 from lineage_ingest.openlineage.validation import READ_FACETS, EventKind, InvalidEventError, check
-from tests.events.telling import edges
-from tests.store.telling import batch, table, view
+from tests.events.event_builders import edges
+from tests.store.batch_builders import batch, table, view
 
 AT = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
 PRODUCER = "https://example.org/client"

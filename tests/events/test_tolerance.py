@@ -8,7 +8,7 @@ import pytest
 
 from lineage_ingest.openlineage.run_state import event_time
 from lineage_ingest.openlineage.validation import InvalidEventError, check
-from tests.events.telling import event
+from tests.events.event_builders import event
 
 
 def simple(**new_event: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from lineage.model.batch import DiagnosticRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.statement import Completeness
 from lineage.store import GraphStore
-from tests.store.telling import Told, batch, day, job, key, table
+from tests.store.batch_builders import JobWithEdges, batch, day, job, key, table
 
 __all__ = ["STAGED_SQL", "fill"]
 
@@ -54,7 +54,7 @@ def fill(store: GraphStore) -> None:
     )
 
 
-def _staged(*lines: str, at: float) -> Told:
+def _staged(*lines: str, at: float) -> JobWithEdges:
     record = job("staged.sql", *lines, at=at, sql=STAGED_SQL)
 
     def place(column: str) -> tuple[int, int]:

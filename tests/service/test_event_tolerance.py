@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage.store import GraphStore, open_store
 from tests.cli.running import lineage
-from tests.events.telling import event
+from tests.events.event_builders import event
 from tests.service.running import running
 
 Event = dict[str, Any]

@@ -183,9 +183,9 @@ def test_strings_stay_strings(asked: Service, store: GraphStore) -> None:
     for place in PLACES:
         if place.operation != "query":
             continue
-        arguments = _told(asked, place, INNOCENT)
+        arguments = _replies(asked, place, INNOCENT)
         for value in TRIES:
-            found = _told(asked, place, value)
+            found = _replies(asked, place, value)
             assert (place.way[0], place.argument) in OTHERWISE or found == arguments, (str(place), value)
     assert store.dump() == before
 
@@ -205,11 +205,11 @@ def test_strings_of_changes_stay_strings(asked: Service, store: GraphStore) -> N
     for place in PLACES:
         if place.operation == "query" or (place.way[0], place.argument) in OTHERWISE:
             continue
-        arguments = _told(asked, place, INNOCENT)
+        arguments = _replies(asked, place, INNOCENT)
         nothing = place.way[0] == "forget"  # of what is not there, nothing is forgotten
         assert arguments[1] or nothing, f"{place} should be refused"
         for value in TRIES:
-            assert _told(asked, place, value) == arguments, (str(place), value)
+            assert _replies(asked, place, value) == arguments, (str(place), value)
     assert store.dump() == before
 
 
@@ -227,7 +227,7 @@ def test_a_description_is_kept_as_it_is_written(asked: Service, store: GraphStor
         assert again.relationships == before.relationships
 
 
-def _told(service: Service, place: Place, value: str) -> tuple[Any, list[str]]:
+def _replies(service: Service, place: Place, value: str) -> tuple[Any, list[str]]:
     """Return the data of an answer and the codes of its errors; none is that the service failed."""
     answer = service.ask(place.document(value))
     codes = [error["extensions"]["code"] for error in answer.get("errors") or ()]

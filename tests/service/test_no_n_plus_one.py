@@ -14,7 +14,7 @@ from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.neo4j.backend import Neo4jTransaction
 from lineage_graphql.settings import Limits, Settings
 from tests.service.running import Service, running
-from tests.store.telling import batch, job, table
+from tests.store.batch_builders import batch, job, table
 
 QUERIES = {
     "impact": """{ impact(column: "start.x") { totalCount tables { table { kind } } edges { node {

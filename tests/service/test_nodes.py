@@ -12,7 +12,7 @@ from lineage.store import GraphStore
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.schema.ids import NodeKind, global_id, parse_global_id
 from tests.service.running import Service, running
-from tests.store.telling import batch, day, drop, job, key, rename, rename_column, swap, table
+from tests.store.batch_builders import batch, day, drop, job, key, rename, rename_column, swap, table
 
 _NODES = """query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id
   ... on Table { key droppedAt } ... on Column { key aliases } ... on Job { key sql } ... on Run { key kind } } }"""

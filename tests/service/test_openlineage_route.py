@@ -28,7 +28,7 @@ from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Limits, Settings
 from lineage_ingest.openlineage import EventIngest
-from tests.events.telling import edges, event, feeds
+from tests.events.event_builders import edges, event, feeds
 from tests.neo4j_fixture import Neo4jAddress
 from tests.service.proxy import proxied
 from tests.service.running import Service, running

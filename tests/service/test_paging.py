@@ -10,7 +10,7 @@ import pytest
 
 from lineage.store import GraphStore
 from tests.service.running import Service, running
-from tests.store.telling import batch, day, drop_column, job, key, table
+from tests.store.batch_builders import batch, day, drop_column, job, key, table
 
 _PAGE = """totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
   edges { cursor node { %s } } nodes { %s }"""

@@ -11,7 +11,7 @@ from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from tests.service.running import Service, running
-from tests.store.telling import day, key
+from tests.store.batch_builders import day, key
 
 _IMPACT = """
 query ($column: String, $table: String, $first: Int = 100, $after: String, $filter: ReachedFilter, $asOf: DateTime,

@@ -28,7 +28,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Settings
 from tests.service.graph import fill
 from tests.service.running import Service, running
-from tests.store.telling import batch, day, job, key
+from tests.store.batch_builders import batch, day, job, key
 
 LINEAGE = Path(sys.executable).with_name("lineage")
 SQL = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic_iv"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.service.running import Service
-from tests.store.telling import key
+from tests.store.batch_builders import key
 
 
 def test_descriptions_and_tags(service: Service) -> None:

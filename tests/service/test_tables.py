@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lineage.store import GraphStore
 from tests.service.running import Service, running
-from tests.store.telling import batch, day, job, key, table, view
+from tests.store.batch_builders import batch, day, job, key, table, view
 
 _AROUND = """query ($columns: [String!], $tables: [String!], $tag: String, $directions: [Direction!],
        $maxHops: Int! = 3, $maxNodes: Int! = 100, $maxEdges: Int! = 500, $asOf: DateTime) {

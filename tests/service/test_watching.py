@@ -15,7 +15,7 @@ from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Settings
 from tests.service.running import Service, running
-from tests.store.telling import batch, job
+from tests.store.batch_builders import batch, job
 
 _WATCH = "subscription { graphChanged { at run { kind source } } }"
 

@@ -11,7 +11,7 @@ from itertools import count
 from lineage.model.batch import LineageBatch
 from lineage.store import open_store
 from lineage.store.embedded import backend
-from tests.store.telling import batch, view
+from tests.store.batch_builders import batch, view
 
 COLUMNS = 20
 

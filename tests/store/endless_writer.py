@@ -6,7 +6,7 @@ import sys
 from itertools import count
 
 from lineage.store import open_store
-from tests.store.telling import batch, view
+from tests.store.batch_builders import batch, view
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from datetime import date
 
 from lineage.model.batch import DiagnosticRecord, JobRecord, LineageBatch, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from tests.store.telling import batch, day, drop, job, key, query, rename, swap, table, view
+from tests.store.batch_builders import batch, day, drop, job, key, query, rename, swap, table, view
 
 
 def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:

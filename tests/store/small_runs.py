@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from lineage.store import open_store
-from tests.store.telling import batch, view
+from tests.store.batch_builders import batch, view
 
 SHOWN = (100, 200, 400, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000)
 

@@ -13,7 +13,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from lineage.store.embedded import transaction
 from lineage.store.values import BufferedText
-from tests.store.telling import batch, day, query, view
+from tests.store.batch_builders import batch, day, query, view
 
 WIDTH = 100
 

@@ -14,10 +14,10 @@ from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from lineage.traversal import Target, impact
 from lineage_ingest.openlineage import EventIngest
+from tests.events.event_builders import edges, event
 from tests.events.random_events import comparable
-from tests.events.telling import edges, event
+from tests.store.batch_builders import batch, history, live, query, table, view
 from tests.store.random_batches import random_batch
-from tests.store.telling import batch, history, live, query, table, view
 
 PATH = "s3://lake/wh/tab"
 TABLE = "hive://m:9083/db.tab"

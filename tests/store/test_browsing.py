@@ -6,7 +6,7 @@ from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.page_requests import JobFilter
-from tests.store.telling import batch, day, job, key
+from tests.store.batch_builders import batch, day, job, key
 from tests.store.test_runs import finding, with_findings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineage.store import GraphStore
 from lineage.store.values import Direction
-from tests.store.telling import (
+from tests.store.batch_builders import (
     batch,
     day,
     drop,

@@ -21,9 +21,9 @@ from lineage.store.planning import chunks as parts
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from tests.neo4j_fixture import Neo4jAddress
+from tests.store.batch_builders import batch, history, key, live, query, rename, table, view
 from tests.store.conftest import emptied
 from tests.store.random_batches import random_batch
-from tests.store.telling import batch, history, key, live, query, rename, table, view
 
 WAIT = 20
 

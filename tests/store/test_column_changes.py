@@ -15,8 +15,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.planning import chunks as parts
 from lineage.store.values import Direction
 from lineage.traversal.lookup import resolve_column
-from tests.store.random_batches import random_batch
-from tests.store.telling import (
+from tests.store.batch_builders import (
     batch,
     day,
     drop_column,
@@ -29,6 +28,7 @@ from tests.store.telling import (
     table,
     view,
 )
+from tests.store.random_batches import random_batch
 
 
 def test_the_column_moves_and_what_reads_it_goes_on(store: GraphStore) -> None:

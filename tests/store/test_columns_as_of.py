@@ -7,7 +7,7 @@ from pathlib import Path
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause, shortest_paths
 from tests.query_logs.pipeline.running import AT, Ran, ingested
-from tests.store.telling import batch, day, drop_column, table, view
+from tests.store.batch_builders import batch, day, drop_column, table, view
 
 
 def reached(store: GraphStore, name: str, at: int | None) -> set[str]:

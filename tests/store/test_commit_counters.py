@@ -18,8 +18,8 @@ from lineage.store.values import Direction
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.conftest import emptied
 from tests.store.test_traversal import batch
-from tests.traversal.asking import downstream
 from tests.traversal.fake_store import NOW, edge, key
+from tests.traversal.queries import downstream
 
 COUNTERS = "MATCH (m:Meta) WHERE m.key STARTS WITH 'commits ' RETURN m.key AS key, m.version AS version"
 BEGIN = "MATCH (m:Meta {key: 'commits 0'}) SET m.version = m.version + 1, m.began = timestamp() - $seconds * 1000"

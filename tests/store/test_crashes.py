@@ -18,7 +18,7 @@ from lineage.store import open_store
 from lineage.store.embedded import transaction
 from lineage.store.values import GraphDump
 from tests.store import checkpointing_writer, stopped_writer
-from tests.store.telling import batch, day, key, view
+from tests.store.batch_builders import batch, day, key, view
 
 KILLS = 10
 STATES = 12

@@ -11,7 +11,7 @@ from lineage.model.batch import ColumnRecord, DatasetRecord
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from lineage.store.values import Direction, StoredColumn
-from tests.store.telling import batch, day, drop, job, key, live, query, rename, table, view
+from tests.store.batch_builders import batch, day, drop, job, key, live, query, rename, table, view
 
 
 def test_what_an_edge_names_is_made_and_marked_inferred(store: GraphStore) -> None:

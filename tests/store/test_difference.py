@@ -10,7 +10,7 @@ from lineage.model.batch import ColumnRecord, DatasetChange
 from lineage.model.statement import ChangeKind
 from lineage.store import GraphStore
 from lineage.traversal import Difference, difference, resolve_table
-from tests.store.telling import batch, day, key, query, table, view
+from tests.store.batch_builders import batch, day, key, query, table, view
 
 
 def differs(found: Difference) -> dict[str, set[str]]:

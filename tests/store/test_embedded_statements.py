@@ -15,14 +15,13 @@ import pytest
 from lineage.store import open_store
 from lineage.store.cypher.schema import LABELS, SCHEMA_VERSION, Changes, Node, PropertyType
 from lineage.store.cypher.statements import own_queries, query, write_statement
-from lineage.store.embedded import batched_reads as asking
-from lineage.store.embedded import transaction
+from lineage.store.embedded import batched_reads, transaction
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.embedded.batched_reads import batched_read
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.transaction import EmbeddedTransaction
+from tests.store.batch_builders import batch, day, table
 from tests.store.random_batches import random_batch
-from tests.store.telling import batch, day, table
 
 _VALUES: dict[PropertyType, tuple[Any, ...]] = {
     PropertyType.TEXT: ("", "a", "é'\"{x: 1}", "null"),
@@ -198,7 +197,7 @@ def _drawn(chance: random.Random, label: str, key: str, without: float) -> Node:
 
 def _ask_at_once_from(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FEW_KEYS", "MANY_KEYS"):
-        monkeypatch.setattr(asking, name, keys)
+        monkeypatch.setattr(batched_reads, name, keys)
 
 
 def _written() -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 
 from lineage.store import GraphStore, open_store
 from lineage.store.planning import chunks as parts
+from tests.store.batch_builders import day, history, table_history
 from tests.store.random_batches import random_batch, random_queries
-from tests.store.telling import day, history, table_history
 
 
 def test_a_random_sequence_leaves_equal_graphs(both_stores: tuple[GraphStore, GraphStore]) -> None:

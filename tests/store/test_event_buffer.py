@@ -8,8 +8,8 @@ from pathlib import Path
 from lineage.store import GraphStore, open_store
 from lineage.store.cypher.event_buffer import PIECE
 from lineage.store.values import BufferedText
+from tests.store.batch_builders import batch, view
 from tests.store.conftest import Opener
-from tests.store.telling import batch, view
 
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from lineage.store import open_store
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage_ingest.openlineage import EventIngest
-from tests.events.telling import event
+from tests.events.event_builders import event
 
 
 def events(first: int, count: int) -> list[Any]:

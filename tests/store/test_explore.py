@@ -19,9 +19,9 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import TraversalOptions, impact, root_cause, shortest_paths
 from tests.store.test_traversal import batch
-from tests.traversal.asking import downstream, target
 from tests.traversal.fake_store import NOW, edge, key
 from tests.traversal.graphs import COLUMNS, LATER, TABLES
+from tests.traversal.queries import downstream, target
 from tests.traversal.referee import paths_by_specification, reached_by_specification
 
 SEEDS = int(os.environ.get("LINEAGE_EXPLORE_SEEDS", "3"))

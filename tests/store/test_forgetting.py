@@ -13,13 +13,13 @@ from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage.store.values import JobIdentity, JobSelection, RetiredJobs
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
-from tests.store.telling import Told, batch, day, history, job, query
+from tests.store.batch_builders import JobWithEdges, batch, day, history, job, query
 
 FINDING = Diagnostic(DiagnosticCode.UNKNOWN_TABLE, Severity.WARNING, "no table `x`")
 V = "create view v as select x from a"
 
 
-def of_file(record: Told, project: str, path: str, environment: str = "postgres") -> Told:
+def of_file(record: JobWithEdges, project: str, path: str, environment: str = "postgres") -> JobWithEdges:
     return replace(record, job=replace(record.job, source=path, file_key=f"{project}:{path}@{environment}"))
 
 

@@ -13,7 +13,7 @@ from lineage.export.openlineage import openlineage_events
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from tests.service.running import running
-from tests.store.telling import batch, day, drop, query, rename, swap, table
+from tests.store.batch_builders import batch, day, drop, query, rename, swap, table
 
 QUERY = "{ tables(first: 20) { nodes { name aliases formerNames { name until } } } }"
 

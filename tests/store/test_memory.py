@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.store import open_store
-from tests.store.telling import batch, table
+from tests.store.batch_builders import batch, table
 
 COLUMNS = 6_000
 

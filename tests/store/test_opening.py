@@ -37,8 +37,8 @@ from lineage.store.neo4j.backend import Neo4jBackend
 from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.values import StoredUsage
 from tests.neo4j_fixture import Neo4jAddress
+from tests.store.batch_builders import batch, day, key, live, query, view
 from tests.store.conftest import Opener
-from tests.store.telling import batch, day, key, live, query, view
 
 
 def test_what_was_applied_is_there_when_opened_again(open_again: Opener) -> None:

@@ -16,7 +16,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreWriteError
 from lineage_ingest.openlineage import EventIngest, Retention
-from tests.events.telling import edges, event, feeds, moment
+from tests.events.event_builders import edges, event, feeds, moment
 
 TESTS = Path(__file__).parent.parent
 RECORDED = sorted((TESTS / "data" / "openlineage" / "spark").glob("*.ndjson"))

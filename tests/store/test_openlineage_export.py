@@ -19,7 +19,7 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage import EventIngest
 from lineage_ingest.openlineage.validation import check
 from lineage_ingest.sql_files import ingest_sql_files
-from tests.store.telling import batch, day, drop, job, query, rename, table, view
+from tests.store.batch_builders import batch, day, drop, job, query, rename, table, view
 
 DEMO = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic_iv"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage import EventIngest
-from tests.events.telling import edges, event
+from tests.events.event_builders import edges, event
 
 EXAMPLES = int(os.environ.get("LINEAGE_BATCHES", "12"))
 Json = dict[str, Any]

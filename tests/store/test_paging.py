@@ -13,8 +13,8 @@ from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from lineage.store.cypher.pages import position_in
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
-from tests.store.telling import NAMESPACE, batch, day, drop, job, table
-from tests.store.telling import key as key_of
+from tests.store.batch_builders import NAMESPACE, batch, day, drop, job, table
+from tests.store.batch_builders import key as key_of
 from tests.store.test_runs import finding, with_findings
 
 

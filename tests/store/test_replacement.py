@@ -9,7 +9,7 @@ from itertools import permutations
 from lineage.model.batch import JobKind
 from lineage.store import GraphStore
 from lineage.store.values import Direction
-from tests.store.telling import batch, day, history, job, key, later, live, query, table_history, view
+from tests.store.batch_builders import batch, day, history, job, key, later, live, query, table_history, view
 
 
 def test_what_is_no_longer_said_ends_when_that_is_seen(store: GraphStore) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.store import GraphStore
-from tests.store.telling import batch, day, job, later
+from tests.store.batch_builders import batch, day, job, later
 
 
 def finding(source: str, message: str, job_key: str | None = None) -> DiagnosticRecord:

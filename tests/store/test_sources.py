@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage.store import GraphStore
-from tests.store.telling import batch, day, history, job, key, live, query, table_history, view
+from tests.store.batch_builders import batch, day, history, job, key, live, query, table_history, view
 
 
 def test_what_a_file_no_longer_holds_is_retired(store: GraphStore) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore
-from tests.store.telling import batch, day, history, job, key, rename, table
+from tests.store.batch_builders import batch, day, history, job, key, rename, table
 
 
 def test_descriptions_and_tags_stay_through_ingests(store: GraphStore) -> None:

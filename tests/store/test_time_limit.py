@@ -9,7 +9,7 @@ import pytest
 from lineage.store import GraphStore
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.time_limit import seconds_left, time_limit
-from tests.store.telling import batch, job
+from tests.store.batch_builders import batch, job
 
 
 def test_reading_ends_with_the_time_limit(store: GraphStore) -> None:

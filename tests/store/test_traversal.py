@@ -32,8 +32,8 @@ from lineage.traversal import (
     root_cause,
     shortest_paths,
 )
-from tests.traversal.asking import brief, downstream, target, upstream
 from tests.traversal.fake_store import NAMESPACE, NOW, FakeStore, edge, key
+from tests.traversal.queries import brief, downstream, target, upstream
 
 
 def batch(

@@ -13,7 +13,7 @@ from lineage.model.batch import LineageBatch, UsageRecord
 from lineage.model.usage import MAX_NAMED_USERS, UserCounts
 from lineage.store import GraphStore
 from lineage.store.values import StoredJob, StoredUsage
-from tests.store.telling import batch, day, job, key, query, rename, swap, table
+from tests.store.batch_builders import batch, day, job, key, query, rename, swap, table
 
 MONDAY, TUESDAY, WEDNESDAY = date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)
 Users = Iterable[tuple[str, int]]

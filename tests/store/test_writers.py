@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from lineage.store import GraphStore
-from tests.store.telling import batch, history, view
+from tests.store.batch_builders import batch, history, view
 
 
 def test_writers_take_turns(store: GraphStore) -> None:

@@ -1,7 +1,7 @@
 from lineage.model.statement import Completeness
 from lineage.traversal import Answer, TraversalOptions
-from tests.traversal.asking import brief, downstream, upstream
 from tests.traversal.fake_store import FakeStore, edge
+from tests.traversal.queries import brief, downstream, upstream
 
 # orders feeds mart by a view whose columns are known, and model by a program that is only known to read it.
 STORE = FakeStore(

@@ -5,8 +5,8 @@ import pytest
 
 from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal import TraversalOptions
-from tests.traversal.asking import brief, downstream, upstream
 from tests.traversal.fake_store import FakeStore, edge
+from tests.traversal.queries import brief, downstream, upstream
 
 
 def test_the_first_example_of_the_lineagex_paper() -> None:

@@ -1,6 +1,6 @@
 from lineage.traversal import TraversalOptions
-from tests.traversal.asking import brief, downstream, upstream
 from tests.traversal.fake_store import FakeStore, edge
+from tests.traversal.queries import brief, downstream, upstream
 
 CHAIN = [edge(f"t{n}#x -> t{n + 1}#x") for n in range(4)]
 

@@ -1,7 +1,7 @@
 from lineage.model.transformations import EdgeKind
 from lineage.traversal import Route, TraversalOptions, shortest_paths
-from tests.traversal.asking import target
 from tests.traversal.fake_store import FakeStore, edge
+from tests.traversal.queries import target
 
 
 def _text(routes: tuple[Route, ...]) -> list[list[str]]:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import TraversalOptions, impact, root_cause, shortest_paths
-from tests.traversal.asking import target
 from tests.traversal.fake_store import FakeStore
 from tests.traversal.graphs import COLUMNS, TABLES, graphs, options
+from tests.traversal.queries import target
 from tests.traversal.referee import paths_by_specification, reached_by_specification
 
 STARTS = st.sampled_from([*COLUMNS, *COLUMNS, *TABLES])

@@ -15,7 +15,7 @@ from lineage.store.planning.intake import resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
-from tests.store.telling import day, key
+from tests.store.batch_builders import day, key
 
 
 class MemoryGraph:
@@ -65,7 +65,7 @@ class MemoryGraph:
         return NamesOverTime.of(known, part.batch.changes, find_main_keys(self.state.aliases, part.batch.aliases))
 
     def history(self) -> list[str]:
-        """Return all lineage, as `telling.history` does, and when each was last seen."""
+        """Return all lineage, as `batch_builders.history` does, and when each was last seen."""
         return sorted(
             f"{pair.source} {pair.relation} {pair.target} by {pair.job} {'masked ' * period.meaning.masking}"
             f"{period.start:%d}..{f'{period.end:%d}' if period.end else ''} seen {period.last_seen:%d}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineage.model.batch import definition_job_key
 from lineage.store.planning.naming import NamesOverTime, as_replacements
-from tests.store.telling import day, drop, key, rename, swap
+from tests.store.batch_builders import day, drop, key, rename, swap
 
 
 def test_changes_are_followed_from_the_time_of_the_name() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.store.planning.observations import ABSENT, KEPT, Timeline
-from tests.store.telling import day
+from tests.store.batch_builders import day
 
 CONTENTS = st.dictionaries(st.integers(1, 28), st.sampled_from(["a", "b", ABSENT]), min_size=1)
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.batch import LineageBatch
+from tests.store.batch_builders import batch, drop, job, query, view
 from tests.store.planning.memory import MemoryGraph
-from tests.store.telling import batch, drop, job, query, view
 
 LINES = ["a.x -> v.x", "a.x -> v.x MASKING", "a.y -> v.x", "b.x ~> v", "v.x -> v.y"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lineage.model.transformations import Subtype
 from lineage.store.planning.observations import UNOBSERVED, Timeline
 from lineage.store.planning.validity import History, Meaning, Period, extend, holds_at, join, retire_at, set_window
-from tests.store.telling import day
+from tests.store.batch_builders import day
 
 PLAIN, MASKED = Meaning(), Meaning(masking=True)
 END = 31

@@ -1,4 +1,4 @@
-"""Events told in short words, and what a graph then holds, as short lines.
+"""Builders of events from short descriptions, and what a graph holds then, as short lines.
 
 A case's event names the things that matter: `{"run": 1, "type": "COMPLETE", "at": 3, "job": "etl/load", "sql": "…",
 "inputs": ["pg.orders"], "outputs": {"pg.report": {"schema": ["id"]}}}`. `at` is a day of January 2026. `pg.x` is the
@@ -55,7 +55,7 @@ def _inputs(value: Any) -> Any:
 
 
 def _field(text: Any) -> Any:
-    """Return an input field told as `pg.orders amount DIRECT/IDENTITY/masking …`."""
+    """Return an input field from `pg.orders amount DIRECT/IDENTITY/masking …`."""
     if not isinstance(text, str):
         return text
     name, column, *given = text.split()
@@ -81,7 +81,7 @@ def _datasets(value: Any) -> list[Json]:
 
 
 def event(given: Mapping[str, Any]) -> Json:
-    """Return the event that is told."""
+    """Return the event of a description."""
     base: Json = {"eventTime": moment(given.get("at", 1)), "producer": given.get("producer", PRODUCER)}
     base["schemaURL"] = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
     if "dataset" in given:

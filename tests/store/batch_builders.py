@@ -48,7 +48,7 @@ def key(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class JobWithEdges:
     """A job and its edges, as part of a batch."""
 
     job: JobRecord
@@ -66,12 +66,12 @@ def job(
     source: str | None = None,
     observations: int = 1,
     sql: str = "select …",
-) -> Told:
+) -> JobWithEdges:
     """Return a job that was seen from one day until another; it reads and writes the datasets in its lines."""
     edges = tuple(_edge(line, name) for line in lines)
     read = {dataset_of(edge.source) for edge in edges} | {key(one) for one in reads}
     written = {edge.output for edge in edges} | {key(one) for one in writes}
-    return Told(
+    return JobWithEdges(
         JobRecord(
             key=name,
             kind=kind,
@@ -89,12 +89,12 @@ def job(
     )
 
 
-def view(name: str, *lines: str, at: float, until: float | None = None) -> Told:
+def view(name: str, *lines: str, at: float, until: float | None = None) -> JobWithEdges:
     """Return the definition of a dataset."""
     return job(definition_job_key(key(name)), *lines, at=at, until=until, kind=JobKind.DEFINITION, writes=[name])
 
 
-def query(name: str, *lines: str, at: float, until: float | None = None, reads: Iterable[str] = ()) -> Told:
+def query(name: str, *lines: str, at: float, until: float | None = None, reads: Iterable[str] = ()) -> JobWithEdges:
     """Return a query template, which only adds lineage."""
     return job(f"query:{name}", *lines, at=at, until=until, kind=JobKind.QUERY, reads=reads)
 
@@ -132,10 +132,13 @@ def swap(name: str, other: str, at: float) -> DatasetChange:
 
 
 def batch(
-    *parts: Told | DatasetRecord | DatasetChange, at: float | None = None, run: str = "", files: Iterable[str] = ()
+    *parts: JobWithEdges | DatasetRecord | DatasetChange,
+    at: float | None = None,
+    run: str = "",
+    files: Iterable[str] = (),
 ) -> LineageBatch:
     """Return a batch of these items, run on the day of its latest job unless a day is given."""
-    jobs = [one.job for one in parts if isinstance(one, Told)]
+    jobs = [one.job for one in parts if isinstance(one, JobWithEdges)]
     changes = tuple(one for one in parts if isinstance(one, DatasetChange))
     when = max([record.last_seen for record in jobs] + [change.at for change in changes], default=day(1))
     return LineageBatch(
@@ -149,7 +152,7 @@ def batch(
         ),
         datasets=tuple(one for one in parts if isinstance(one, DatasetRecord)),
         jobs=tuple(jobs),
-        edges=tuple(edge for one in parts if isinstance(one, Told) for edge in one.edges),
+        edges=tuple(edge for one in parts if isinstance(one, JobWithEdges) for edge in one.edges),
         changes=changes,
         complete_sources=tuple(files),
     )

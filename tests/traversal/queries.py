@@ -1,4 +1,4 @@
-"""Asking a store about a column or table by its short name."""
+"""Questions to a store about a column or table by its short name."""
 
 from __future__ import annotations
 

@@ -174,14 +174,7 @@ def resolve_statement(
     resolver.diagnostics.extend(parsed.doubts)
     try:
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
-        outcome.others.extend(resolver.side_effects)
-        if query_target is not None:
-            define_by_query(outcome, query_target)
-        for written in (outcome, *outcome.others):
-            if written.target_kind is not DatasetKind.TABLE or written.target is None or written.defines:
-                continue
-            if resolver.is_temporary(written.target):
-                written.target_kind = DatasetKind.TEMPORARY
+        _finish_outcome(resolver, outcome, query_target)
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))
@@ -227,11 +220,7 @@ def resolve_statement(
         changes=outcome.changes,
         altered=outcome.altered,
         added=outcome.added,
-        temporary=tuple(
-            str(written.target)
-            for written in (outcome, *outcome.others)
-            if written.target_kind is DatasetKind.TEMPORARY and written.target is not None
-        ),
+        temporary=_temporary_targets(outcome),
         row_references=row_references,
         spellings=tuple(resolver.spellings.items()),
         spells=outcome.defines or outcome.spells,
@@ -242,6 +231,27 @@ def resolve_statement(
 def _guess_diagnostic(dialect: str, span: Span) -> Diagnostic:
     message = f"no dialect is given: {dialect} is assumed, because the text quotes names as {dialect} does"
     return Diagnostic(DiagnosticCode.DIALECT_GUESSED, Severity.INFO, message, span, "give the dialect with --dialect")
+
+
+def _finish_outcome(resolver: Resolver, outcome: Outcome, query_target: str | None) -> None:
+    """Add what the rule's queries write, the dataset that a bare query defines, and which targets are temporary."""
+    outcome.others.extend(resolver.side_effects)
+    if query_target is not None:
+        define_by_query(outcome, query_target)
+    for written in (outcome, *outcome.others):
+        if written.target_kind is not DatasetKind.TABLE or written.target is None or written.defines:
+            continue
+        if resolver.is_temporary(written.target):
+            written.target_kind = DatasetKind.TEMPORARY
+
+
+def _temporary_targets(outcome: Outcome) -> tuple[str, ...]:
+    """Return the temporary tables that a statement writes, in order."""
+    return tuple(
+        str(written.target)
+        for written in (outcome, *outcome.others)
+        if written.target_kind is DatasetKind.TEMPORARY and written.target is not None
+    )
 
 
 def _other_targets(outcome: Outcome) -> tuple[str, ...]:

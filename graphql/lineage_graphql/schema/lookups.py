@@ -81,7 +81,7 @@ class Lookups:
     ) -> Table | None:
         """Return a table."""
         info.context.require(Role.READER)
-        text = _named(key, namespace, name)
+        text = _key_of(key, namespace, name)
         target: Target = await info.context.ask(lambda store: resolve_table(store, text))
         stored = await info.context.loaders.datasets.load(target.key)
         return Table.of(stored) if stored else None
@@ -96,7 +96,7 @@ class Lookups:
     ) -> Column | None:
         """Return a column."""
         info.context.require(Role.READER)
-        text = _named(key, namespace, name)
+        text = _key_of(key, namespace, name)
         target: Target = await info.context.ask(lambda store: resolve_column(store, text))
         stored = await info.context.loaders.columns.load(target.key)
         return Column.of(stored) if stored else None
@@ -142,7 +142,7 @@ def _rank(hit: SearchHit) -> Position:
     return (-round(hit.score * 10), len(hit.name), hit.type != "Table", hit.key)
 
 
-def _named(key: str | None, namespace: str | None, name: str | None) -> str:
+def _key_of(key: str | None, namespace: str | None, name: str | None) -> str:
     if key is not None and name is None and namespace is None:
         return key
     if key is None and name is not None:

@@ -34,7 +34,9 @@ async def node_by_id(info: LineageInfo, text: str) -> Node | None:
     loaders = info.context.loaders
     match kind:
         case NodeKind.TABLE:
-            dataset = await loaders.datasets.load(key) or await info.context.ask(lambda store: _renamed(store, key))
+            dataset = await loaders.datasets.load(key) or await info.context.ask(
+                lambda store: _find_renamed(store, key)
+            )
             return Table.of(dataset) if dataset else None
         case NodeKind.COLUMN:
             column = await loaders.columns.load(key)
@@ -66,7 +68,7 @@ async def nodes_by_id(info: LineageInfo, ids: Sequence[strawberry.ID]) -> list[N
     return found  # type: ignore[return-value]
 
 
-def _renamed(store: GraphStore, key: str) -> StoredDataset | None:
+def _find_renamed(store: GraphStore, key: str) -> StoredDataset | None:
     """Return the dataset that had a key before it was renamed."""
     found = [
         dataset
@@ -82,7 +84,7 @@ def _renamed(store: GraphStore, key: str) -> StoredDataset | None:
 def _renamed_column(store: GraphStore, key: str) -> StoredColumn | None:
     """Return the column that had a key before it, or its table, was renamed."""
     dataset, path = split_column_key(key)
-    table = _renamed(store, dataset)
+    table = _find_renamed(store, dataset)
     columns = store.columns([table.key], dropped=True) if table else []
     by_path = [column for column in columns if column.path == path and column.dropped_at is None]
     found = by_path or [column for column in columns if path in column.aliases]

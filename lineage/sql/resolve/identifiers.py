@@ -54,15 +54,15 @@ class Identifiers:
         if type(text) is not str:  # a stage, a path or a time-travel clause instead of a name
             text = node.name
         if args.get("quoted"):
-            return self._folded(text, quoted=True)
+            return self._fold(text, quoted=True)
         found = self.unquoted.get(text)
         if found is None:
             if len(self.unquoted) >= _MAX_KEPT:
                 self.unquoted.clear()
-            found = self.unquoted[text] = self._folded(text)
+            found = self.unquoted[text] = self._fold(text)
         return found
 
-    def _folded(self, text: str, *, quoted: bool = False) -> str:
+    def _fold(self, text: str, *, quoted: bool = False) -> str:
         return (self._dialect.quoted_column if quoted else self._dialect.column).apply(text)
 
     def table(self, node: exp.Expr) -> str:
@@ -126,7 +126,7 @@ class SpelledIdentifiers(Identifiers):
         super().__init__(dialect)
         self._shows_tables = dialect.shows_tables
 
-    def _folded(self, text: str, *, quoted: bool = False) -> str:
+    def _fold(self, text: str, *, quoted: bool = False) -> str:
         return self._dialect.fold_column(text, quoted=quoted)
 
     def table(self, node: exp.Expr) -> str:

@@ -51,7 +51,7 @@ class Scope(QueryBlock):
         args = column.args
         node = args["this"]
         if type(node) is not exp.Identifier:
-            return self._unnamed(node, args.get("table"))
+            return self._resolve_nameless(node, args.get("table"))
         text = node.args
         table = args.get("table")
         if table is None:
@@ -77,12 +77,12 @@ class Scope(QueryBlock):
         full = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
         found = self._found.get(full)
         if found is None:
-            found = self._qualified(column, table, self.resolver.identifiers.column(node))
+            found = self._resolve_prefixed(column, table, self.resolver.identifiers.column(node))
             if found and "db" not in args:
                 self._found[full] = found
         return found
 
-    def _unnamed(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
+    def _resolve_nameless(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
         """Return the sources of a column that is not a name: `t.$1`, `t.*`, `*`."""
         if type(node) is exp.Literal and table:  # ClickHouse: `tuple.1`
             return self.value([self.resolver.identifiers.column(table), node.name]) or NO_SOURCES
@@ -90,7 +90,7 @@ class Scope(QueryBlock):
             return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
         return self.whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
 
-    def _qualified(self, column: exp.Expr, table: exp.Expr, name: str) -> Sources:
+    def _resolve_prefixed(self, column: exp.Expr, table: exp.Expr, name: str) -> Sources:
         identifiers = self.resolver.identifiers
         alias = identifiers.column(table)
         schema = column.args.get("db")

@@ -72,7 +72,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
                 return around.outputs[name]
     if name in start.resolver.pseudo_columns:
         return NO_SOURCES
-    return _inferred(start, column, name)
+    return _infer(start, column, name)
 
 
 def may_have_any(scope: QueryBlock) -> bool:
@@ -159,21 +159,21 @@ def _windows(expression: exp.Expr) -> bool:
     return any(isinstance(node, exp.Window) for node in nodes)
 
 
-def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
+def _infer(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of a name that no relation is known to have."""
     resolver = start.resolver
     may_be_text = _is_string(resolver, column) and _is_compared_with(column)
     if may_be_text and not column.name.isidentifier():
         return NO_SOURCES  # its text is that of a value, not of a name
     for scope in start.chain():
-        if (found := _inferred_in(scope, start, column, name, may_be_text)) is not None:
+        if (found := _infer_in_block(scope, start, column, name, may_be_text)) is not None:
             return found
     if start.item(name) is not None:
         return start.whole_row(name)
     return NO_SOURCES if _is_string(resolver, column) else _unknown_column(start, column, name)
 
 
-def _inferred_in(
+def _infer_in_block(
     scope: QueryBlock, start: QueryBlock, column: exp.Expr, name: str, may_be_text: bool
 ) -> Sources | None:
     """Return the sources of a name through the relations of one block that may have it; None where there are none."""

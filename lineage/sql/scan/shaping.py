@@ -34,9 +34,9 @@ def mask_irrelevant_literals(sql: str, dialect: str | Dialect, is_same: Callable
     runs = [run for run in _runs(sql, masked) if _is_closed(sql, run)]
     if len(runs) > _MAX_LITERALS:
         return masked
-    shaping = _needed(runs, lambda kept: fingerprint(_restore(masked, sql, kept), dialect) == wanted)
+    shaping = _needed_runs(runs, lambda kept: fingerprint(_restore(masked, sql, kept), dialect) == wanted)
     if is_same is not None:
-        shaping = _needed(shaping, lambda kept: is_same(_restore(masked, sql, kept)))
+        shaping = _needed_runs(shaping, lambda kept: is_same(_restore(masked, sql, kept)))
     return _restore(masked, sql, shaping)
 
 
@@ -66,7 +66,7 @@ def _is_closed(sql: str, run: Run) -> bool:
     return sql[start:end].replace(".", "").isalnum()
 
 
-def _needed(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
+def _needed_runs(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
     """Return the runs that affect the fingerprint; all others may be masked."""
     kept = list(runs)
     if not runs or not is_same(kept):

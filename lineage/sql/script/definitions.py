@@ -59,11 +59,11 @@ def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) ->
     """Return the table that a statement creates, or whose columns or name it changes; None for other statements."""
     identifiers = Identifiers(naming.dialect)
     if isinstance(tree, exp.Create) and (tree.args.get("kind") or "").upper().endswith(("TABLE", "VIEW")):
-        return _created(tree, identifiers, naming)
+        return _definition_by_create(tree, identifiers, naming)
     if isinstance(tree, exp.Cache):
         return _definition(tree.this, identifiers, naming, temporary=True)
     if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
-        return _altered(tree, identifiers, naming, full_name)
+        return _definition_by_alter(tree, identifiers, naming, full_name)
     into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table):
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith(TEMPORARY_PREFIXES)
@@ -71,7 +71,7 @@ def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) ->
     return None
 
 
-def _created(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Definition | None:
+def _definition_by_create(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Definition | None:
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     found = _definition(table, identifiers, naming, temporary=is_temporary(tree, naming.dialect))
     if found is None:
@@ -91,7 +91,9 @@ def _is_stored(view: exp.Create) -> bool:
     return properties is not None and any(isinstance(item, stored) for item in properties.expressions)
 
 
-def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_name: FullName) -> Definition | None:
+def _definition_by_alter(
+    tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_name: FullName
+) -> Definition | None:
     parts = identifiers.table_parts(tree.this)
     if (to := new_table_name(tree)) is not None:
         return Definition(naming.renamed(full_name(parts), identifiers.table_parts(to)), alters=True)

@@ -103,9 +103,9 @@ class Renames:
         for change in chain.from_iterable(self._changes[position] for position in inside):
             if change.other is None:
                 continue
-            tables = _called(change.table, now)
+            tables = _original_names(change.table, now)
             if change.kind is not ChangeKind.RENAME_COLUMN:
-                others = _called(change.other, now) if change.kind is ChangeKind.SWAP else []
+                others = _original_names(change.other, now) if change.kind is ChangeKind.SWAP else []
                 now.update(dict.fromkeys(tables, change.other))
                 now.update(dict.fromkeys(others, change.table))
                 continue
@@ -117,6 +117,6 @@ class Renames:
         return NamesSince({name: later for name, later in now.items() if name != later}, columns)
 
 
-def _called(name: str, now: Mapping[str, str]) -> list[str]:
+def _original_names(name: str, now: Mapping[str, str]) -> list[str]:
     """Return the original names of the tables that now have this name; none for a new table."""
     return [first for first, later in now.items() if later == name] or ([name] if name not in now else [])

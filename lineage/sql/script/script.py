@@ -415,10 +415,10 @@ class _ScriptTables:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
         """
         self._unknown = ()
-        entry = self._found(self.existing(parts))
+        entry = self._find(self.existing(parts))
         return entry._replace(candidates=self._unknown) if self._unknown else entry
 
-    def _found(self, parts: Sequence[str]) -> TableEntry:
+    def _find(self, parts: Sequence[str]) -> TableEntry:
         script, use = self._script, self._use
         session = script.naming(use).session_table(parts)
         entry = TableEntry(session) if session is not None else self._catalog.find(parts)

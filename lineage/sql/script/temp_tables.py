@@ -118,7 +118,7 @@ class VariableContents:
             if not variables.visible(name, number):
                 continue
             before, around = variables.reaching(name, number)
-            relation = self._assigned(name, before, position)
+            relation = self._content_after(name, before, position)
             held[name] = self._later(relation, (index, before[-1]), position) if before else relation
             for at in around:
                 where = (index, at)
@@ -126,10 +126,10 @@ class VariableContents:
                     self._looped[index] = min(number, self._looped.get(index, number))
                     continue
                 self._require(where, name, position)
-                held[name] = _held(name, held[name], self._relations.get(where))
+                held[name] = _add_assignment(name, held[name], self._relations.get(where))
         return held
 
-    def _assigned(self, name: str, before: list[int], position: Position) -> Relation | None:
+    def _content_after(self, name: str, before: list[int], position: Position) -> Relation | None:
         """Return a variable's content after the assignments before a statement."""
         index = position[0]
         known, relation = self._last.get((index, name), ([], None))
@@ -142,7 +142,7 @@ class VariableContents:
             if last is not None:
                 relation = self._later(relation, (index, last), (index, at))
             last = at
-            relation = _held(name, relation, self._relations.get((index, at)))
+            relation = _add_assignment(name, relation, self._relations.get((index, at)))
         if settled:
             self._last[index, name] = before, relation
         return relation
@@ -162,7 +162,7 @@ def _sources(relation: Relation | None) -> Sequence[set[tuple[str, str, int]]]:
     return [{(source.table, source.column, effect) for source, effect in column} for column in listed]
 
 
-def _held(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
+def _add_assignment(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
     """Return a variable's content with one more assignment that reaches the read."""
     if more is None:
         return held

@@ -39,7 +39,7 @@ _RETIRED = tuple(of.retired for of in EdgeType if of is not EdgeType.FEEDS)
 
 def difference(before: GraphState, after: GraphState) -> Changes:
     """Return the changes that turn `before` into `after`."""
-    refreshed, units = _refreshed(before, after)
+    refreshed, units = _refreshes(before, after)
     old = {record.id: record for record in _records(before, after, refreshed)}
     records = _records(after, before, refreshed)
     if not old:
@@ -83,7 +83,7 @@ def count_changes(changes: Changes) -> AppliedChanges:
     )
 
 
-def _refreshed(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh]]:
+def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh]]:
     """Return the edges that were only seen again, and one update of `last_seen` per unit for all of them.
 
     Ad-hoc jobs are left out: an output may have thousands, and each update would scan all edges of the output.

@@ -330,7 +330,7 @@ def _edges(
 ) -> list[dict[str, Any]]:
     statement = query(name, types=_types(relations, as_of))
     rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
-    return [row for row in rows if as_of is None or _held(row["e"], as_of)]
+    return [row for row in rows if as_of is None or _is_valid(row["e"], as_of)]
 
 
 def _types(relations: Collection[EdgeType], as_of: datetime | None) -> str:
@@ -349,7 +349,7 @@ def _at(as_of: datetime | None) -> Row:
     return {} if as_of is None else {"at": as_of}
 
 
-def _held(relationship: Row, at: datetime) -> bool:
+def _is_valid(relationship: Row, at: datetime) -> bool:
     period = period_from(relationship)
     return holds_at(period.start, period.end, at)
 

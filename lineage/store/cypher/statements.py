@@ -57,7 +57,7 @@ def query(name: str, **names: str) -> str:
     >>> query("feeds_into", types="FEEDS").split("<-")[1].split("-(")[0]
     '[e:FEEDS]'
     """
-    return _fill(_named("cypher/read.cypher")[name], names)
+    return _fill(_named_statements("cypher/read.cypher")[name], names)
 
 
 @cache
@@ -67,12 +67,12 @@ def own_query(store: str, name: str, **names: str) -> str:
     >>> own_query("neo4j", "present_now")
     'c.dropped_at IS NULL'
     """
-    return _fill(_named(f"{store}/explore.cypher")[name], names)
+    return _fill(_named_statements(f"{store}/explore.cypher")[name], names)
 
 
 def own_queries(store: str, file: str) -> Mapping[str, str]:
     """Return the statements of another .cypher file of a store, by name."""
-    return _named(f"{store}/{file}.cypher")
+    return _named_statements(f"{store}/{file}.cypher")
 
 
 @cache
@@ -86,7 +86,7 @@ def write_statement(
     >>> write_statement("delete_relationship", "FEEDS", ("Table", "Table")).split("WHERE ")[1]
     'e.`job` = $job DELETE e'
     """
-    statement = _named("cypher/write.cypher")[name]
+    statement = _named_statements("cypher/write.cypher")[name]
     properties: tuple[str, ...] = ("key", *LABELS[label]) if ends is None else tuple(RELATIONSHIPS[label].properties)
     identity: tuple[str, ...] = () if ends is None else RELATIONSHIPS[label].identity
     variable = "n" if ends is None else "e"
@@ -120,7 +120,7 @@ def refresh_statement(target_label: str, *types: str) -> str:
     'MATCH (:`Table` {key: $output})<-[e:`FEEDS`]'
     """
     name = "refresh_edges_to_dataset" if target_label == "Table" else "refresh_edges_to_columns"
-    return _fill(_named("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
+    return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
 @cache
@@ -139,7 +139,7 @@ def scripts(store: str) -> dict[int, tuple[str, ...]]:
 
 
 @cache
-def _named(file: str) -> dict[str, str]:
+def _named_statements(file: str) -> dict[str, str]:
     text = resources.files("lineage.store").joinpath(file).read_text(encoding="utf-8")
     _, *pieces = _NAME.split(text)
     return {

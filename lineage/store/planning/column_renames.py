@@ -42,7 +42,7 @@ def rename_column(state: GraphState, change: DatasetChange, known: NamesOverTime
     keys = {column_key(dataset, path): column_key(dataset, moved) for path, moved in paths.items()}
     _move_lineage(state, keys, change.at)
     _move_usage(state, keys, change.at)
-    staying = _named(state)
+    staying = _columns_in_use(state)
     for path in sorted(paths, key=lambda path: len(ColumnPath.parse(path).parts)):
         _move_column(state, dataset, path, paths[path], stays=column_key(dataset, path) in staying)
     ensure_column(state, dataset, new, change.at)
@@ -127,7 +127,7 @@ def _move_usage(state: GraphState, keys: Mapping[str, str], at: datetime) -> Non
             state.usage[moved.key] = moved if there is None else moved.joined(there)
 
 
-def _named(state: GraphState) -> set[str]:
+def _columns_in_use(state: GraphState) -> set[str]:
     """Return the columns that lineage or usage counts still refer to."""
     named = {key for pair in state.histories for key in (pair.source, pair.target)}
     named.update(used.of for used in state.usage.values())

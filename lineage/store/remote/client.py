@@ -148,7 +148,7 @@ class RemoteStore:
         if body is not None and len(body) > _LARGE:
             body, headers["Content-Encoding"] = zlib.compress(body, 1), "deflate"
         try:
-            answer, content = self._sent(verb, self._prefix + path, body, headers)
+            answer, content = self._send(verb, self._prefix + path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             raise StoreUnreachableError(
                 f"no service answers at {self._address}: {error or type(error).__name__}",
@@ -158,7 +158,7 @@ class RemoteStore:
             raise self._error_from(answer.status, content)
         return content
 
-    def _sent(
+    def _send(
         self, verb: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request; retry once if a kept-alive connection turns out to be closed."""

@@ -69,7 +69,7 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSource
             if _is_from_item(inner):
                 added = add_source(resolver, inner, scope, rows)
                 return added + _nested_joins(resolver, node, scope, rows, first)
-        sees = _seen_by(resolver, node, scope)
+        sees = _visible_scope(resolver, node, scope)
     relation = resolver.relation(node, sees)
     if type(relation) is BaseTable and relation.rows is not None:
         for own in relation.rows.own:
@@ -95,7 +95,7 @@ def _is_from_item(node: exp.Expr) -> bool:
     return type(node) in _IN_BRACKETS
 
 
-def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
+def _visible_scope(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
     """Return the scope visible to a FROM item: a derived table does not see its sibling items.
 
     DuckDB treats a derived table as LATERAL where necessary:
@@ -169,7 +169,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
         _merge(scope, left, right, dict(zip(names, using, strict=True)), side, rows)
     elif (args.get("method") or "").upper() == "NATURAL":
         _natural_over_unknown(resolver, join, scope, [*left, *right])
-        _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), joined), side, rows)
+        _merge(scope, left, right, dict.fromkeys(_shared_columns(scope, left, right), joined), side, rows)
     if kind in _HALF_JOINS:
         # Only the existence of a match matters: the other side is not visible after the join.
         gone = left if side == "RIGHT" else right
@@ -231,7 +231,7 @@ def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: 
             scope.merge(Merge({}, {}, {resolver.identifiers.alias(name): sources}))
 
 
-def _shared(scope: Scope, left: list[str], right: list[str]) -> list[str]:
+def _shared_columns(scope: Scope, left: list[str], right: list[str]) -> list[str]:
     ours = [*scope.part(left).merged, *(name for key in left for name, _ in scope.items[key].columns())]
     theirs = {name for key in right for name, _ in scope.items[key].columns()}
     return [name for name in ours if name in theirs and name != STAR]

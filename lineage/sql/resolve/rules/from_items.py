@@ -99,7 +99,7 @@ _ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
 """Table functions with one column, named after the function or its alias."""
 
 
-def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
+def _alias_columns(resolver: Resolver, node: exp.Expr) -> list[str]:
     """Return the column names of an alias, `AS t(a, b)`."""
     alias = node.args.get("alias")
     if type(alias) is not exp.TableAlias:
@@ -120,7 +120,9 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         if named.args.get("quoted"):
             location = _file_named(resolver, node)
             if location is not None:
-                return reshape(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
+                return reshape(
+                    resolver, node, resolver.location(location).renamed(_alias_columns(resolver, node)), scope
+                )
         cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
     elif isinstance(named, exp.Parameter) or (type(named) is exp.Dot and _is_long_name(resolver, node, scope)):
@@ -133,13 +135,13 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         return function_table(resolver, args["this"], scope, node)
     alias = args.get("alias")
     if alias is not None and alias.args.get("columns"):
-        relation = _renamed(resolver, node, relation)
+        relation = _rename_by_alias(resolver, node, relation)
     return reshape(resolver, node, relation, scope) if args.get("pivots") else relation
 
 
-def _renamed(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
+def _rename_by_alias(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
     """Return a relation with the columns that its alias lists; over a star, report that each may be any column."""
-    listed = _listed(resolver, node)
+    listed = _alias_columns(resolver, node)
     renamed = relation.renamed(listed)
     if not listed or not relation.is_open or STAR not in (name for name, _ in relation.columns()):
         return renamed
@@ -216,7 +218,7 @@ def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
         body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.copy())))
     relation = resolver.relation(body, inner)
-    return reshape(resolver, node, _renamed(resolver, node, relation), scope)
+    return reshape(resolver, node, _rename_by_alias(resolver, node, relation), scope)
 
 
 @relation_rule(exp.Paren)
@@ -235,7 +237,7 @@ def values(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
                 columns.append({})
             resolver.evaluate(scope, value, IDENTITY, columns[position])
     names = [f"column{position + 1}" for position in range(len(columns))]
-    return Relation(names, columns).renamed(_listed(resolver, node))
+    return Relation(names, columns).renamed(_alias_columns(resolver, node))
 
 
 @relation_rule(exp.Lateral)
@@ -243,14 +245,14 @@ def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """LATERAL: a sub-query or function that sees the relations to its left; Hive's LATERAL VIEW."""
     inner = node.this
     if isinstance(inner, exp.Query):
-        return resolver.relation(inner, scope).renamed(_listed(resolver, node))
+        return resolver.relation(inner, scope).renamed(_alias_columns(resolver, node))
     return function_table(resolver, inner, scope, node)
 
 
 @relation_rule(exp.Unnest)
 def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: one column per array; the ordinal has no source."""
-    names = _listed(resolver, node)
+    names = _alias_columns(resolver, node)
     columns = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
     alias = node.args.get("alias")
     if not names and alias is not None and alias.this is not None:
@@ -287,7 +289,7 @@ def _rows_made(values: list[Sources], mention: exp.Expr) -> RowSources | None:
     return rows if rows.own else None
 
 
-def _called(call: exp.Expr) -> exp.Expr:
+def _inner_call(call: exp.Expr) -> exp.Expr:
     """Return the function within Trino's `TABLE(catalog.schema.f(…))`, which the parser keeps as a call of TABLE."""
     if type(call) is exp.Anonymous and _function_name(call) == "table" and len(call.expressions) == 1:
         inner = call.expressions[0]
@@ -314,9 +316,9 @@ def _as_table(column: exp.Column) -> exp.Table:
 
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
     """A table function: its declared columns, else any column that is referenced, all from its arguments."""
-    call = _called(call)
+    call = _inner_call(call)
     if (found := _table_named_by(resolver, call, scope)) is not None:
-        return found.renamed(_listed(resolver, node))
+        return found.renamed(_alias_columns(resolver, node))
     if _function_name(call) in _RUN_QUERIES:
         resolver.report(
             DiagnosticCode.DYNAMIC_SQL,
@@ -329,12 +331,12 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
     if isinstance(call, exp.Stack) and (columns := _stack(resolver, call, scope)):
         found = Relation([f"col{position}" for position in range(len(columns))], columns)
-    elif (found := _declared(resolver, call, value, scope)) is not None:
+    elif (found := _declared_columns(resolver, call, value, scope)) is not None:
         found.rows = rows
     elif (known := installed_rules().table_functions.get(_function_name(call))) is not None:
         found = Relation(list(known), [value for _ in known], rows)
     if found is not None:
-        return found.renamed(_listed(resolver, node))
+        return found.renamed(_alias_columns(resolver, node))
     return _function_of_unknown_columns(resolver, call, node, value, rows)
 
 
@@ -384,7 +386,7 @@ def _function_of_unknown_columns(
             hint="a function in SQL is followed where the same input defines it; for others, add a rule",
             lasts=True,
         )
-    names = _listed(resolver, node)
+    names = _alias_columns(resolver, node)
     if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.flattens_to_six_columns:
         names = list(_FLATTENED)
     is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
@@ -498,7 +500,7 @@ def _file_read(call: exp.Expr) -> str | None:
     return first.name if isinstance(first, exp.Literal) else None
 
 
-def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:
+def _declared_columns(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:
     """Return the columns that OPENJSON … WITH, JSON_TABLE and XMLTABLE declare, each from its own path."""
     definitions: list[tuple[exp.Expr, list[str]]] = []
     document: Sources = {}

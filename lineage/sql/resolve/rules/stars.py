@@ -48,15 +48,15 @@ def star_columns(
         return []
     shown, behind, value = found
     identifiers = resolver.identifiers
-    dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _listed(star, "except_")}
+    dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _list_argument(star, "except_")}
     renamed = {
         identifiers.column(alias.this.this): identifiers.alias(alias.args["alias"])
-        for alias in _listed(star, "rename")
+        for alias in _list_argument(star, "rename")
         if isinstance(alias, exp.Alias)
     }
     replaced = {
         identifiers.alias(alias.args["alias"]): alias.this
-        for alias in _listed(star, "replace")
+        for alias in _list_argument(star, "replace")
         if isinstance(alias, exp.Alias)
     }
     like = star.args.get("ilike")
@@ -179,7 +179,7 @@ def _without(columns: list[_Shown], name: str) -> list[_Shown]:
     return columns if at is None else [*columns[:at], *columns[at + 1 :]]
 
 
-def _listed(star: exp.Expr, key: str) -> list[exp.Expr]:
+def _list_argument(star: exp.Expr, key: str) -> list[exp.Expr]:
     value = star.args.get(key)
     return value if isinstance(value, list) else ([value] if isinstance(value, exp.Expr) else [])
 

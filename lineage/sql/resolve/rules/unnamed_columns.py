@@ -24,7 +24,7 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
     """
     dialect = resolver.naming.dialect
     if dialect.describes_unnamed_columns:
-        return _described(resolver, expression)[0]
+        return _describe(resolver, expression)[0]
     node: exp.Expr = expression
     while isinstance(node, exp.Paren):
         node = node.this
@@ -57,7 +57,7 @@ _TYPES = {
 """PostgreSQL's own names of types that SQL calls otherwise."""
 
 
-def _described(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
+def _describe(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
     """Return PostgreSQL's name of an expression: of its column, function, type or form (parse_target.c, FigureColname).
 
     https://github.com/postgres/postgres/blob/REL_17_STABLE/src/backend/parser/parse_target.c
@@ -69,18 +69,18 @@ def _described(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         return resolver.identifiers.column(node.expression), _Strength.STRONG
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):  # schema.function(…)
-        return _described(resolver, node.expression)
+        return _describe(resolver, node.expression)
     if isinstance(node, exp.Cast):
-        name, strength = _described(resolver, node.this)
+        name, strength = _describe(resolver, node.this)
         return (name, strength) if strength is _Strength.STRONG else (_type_name(node.to), _Strength.WEAK)
     if isinstance(node, exp.Case):
         default = node.args.get("default")
-        name, strength = _described(resolver, default) if default is not None else ("", _Strength.NONE)
+        name, strength = _describe(resolver, default) if default is not None else ("", _Strength.NONE)
         return (name, strength) if strength is _Strength.STRONG else ("case", _Strength.WEAK)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
         inner = node.this.expressions[0]
         alias = inner.args["alias"] if isinstance(inner, exp.Alias) else None
-        name = resolver.identifiers.alias(alias) if alias is not None else _described(resolver, inner)[0]
+        name = resolver.identifiers.alias(alias) if alias is not None else _describe(resolver, inner)[0]
         return name, _Strength.STRONG
     if isinstance(node, exp.Boolean):
         return "bool", _Strength.WEAK

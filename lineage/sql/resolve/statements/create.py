@@ -30,7 +30,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
-    outcome = _created(resolver, tree, named, kind, listed)
+    outcome = _create(resolver, tree, named, kind, listed)
     schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
     clone = tree.args.get("clone")
     is_clone = clone is not None and isinstance(clone.this, exp.Table)
@@ -67,7 +67,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     return outcome
 
 
-def _created(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, properties: list[exp.Expr]) -> Outcome:
+def _create(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, properties: list[exp.Expr]) -> Outcome:
     """Return an outcome with the dataset that a CREATE makes, without columns."""
     outcome = Outcome(f"CREATE_{kind.replace(' ', '_')}", resolver.naming.made(resolver.name(named)), defines=True)
     if isinstance(tree, exp.Create) and is_temporary(tree, resolver.naming.dialect):

@@ -99,7 +99,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
             changes.append(TableChange(ChangeKind.DROP_COLUMN, target, column=str(one.column)))
         elif one.kind is Alteration.RENAME and one.to is not None:
             if name is not None:
-                columns = _renamed(columns, name, one.to.name, known)
+                columns = _rename_column(columns, name, one.to.name, known)
             spelling = one.to.spelling
             to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
             changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
@@ -129,7 +129,7 @@ def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration,
         outcome.columns.append(others)
 
 
-def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -> dict[str, Sources]:
+def _rename_column(columns: dict[str, Sources], old: str, new: str, known: Relation) -> dict[str, Sources]:
     if old not in columns and known.is_open:
         return {**columns, new: known.infer(old) or {}}
     return {new if name == old else name: sources for name, sources in columns.items()}

@@ -25,7 +25,7 @@ __all__ = ["step_outcome", "variable_scope"]
 def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
     """Return what a step's query assigns to its variables; what selects the row influences the value."""
     if not isinstance(tree, exp.Query):
-        return _written(resolver, tree, step)
+        return _write_and_assign(resolver, tree, step)
     if step.operation == "TRIGGER":
         return _row_of(resolver, tree, Outcome(step.operation))
     relation = resolver.relation(tree, resolver.new_scope())
@@ -36,7 +36,7 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outco
             outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
             outcome.rows = rows_of(relation)
         return outcome
-    return _assigned(outcome, relation, step)
+    return _assign(outcome, relation, step)
 
 
 def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
@@ -48,16 +48,16 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _written(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
+def _write_and_assign(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
     """`INSERT … RETURNING id INTO v`, which writes its table and assigns the written values to the variable."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
     if (returned := resolver.returning_relation(tree, outcome, resolver.new_scope())) is not None:
-        assigned = _assigned(Outcome(step.operation), returned, step)
+        assigned = _assign(Outcome(step.operation), returned, step)
         outcome.relation = assigned.relation
     return outcome
 
 
-def _assigned(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcome:
+def _assign(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcome:
     names, columns = [], []
     pairs = list(relation.columns())
     is_row = step.is_row or (len(step.assigns) == 1 and len(pairs) > 1)

@@ -177,7 +177,7 @@ def assignments(
                 resolver.evaluate(scope, values[position], IDENTITY, sources)
             elif not _is_default(right):
                 resolver.evaluate(scope, right, IDENTITY, sources)
-            yield _written(resolver, name, scope, through), sources
+            yield _target_column(resolver, name, scope, through), sources
 
 
 def _is_default(value: exp.Expr) -> bool:
@@ -185,7 +185,7 @@ def _is_default(value: exp.Expr) -> bool:
     return isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.args.get("quoted")
 
 
-def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
+def _target_column(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
     """Return the base column that SET writes; the query `through` may rename it."""
     written = resolver.identifiers.target_column(name)
     if isinstance(name, exp.Column) and len(name.parts) > 1:

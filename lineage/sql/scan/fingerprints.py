@@ -253,11 +253,16 @@ class _Writer:
                 return Behind.NOTHING
             self._enter(Region.CONDITION)
             return Behind.LOGIC
-        if role == "then":
-            self._enter(level.base if level.is_case else Region.OTHER)
-        elif role == "by" and previous == "connect":
+        if role == "by" and previous == "connect":
             self._enter(Region.CONDITION)
             return Behind.LOGIC
+        self._change_region(role, previous, level)
+        return _kind_behind(role, previous, starred=starred)
+
+    def _change_region(self, role: str, previous: str, level: Level) -> None:
+        """Enter the region that a word begins, and record what it says of those that follow."""
+        if role == "then":
+            self._enter(level.base if level.is_case else Region.OTHER)
         elif role == "set":
             self._enter(Region.ASSIGNMENT if level.updates or level.inserts else Region.OTHER)
             level.updates = level.inserts = False
@@ -269,20 +274,10 @@ class _Writer:
             level.inserts = role == "insert" or (level.inserts and role == "source")
         elif role == "values":
             level.inserts = False
-        elif role == "distinct" and previous == "projection":
-            return Behind.ITEM
         elif role == "for":
             level.loops = True
         elif role == "between":
             level.between = True
-        elif role == "to":
-            return Behind.LIKE if previous == "similar" and not starred else Behind.NOTHING
-        elif role == "top":
-            return Behind.LIMIT if previous in ("projection", "distinct") else Behind.NOTHING
-        elif role == "first":
-            return Behind.LIMIT if previous == "fetch" else Behind.NOTHING
-        # SELECT * LIKE 'a%' selects columns by name.
-        return Behind.NOTHING if starred and role in ("like", "similar") else _BEHIND.get(role, Behind.NOTHING)
 
     def _operator(self, text: str) -> None:
         if text in ("(", "[", "{"):
@@ -325,3 +320,17 @@ class _Writer:
             self.out.cut(last, wordy=False)
         else:
             parent.last_row = (closed.start, self.out.size)
+
+
+def _kind_behind(role: str, previous: str, *, starred: bool) -> int:
+    """Return the kind of a literal after a word, by the word and the one before it."""
+    if role == "distinct" and previous == "projection":
+        return Behind.ITEM
+    if role == "to":
+        return Behind.LIKE if previous == "similar" and not starred else Behind.NOTHING
+    if role == "top":
+        return Behind.LIMIT if previous in ("projection", "distinct") else Behind.NOTHING
+    if role == "first":
+        return Behind.LIMIT if previous == "fetch" else Behind.NOTHING
+    # SELECT * LIKE 'a%' selects columns by name.
+    return Behind.NOTHING if starred and role in ("like", "similar") else _BEHIND.get(role, Behind.NOTHING)

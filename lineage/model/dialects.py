@@ -99,6 +99,8 @@ class Dialect:
     (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
     created_column_prefix: str | None = None
     """That prefix in a table made by CREATE TABLE AS from other tables (Hive: `c0`)."""
+    exploded_columns: tuple[str, str] | None = None
+    """Names of `posexplode(a)` in a select list without aliases; `explode(a)` has only the second of Spark's, `col`."""
     casts_keep_names: bool = False
     """`CAST(a AS INT)` without an alias is called a (PostgreSQL: FigureColname; Spark: ResolveAliases)."""
     unnamed_columns_are_counted: bool = False
@@ -414,6 +416,7 @@ _HIVE = Dialect(
     has_transform_scripts=True,
     fields_by_dot=True,
     unnamed_column_prefix="_c",
+    exploded_columns=("pos", "val"),
     created_column_prefix="c",
     exchange_moves_partition=True,
     explain_never_runs=True,
@@ -425,6 +428,7 @@ _SPARK = Dialect(
     has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
     casts_keep_names=True,
+    exploded_columns=("pos", "col"),
     shows_columns=True,
     reads_files_by_format=True,
     names_in_strings=True,

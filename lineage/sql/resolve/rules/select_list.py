@@ -13,7 +13,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
-from lineage.sql.resolve.rules.unnamed_columns import output_name
+from lineage.sql.resolve.rules.unnamed_columns import generated_names, output_name
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
@@ -59,6 +59,10 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             sources = value_of(resolver, item, scope)
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
+            if generated := generated_names(resolver, item):
+                for name in generated:
+                    projection.add(name, sources, item)
                 continue
             dialect = resolver.naming.dialect
             at = len(projection.names) if dialect.unnamed_column_prefix is not None else position  # a star counts

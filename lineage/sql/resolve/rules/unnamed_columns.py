@@ -7,10 +7,11 @@ from enum import IntEnum
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.spans import span_of
 
-__all__ = ["output_name"]
+__all__ = ["generated_names", "output_name"]
 
 _CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
 
@@ -37,6 +38,34 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
     if dialect.unnamed_column_prefix is not None:
         return f"{dialect.unnamed_column_prefix}{position}"
     return f"f{position}_" if dialect.unnamed_columns_are_counted else f"_col{position}"
+
+
+def generated_names(resolver: Resolver, item: exp.Expr) -> tuple[str, ...]:
+    """Return the output columns of `explode` or `posexplode` in a select list, named by the engine; else nothing.
+
+    Other generators have columns that depend on their arguments: without aliases they are reported.
+    https://spark.apache.org/docs/latest/api/sql/#explode
+    """
+    names = resolver.naming.dialect.exploded_columns
+    if names is None:
+        return ()
+    if isinstance(item, exp.Posexplode | exp.PosexplodeOuter):
+        return names
+    if isinstance(item, exp.Explode | exp.ExplodeOuter):
+        return ("col",)
+    function = str(item.this).lower() if isinstance(item, exp.Anonymous) else item.key
+    if isinstance(item, exp.Inline | exp.Stack) or function in _GENERATORS:
+        resolver.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            f"`{function}` has several columns, of which one is shown",
+            item,
+            hint=f"name them: {function}(…) AS (a, b)",
+        )
+    return ()
+
+
+_GENERATORS = frozenset(("inline_outer", "json_tuple", "variant_explode", "variant_explode_outer", "parse_url_tuple"))
 
 
 class _Strength(IntEnum):

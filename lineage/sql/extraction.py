@@ -24,10 +24,11 @@ from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, ProgramStep
+from lineage.sql.resolve.accounting import STATEMENTS, account
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import Relation
-from lineage.sql.resolve.resolver import Resolver, SetOperationReferences
+from lineage.sql.resolve.resolver import RELATION_RULES, Resolver, SetOperationReferences
 from lineage.sql.resolve.statements import (
     STATEMENT_RULES,
     Outcome,
@@ -157,7 +158,8 @@ def resolve_statement(
     rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
     if tree is None or rule is None:
         if parsed.read_from is ReadFrom.TREE:
-            parsed = read_without_tree(parsed, options.naming.dialect, options.budget)
+            has_rows = type(tree) in STATEMENTS
+            parsed = read_without_tree(parsed, options.naming.dialect, options.budget, has_rows=has_rows)
         return _without_tree(parsed, options), None
     resolver = Resolver(
         options.naming,
@@ -173,6 +175,8 @@ def resolve_statement(
         resolver.variable_places = parsed.variable_spans()
     resolver.diagnostics.extend(parsed.doubts)
     try:
+        if type(tree) not in RELATION_RULES:
+            account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         _finish_outcome(resolver, outcome, query_target)
         if parsed.problem is not None:

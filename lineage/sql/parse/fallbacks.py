@@ -87,12 +87,18 @@ def read_statement(
     return _first_result(STRATEGIES, Attempt(tokens, span, text, dialect, budget, parser, as_written))
 
 
-def read_without_tree(parsed: ParsedStatement, dialect: Dialect, budget: Budget) -> ParsedStatement:
-    """Read a statement that has no tree, or one that no rule reads, without using its tree."""
+def read_without_tree(
+    parsed: ParsedStatement, dialect: Dialect, budget: Budget, *, has_rows: bool = False
+) -> ParsedStatement:
+    """Read a statement that has no tree, or one that no rule reads, without using its tree.
+
+    `has_rows`: it is of a type that reads or writes rows, whatever its words look like.
+    """
     _, parser = tools_of(dialect, budget.nesting)
     attempt = Attempt(parsed.tokens, parsed.span, parsed.text, dialect, budget, parser, as_written=False)
     attempt.trees, attempt.problem = [parsed.tree], parsed.problem
-    return _first_result(_WITHOUT_TREE, attempt)[0]
+    strategies = tuple(one for one in _WITHOUT_TREE if not (has_rows and one is _no_lineage))
+    return _first_result(strategies, attempt)[0]
 
 
 def _first_result(strategies: tuple[Strategy, ...], attempt: Attempt) -> list[ParsedStatement]:

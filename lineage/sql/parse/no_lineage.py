@@ -7,6 +7,7 @@ A statement that contains a query is never one of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -55,7 +56,9 @@ _BEFORE_KIND = frozenset(
      "STREAMING", "EVENT", "INTERACTIVE", "RECURSIVE", "FORCE", "NO", "EDITIONABLE", "SNAPSHOT", "VIRTUAL")
 )  # fmt: skip
 # ALTER TABLE actions that move rows or the table itself; all others change how the table is stored.
-_MOVES = frozenset(("RENAME", "SWAP", "EXCHANGE", "SWITCH", "ATTACH", "MOVE", "REPLACE", "FETCH", "FREEZE", "AS"))
+_MOVES = frozenset(
+    ("RENAME", "SWAP", "EXCHANGE", "SWITCH", "ATTACH", "MOVE", "REPLACE", "FETCH", "FREEZE", "AS", "APPEND")
+)
 
 
 def is_without_lineage(tree: exp.Expr) -> bool:
@@ -81,4 +84,9 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
     kind = next((word for word in words[1:] if word not in _BEFORE_KIND), "")
     if kind not in _WITH_ROWS:
         return words[0] != "CREATE" or "FROM" not in words or kind in _FROM_FILES
-    return words[0] == "ALTER" and not _MOVES.intersection(words)
+    return words[0] == "ALTER" and not _MOVES.intersection(words) and not _changes_rows(words)
+
+
+def _changes_rows(words: Sequence[str]) -> bool:
+    """Return whether an ALTER TABLE of ClickHouse updates or deletes rows; `ON DELETE` is a foreign key's."""
+    return any(word in ("UPDATE", "DELETE") and before != "ON" for before, word in pairwise(words))

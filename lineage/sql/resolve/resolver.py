@@ -19,6 +19,7 @@ from lineage.model.names import ColumnPath, Naming, split_name
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
+from lineage.sql.resolve.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
 from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import (
     STAR,
@@ -65,6 +66,9 @@ BINARY = frozenset(
     (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is)
 )
 """Node types with exactly two operands, which make up most of a WHERE."""
+
+_OF_TABLE = frozenset(("this", "alias", "db", "catalog", "joins", "laterals", "pivots"))
+"""The arguments of nearly all tables, which need no further accounting."""
 
 _NO_NODES = frozenset((str, bool, int, type(None)))
 """Types of a node's arguments that are neither nodes nor lists of nodes."""
@@ -296,17 +300,20 @@ class Resolver(Resolution):
         Raises:
             BudgetExceededError: the statement exceeds its time budget.
         """
-        if type(node) is not exp.Table and monotonic() > self._deadline:
+        kind = type(node)
+        if kind is not exp.Table and monotonic() > self._deadline:
             raise self._budget.out_of_time()
-        rule = RELATION_RULES.get(type(node))
+        rule = RELATION_RULES.get(kind)
         if rule is None:
             self.report(
                 DiagnosticCode.UNSUPPORTED_SYNTAX,
                 Severity.ERROR,
-                f"{type(node).__name__} cannot be read as a table",
+                f"{kind.__name__} cannot be read as a table",
                 node,
             )
             return Relation([], [])
+        if kind is not exp.Table or not node.args.keys() <= _OF_TABLE:
+            account(self, node)
         return rule(self, node, scope)
 
     def evaluate(
@@ -314,7 +321,7 @@ class Resolver(Resolution):
     ) -> None:
         """Add to `sink` every base column that an expression reads, with its effect on the result."""
         stack: Stack = []
-        push, leaves, column, binary = stack.append, LEAVES, exp.Column, BINARY
+        push, leaves, column, binary, arguments = stack.append, LEAVES, exp.Column, BINARY, ARGUMENTS
         node = root
         while True:
             kind = type(node)
@@ -335,10 +342,13 @@ class Resolver(Resolution):
             elif kind not in leaves:
                 rule = EXPRESSION_RULES.get(kind)
                 if rule is not None:
+                    if not node.args.keys() <= arguments[kind]:
+                        report_unread(self, node)
                     rule(self, scope, node, effect, stack, sink)
                 else:
+                    step = self._steps.get(kind) or self._step(node, kind)
                     if effect < FIRST_REFERENCE:
-                        effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
+                        effect = COMPOSE[effect][step]
                     for value in reversed(node.args.values()):
                         kind = type(value)
                         if kind is list:
@@ -353,8 +363,9 @@ class Resolver(Resolution):
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
         """Return the effect of a node on its operands: transform, aggregate or mask."""
-        if kind is exp.Anonymous:
-            return self.functions.of_name(node.name)
+        if not has_only_operands(kind):
+            report_type(self, node)
+            return TRANSFORMATION
         step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
         self._steps[kind] = step
         return step

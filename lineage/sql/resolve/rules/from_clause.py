@@ -11,7 +11,7 @@ from lineage.sql.resolve.rules.match_recognize import match_recognize
 from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.stars import side_by_side
 from lineage.sql.resolve.scope import Merge, Scope
-from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
+from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, JOIN, TRANSFORMATION
 
 __all__ = ["add_joins", "add_source", "add_sources"]
 
@@ -83,6 +83,9 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSource
     scope.add(alias, relation, qualified)
     added = [relation]
     args = node.args
+    if (sample := args.get("sample")) is not None and (bucket := sample.args.get("bucket_field")) is not None:
+        bucket = exp.Column(this=bucket) if isinstance(bucket, exp.Identifier) else bucket
+        resolver.evaluate(scope, bucket, FILTER, rows.own)  # Hive's TABLESAMPLE (BUCKET 1 OUT OF 32 ON id)
     for lateral in args.get("laterals") or ():
         added += add_source(resolver, lateral, scope, rows)
     return added + _nested_joins(resolver, node, scope, rows, first) if args.get("joins") else added

@@ -23,7 +23,9 @@ from lineage.sql.resolve.relations import (
 )
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.function_arguments import RUN_QUERIES
 from lineage.sql.resolve.rules.nested import element_of, json_keys
+from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.select_list import value_of
 from lineage.sql.resolve.scope import Scope
@@ -52,12 +54,6 @@ _NAMES_AT = {
 _UNNAMED = frozenset(("merge", "redis", "sqlite", "executable", "input", "loop", "ytsaurus", "arrowflight"))
 """ClickHouse's functions that read something their arguments do not name: tables matching a pattern, a queue."""
 
-_RUN_QUERIES = frozenset(
-    ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
-     "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
-)  # fmt: skip
-"""Table functions that run a query from a string, often in another database."""
-
 _FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
 """The columns of Snowflake's FLATTEN."""
 
@@ -85,7 +81,7 @@ _OF_THE_SYSTEM = re.compile(
 
 def _reads_only_its_arguments(function: str) -> bool:
     """Return whether a table function is one of the engines' that reads no table of the user's."""
-    known = function in _ONE_COLUMN or function in _OF_ARGUMENTS or function in _RUN_QUERIES
+    known = function in _ONE_COLUMN or function in _OF_ARGUMENTS or function in RUN_QUERIES
     return known or _OF_THE_SYSTEM.match(function) is not None
 
 
@@ -212,12 +208,12 @@ def reshape(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope
 
 @relation_rule(exp.Subquery)
 def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
-    """`(query) AS t(a, b)`. The parser keeps its ORDER BY and LIMIT on the query inside."""
+    """`(query) AS t(a, b)`, `(query) ORDER BY a LIMIT 1`."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
     body = node.this
     if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
         body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.copy())))
-    relation = resolver.relation(body, inner)
+    relation = order_output(resolver, node, resolver.relation(body, inner), inner)
     return reshape(resolver, node, _rename_by_alias(resolver, node, relation), scope)
 
 
@@ -237,7 +233,8 @@ def values(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
                 columns.append({})
             resolver.evaluate(scope, value, IDENTITY, columns[position])
     names = [f"column{position + 1}" for position in range(len(columns))]
-    return Relation(names, columns).renamed(_alias_columns(resolver, node))
+    relation = order_output(resolver, node, Relation(names, columns), scope)
+    return relation.renamed(_alias_columns(resolver, node))
 
 
 @relation_rule(exp.Lateral)
@@ -319,7 +316,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     call = _inner_call(call)
     if (found := _table_named_by(resolver, call, scope)) is not None:
         return found.renamed(_alias_columns(resolver, node))
-    if _function_name(call) in _RUN_QUERIES:
+    if _function_name(call) in RUN_QUERIES:
         resolver.report(
             DiagnosticCode.DYNAMIC_SQL,
             Severity.WARNING,

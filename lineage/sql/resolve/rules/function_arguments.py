@@ -10,8 +10,10 @@ import re
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.dictionary_lookups import look_up
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
@@ -23,6 +25,8 @@ from lineage.sql.resolve.transformation_codes import (
     MASKED_TRANSFORMATION,
     TRANSFORMATION,
 )
+
+__all__ = ["RUN_QUERIES"]
 
 _DATE_PART_AT = {("snowflake", "trunc"): 1, ("snowflake", "truncate"): 1, ("tsql", "date_bucket"): 0}
 """Index of the date-part argument (an unquoted word), for functions without a node type of their own."""
@@ -36,6 +40,18 @@ _DATE_PARTS = frozenset(
 _COMBINATOR = re.compile(
     r"(?:If|Array|Map|SimpleState|State|MergeState|Merge|ForEach|Distinct|OrDefault|OrNull|Resample|ArgMin|ArgMax)\Z"
 )
+
+_SQL = re.compile(
+    r"\s*(?:select\s.*\sfrom\s|with\s.*\sselect\s|insert\s+into\s|merge\s+into\s|update\s+\S+\s+set\s|delete\s+from\s"
+    r"|create\s.*\sas\s|truncate\s+table\s|drop\s+(?:table|view)\s|call\s+\S+\s*\()",
+    re.IGNORECASE | re.DOTALL,
+)
+
+RUN_QUERIES = frozenset(
+    ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
+     "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
+)  # fmt: skip
+"""Functions that run a query from a string, often in another database."""
 
 
 def _base(name: str) -> str:
@@ -68,6 +84,8 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
             tested = position % 2 == 0 and position < len(arguments) - 1
             stack.append((arguments[position], COMPOSE[effect][CONDITIONAL if tested else TRANSFORMATION]))
         return
+    if look_up(resolver, node, effect, stack, sink):
+        return
     if plain == "choose" and arguments:
         _choose(arguments[0], arguments[1:], effect, stack)
         return
@@ -78,6 +96,7 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
     elif (field := _field_by_call(resolver, scope, name, arguments)) is not None:
         stack.append((field, effect))
         return
+    _report_sql(resolver, node, arguments)
     step = resolver.functions.of_name(name)
     below = COMPOSE[effect][step] if effect < FIRST_REFERENCE else effect
     for argument in reversed(arguments):
@@ -87,6 +106,21 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
                     absorb(sink, sources, below, argument)
         else:
             stack.append((argument, below))
+
+
+def _report_sql(resolver: Resolver, node: exp.Expr, arguments: list[exp.Expr]) -> None:
+    """Report a string that reads as SQL: the function may run it."""
+    if node.name.lower() in RUN_QUERIES:  # reported by the rule for table functions, whatever the string is
+        return
+    for argument in arguments:
+        if type(argument) is exp.Literal and argument.is_string and _SQL.match(argument.this):
+            resolver.report(
+                DiagnosticCode.DYNAMIC_SQL,
+                Severity.WARNING,
+                f"a string argument of {node.name} reads as SQL, which is not followed: the function may run it",
+                argument,
+                lasts=True,
+            )
 
 
 def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:

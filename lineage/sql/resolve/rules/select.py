@@ -12,9 +12,10 @@ from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_sources
+from lineage.sql.resolve.rules.order_by import order_by, sort_key
 from lineage.sql.resolve.rules.select_list import project
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN, LIMITED_SORT, SORT
+from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN
 from lineage.sql.resolve.unprefixed import aggregates
 
 
@@ -191,48 +192,4 @@ def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: 
             absorb(sink, sources, DISTINCT, expression)
         return
     for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
-        _sort_key(resolver, key, DISTINCT, scope, projection, sink)
-
-
-def _sort_key(
-    resolver: Resolver, key: exp.Expr, effect: int, scope: Scope, projection: Projection, sink: Sources
-) -> None:
-    """Add a key of ORDER BY or DISTINCT ON: an ordinal, an output name or an expression."""
-    output = projection.ordinal(key)
-    if output is None:
-        output = projection.sources_of_alias(key, resolver)
-    if output is not None:
-        absorb(sink, output, effect, key)
-    else:
-        aliases_first = not resolver.naming.dialect.order_by_prefers_input
-        resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
-
-
-_SELDOM = frozenset(("offset", "fetch", "sort", "cluster", "distribute"))
-"""Rare clauses that order or limit, besides ORDER BY and LIMIT."""
-
-
-def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
-    """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
-    args = node.args
-    if args.get("order") is None and args.get("limit") is None and _SELDOM.isdisjoint(args):
-        return
-    # DISTINCT ON keeps the first row of each group, which ORDER BY determines.
-    distinct = args.get("distinct")
-    limited = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
-    for clause in ("limit", "offset", "fetch"):
-        if (limit := args.get(clause)) is not None:
-            limited = True
-            resolver.evaluate(scope, limit, FILTER, sink)  # the count may be a sub-query
-    effect = LIMITED_SORT if limited else SORT
-    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
-    for clause in ("order", "sort", "cluster", "distribute"):
-        if (ordering := args.get(clause)) is None:
-            continue
-        for item in ordering.args.get("expressions") or ():
-            key = item.args["this"] if type(item) is exp.Ordered else item
-            if type(key) is exp.Var and key.name.upper() == "ALL":
-                for sources in projection.sources:
-                    absorb(sink, sources, effect, key)
-            else:
-                _sort_key(resolver, key, effect, scope, projection, sink)
+        sort_key(resolver, key, DISTINCT, scope, projection, sink)

@@ -43,9 +43,7 @@ def _pair(
     """Return the pairs of columns: by name if the statement has BY NAME, else by position."""
     ours, theirs = list(left.columns()), list(right.columns())
     if operation.args.get("by_name"):
-        others = dict(theirs)
-        met = [(name, sources, others.pop(name, {})) for name, sources in ours]
-        return met + [(name, {}, sources) for name, sources in others.items()]
+        return _pair_by_name(resolver, operation, dict(ours), dict(theirs))
     if len(ours) == len(theirs):
         return [(name, a, b) for (name, a), (_, b) in zip(ours, theirs, strict=True)]
     if left.is_open or right.is_open or STAR in left.names or STAR in right.names:
@@ -61,3 +59,21 @@ def _pair(
     )
     padded = theirs + [("", {})] * (len(ours) - len(theirs))
     return [(name, a, b) for (name, a), (_, b) in zip(ours, padded, strict=False)]
+
+
+def _pair_by_name(
+    resolver: Resolver, operation: exp.Expr, ours: dict[str, Sources], theirs: dict[str, Sources]
+) -> list[tuple[str, Sources, Sources]]:
+    """Return the pairs of BY NAME: of the columns listed, of both sides (INNER), of the left side (LEFT), or all.
+
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax#set_operators
+    """
+    args = operation.args
+    names = [*ours, *(name for name in theirs if name not in ours)]
+    if listed := args.get("on"):
+        names = [resolver.identifiers.column(column.this) for column in listed]
+    elif (args.get("kind") or "").upper() == "INNER":
+        names = [name for name in ours if name in theirs or STAR in theirs]
+    elif (args.get("side") or "").upper() == "LEFT":
+        names = list(ours)
+    return [(name, ours.get(name) or {}, theirs.get(name) or {}) for name in names]

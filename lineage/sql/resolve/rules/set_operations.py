@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import Relation, RowSources
+from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.select import order_by
+from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scope import Scope
 
@@ -26,19 +25,5 @@ def set_operation(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     for operation in reversed(chain):
         right = resolver.relation(operation.expression, scope)
         total = combine(resolver, operation, total, right)
-        total = _order(resolver, operation, total, scope)
+        total = order_output(resolver, operation, total, scope)
     return total
-
-
-def _order(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
-    """ORDER BY of a set operation, to which only output names are visible."""
-    if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
-        return relation
-    scope = resolver.new_scope(around.ctes)
-    scope.add("", relation)
-    projection = Projection(relation.names, relation.sources)
-    rows = RowSources()
-    if relation.rows is not None:
-        rows.inputs.append(relation.rows)
-    order_by(resolver, operation, scope, projection, rows.own)
-    return Relation(relation.names, relation.sources, rows, relation.opens)

@@ -16,6 +16,7 @@ from lineage.sql.resolve.relations import BaseTable, Relation
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.statements.computed import computed_columns
+from lineage.sql.resolve.statements.dictionary import create_dictionary
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.targets import is_temporary
@@ -26,17 +27,19 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what a CREATE defines. What is not a table or view (a schema, an index, …) has no lineage."""
     kind = (tree.args.get("kind") or "").upper()
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE", "MODEL") or not isinstance(named, exp.Table):
-        return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
+    if kind == "DICTIONARY" and isinstance(named, exp.Table):
+        return create_dictionary(resolver, tree, named, listed)
+    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE", "MODEL") or not isinstance(named, exp.Table):
+        return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     outcome = _create(resolver, tree, named, kind, listed)
     schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
     clone = tree.args.get("clone")
     is_clone = clone is not None and isinstance(clone.this, exp.Table)
     body = clone.this if clone is not None and is_clone else tree.args.get("expression")
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
-        _report_rows(resolver, body, listed, named)
+        _report_rows(resolver, body, listed, named, kind)
         outcome.schema = schema or _like(resolver, tree, listed)
         if isinstance(tree.this, exp.Schema) and outcome.target is not None:
             own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
@@ -96,13 +99,21 @@ def _all_of(source: exp.Expr) -> exp.Select:
     return exp.Select(expressions=[star], from_=exp.From(this=source.copy()))
 
 
-def _report_rows(resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr) -> None:
-    """Report rows that come from a statement that is not read: DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p."""
+def _report_rows(
+    resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr, kind: str
+) -> None:
+    """Report rows that come from something that is not read.
+
+    DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p, BigQuery's view AS REPLICA OF t, Spark's view USING jdbc.
+    """
     executed = next((item for item in properties if isinstance(item, exp.ExecuteAsProperty)), None)
     found = body if isinstance(body, exp.Expr) else executed
     if found is not None:
         word = "EXECUTE" if found is executed else found.key.upper()
         message = f"no rule reads what this CREATE takes its rows from ({word})"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
+    elif kind in ("VIEW", "DYNAMIC TABLE"):
+        message = "no rule reads what this view takes its rows from: it has no query"
         resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
 
 

@@ -81,7 +81,7 @@ def target_columns(
         return [(name, sources) for name, (_, sources) in zip(names, pairs, strict=False)]
     resolver.report(
         DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
-        Severity.INFO if not isinstance(tree.args.get("expression"), exp.Values) else Severity.WARNING,
+        Severity.WARNING,
         f"the columns of {target} are unknown: the query's column names are used",
         tree.this,
         hint="give the table's DDL or a JSON schema with --catalog",

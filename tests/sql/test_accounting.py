@@ -1,0 +1,90 @@
+"""What no rule reads is never `full`: each rule is switched off in turn, and the statements that need it say so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from sqlglot import exp
+
+from lineage import Catalog, extract_script
+from lineage.model.dialects import dialect_named
+from lineage.model.statement import Completeness, StatementLineage
+from lineage.sql.budget import Budget
+from lineage.sql.parse.statements import parse_statements
+from lineage.sql.resolve.accounting import ARGUMENTS, CLAUSES
+from lineage.sql.resolve.resolver import EXPRESSION_RULES, RELATION_RULES
+from lineage.sql.resolve.statements import STATEMENT_RULES
+from tests.sql.case_files import Case, read_cases
+
+REGISTRIES: dict[str, dict[type[exp.Expr], Any]] = {
+    "expression": EXPRESSION_RULES,
+    "relation": RELATION_RULES,
+    "statement": STATEMENT_RULES,
+}
+EACH = [(name, kind) for name, rules in REGISTRIES.items() for kind in rules]
+CASES = list(read_cases())
+MAX_CASES = int(os.environ.get("LINEAGE_ACCOUNTING_CASES", "25"))
+"""Cases per rule; those with the fewest statements first."""
+
+
+def _resolve(case: Case) -> list[StatementLineage]:
+    options: dict[str, Any] = {k: v for k, v in case.options.items() if k.startswith("default_")}
+    if "set_operations" in case.options:
+        options["set_operation_references"] = case.options["set_operations"]
+    return extract_script(case.sql, case.dialect, Catalog.from_dict(case.schemas, case.dialect), **options)
+
+
+@cache
+def _cases_by_type() -> dict[type[exp.Expr], list[Case]]:
+    found: dict[type[exp.Expr], list[Case]] = {}
+    for case in sorted(CASES, key=lambda case: len(case.sql)):
+        kinds: set[type[exp.Expr]] = set()
+        for parsed in parse_statements(case.sql, dialect_named(case.dialect), Budget()):
+            if parsed.tree is not None:
+                kinds.update(map(type, parsed.tree.walk()))
+        for kind in kinds:
+            found.setdefault(kind, []).append(case)
+    return found
+
+
+def _facts(statement: StatementLineage) -> Any:
+    """What a statement says, without how complete it is."""
+    edges = sorted({(str(edge), edge.kind) for edge in statement.edges})
+    return statement.operation, statement.target, sorted(statement.sources), statement.output_columns, edges
+
+
+def _silent_changes(cases: list[Case], switched_off: Callable[[], Iterator[None]]) -> list[str]:
+    """Return the cases in which a full statement states something else without the rule, and is still full."""
+    before = [_resolve(case) for case in cases]
+    silent = []
+    for _ in switched_off():
+        for case, expected in zip(cases, before, strict=True):
+            found = _resolve(case)
+            is_announced = any(each.completeness is not Completeness.FULL for each in found)
+            if not is_announced and list(map(_facts, found)) != list(map(_facts, expected)):
+                silent.append(case.name)
+    return silent
+
+
+def test_each_type_with_a_rule_lists_its_arguments() -> None:
+    assert {kind for _, kind in EACH} <= ARGUMENTS.keys()
+    for kind, listed in (*ARGUMENTS.items(), *CLAUSES.items()):
+        assert listed <= kind.arg_types.keys() | {"temporary"}, (kind, listed - kind.arg_types.keys())
+
+
+@pytest.mark.parametrize(("registry", "kind"), EACH, ids=[f"{name}-{kind.__name__}" for name, kind in EACH])
+def test_without_a_rule_what_needs_it_is_not_full(registry: str, kind: type[exp.Expr]) -> None:
+    rules = REGISTRIES[registry]
+
+    def switched_off() -> Iterator[None]:
+        rule = rules.pop(kind)
+        yield
+        rules[kind] = rule
+
+    cases = _cases_by_type().get(kind, [])
+    assert cases, f"no case has a {kind.__name__}"
+    assert _silent_changes(cases[:MAX_CASES], switched_off) == []

@@ -125,6 +125,8 @@ class Dialect:
     """FLATTEN returns SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
     has_remote_functions: bool = False
     """`remote(…)`, `cluster(…)`, `mysql(…)` and the like in FROM name a table: https://clickhouse.com/docs/sql-reference/table-functions"""
+    chains_functions: bool = False
+    """`name.upper()` calls a function on the column: DuckDB, Function Chaining via the Dot Operator."""
     has_column_patterns: bool = False
     """`COLUMNS('pattern')` selects several columns (ClickHouse)."""
     tuples_have_fields: bool = False
@@ -448,6 +450,7 @@ _DUCKDB = Dialect(
     rows_by_alias=True,
     order_by_prefers_input=True,
     bare_keys_hide_aliases=True,
+    chains_functions=True,
     numbers_repeated_columns=True,
     using_keeps_positions=True,
     implicit_lateral=True,

@@ -24,7 +24,7 @@ from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, ProgramStep
-from lineage.sql.resolve.accounting import STATEMENTS, account
+from lineage.sql.resolve.accounting import STATEMENTS, account, report_type
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import Relation
@@ -179,6 +179,8 @@ def resolve_statement(
             account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         _finish_outcome(resolver, outcome, query_target)
+        if step is None and tree.args.get("returning") is not None:
+            _read_returning(resolver, tree, outcome)
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))
@@ -247,6 +249,19 @@ def _finish_outcome(resolver: Resolver, outcome: Outcome, query_target: str | No
             continue
         if resolver.is_temporary(written.target):
             written.target_kind = DatasetKind.TEMPORARY
+
+
+def _read_returning(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
+    """Record the tables that sub-queries in RETURNING read. What it returns goes to the client."""
+    if tree.args["returning"].find(exp.Query) is None:
+        return
+    if tree.args.get("with_") is None:
+        read_before = outcome.target in resolver.reads
+        resolver.returning_relation(tree, outcome, resolver.new_scope())
+        if not read_before and outcome.target is not None:  # only the changed rows are returned
+            resolver.reads.pop(outcome.target, None)
+    else:
+        report_type(resolver, tree.args["returning"])
 
 
 def _temporary_targets(outcome: Outcome) -> tuple[str, ...]:

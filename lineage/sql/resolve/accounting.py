@@ -17,7 +17,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 if TYPE_CHECKING:
     from lineage.sql.resolve.resolution import Resolution
 
-__all__ = ["ARGUMENTS", "CLAUSES", "STATEMENTS", "account", "has_only_operands", "report_type", "report_unread"]
+__all__ = ["ARGUMENTS", "CLAUSES", "READ", "STATEMENTS", "account", "has_only_operands", "report_type", "report_unread"]
 
 _OF_QUERY = "with_ order limit offset"
 _NOT_OF_LINEAGE = "locks settings format options for_"
@@ -52,7 +52,7 @@ Kwarg: this expression
 Nullif: this expression
 Nvl2: this true false
 Order: this expressions; siblings
-Ordered: this; desc nulls_first
+Ordered: this with_fill; desc nulls_first
 Parameter: this expression; temporary
 Paren: this
 Placeholder: this; kind widget jdbc
@@ -143,19 +143,22 @@ WithFill: ; from_ to step
 """The clauses of queries and statements, which rules read together with the node that has them."""
 
 
-def _read(text: str) -> dict[type[exp.Expr], frozenset[str]]:
+def _table(*texts: str, with_irrelevant: bool = True) -> dict[type[exp.Expr], frozenset[str]]:
     found: dict[type[exp.Expr], frozenset[str]] = {}
-    for line in filter(None, text.splitlines()):
+    for line in filter(None, "\n".join(texts).splitlines()):
         name, _, listed = line.partition(":")
-        found[getattr(exp, name)] = frozenset(listed.replace(";", " ").split())
+        read, _, irrelevant = listed.partition(";")
+        found[getattr(exp, name)] = frozenset((read + irrelevant if with_irrelevant else read).split())
     return found
 
 
-STATEMENTS = _read(_STATEMENTS)
-ARGUMENTS = {**_read(_RULES), **_read(_QUERIES), **STATEMENTS}
+STATEMENTS = _table(_STATEMENTS)
+ARGUMENTS = _table(_RULES, _QUERIES, _STATEMENTS)
 """The arguments that are accounted for of nodes with a rule, by the node's type."""
-CLAUSES = {**_read(_CLAUSES), **STATEMENTS}
+CLAUSES = _table(_CLAUSES, _STATEMENTS)
 """Likewise for clauses and for statements within statements, which the node's rule reads itself."""
+READ = _table(_CLAUSES, _RULES, _QUERIES, _STATEMENTS, with_irrelevant=False)
+"""The arguments that rules read, without those that cannot influence lineage."""
 _EITHER = {**CLAUSES, **ARGUMENTS, exp.Ordered: CLAUSES[exp.Ordered]}
 
 _OPERATORS = (exp.Binary, exp.Unary, exp.Func, exp.SubqueryPredicate, exp.JSONPathPart)

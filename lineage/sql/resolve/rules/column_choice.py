@@ -107,16 +107,27 @@ def _choose(
     flags = re.I if resolver.naming.dialect.quoted_column is not Folding.KEEP else 0
     if isinstance(what, exp.Literal):
         test = _matches(resolver, node, what.this, flags, anywhere=True)
-    elif isinstance(what, exp.Array):
+    elif isinstance(what, exp.Array) and all(isinstance(item, exp.Literal) for item in what.expressions):
         by_name = dict(reversed(shown))
         names = [resolver.naming.dialect.fold_column(item.name, quoted=True) for item in what.expressions]
         return [(name, by_name[name]) for name in names if name in by_name]
     elif isinstance(what, exp.Lambda) and len(what.expressions) == 1:
         test = _predicate(resolver, what.this, what.expressions[0].name)
+    elif (kept := _of_comprehension(what)) is not None:
+        condition = kept.args.get("condition")
+        test = _predicate(resolver, condition, kept.args["expression"].name) if condition else lambda _: True
     else:
         _cannot_tell(resolver, node)
         return shown
     return [(name, sources) for name, sources in shown if test(name)]
+
+
+def _of_comprehension(what: exp.Expr) -> exp.Comprehension | None:
+    """Return the comprehension in `COLUMNS([c FOR c IN (*) IF test])`, if it returns names unchanged."""
+    only = what.expressions[0] if isinstance(what, exp.Array) and len(what.expressions) == 1 else None
+    if not isinstance(only, exp.Comprehension) or not _is_star(only.args["iterator"].unnest()):
+        return None
+    return only if only.this.name == only.args["expression"].name else None
 
 
 def _predicate(resolver: Resolver, node: exp.Expr, variable: str) -> NameTest:

@@ -82,6 +82,7 @@ def options_for(
 
 
 _BUDGET = Budget()
+_CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
 @lru_cache(maxsize=256)
@@ -179,6 +180,14 @@ def resolve_statement(
             account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         _finish_outcome(resolver, outcome, query_target)
+        if isinstance(tree, _CHANGES) and not outcome.target and not outcome.others:
+            outcome.target = None
+            resolver.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.WARNING,
+                f"what this {outcome.operation} changes is not a table: it is the result of a query or function",
+                tree.this if isinstance(tree.this, exp.Expr) else None,
+            )
         if step is None and tree.args.get("returning") is not None:
             _read_returning(resolver, tree, outcome)
         if parsed.problem is not None:

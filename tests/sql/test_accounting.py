@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.accounting import ARGUMENTS, CLAUSES
 from lineage.sql.resolve.resolver import EXPRESSION_RULES, RELATION_RULES
 from lineage.sql.resolve.statements import STATEMENT_RULES
+from tests.sql.argument_reads import unread
 from tests.sql.case_files import Case, read_cases
 
 REGISTRIES: dict[str, dict[type[exp.Expr], Any]] = {
@@ -26,6 +28,9 @@ REGISTRIES: dict[str, dict[type[exp.Expr], Any]] = {
     "statement": STATEMENT_RULES,
 }
 EACH = [(name, kind) for name, rules in REGISTRIES.items() for kind in rules]
+DATA = Path(__file__).parents[1] / "data"
+FILES = "dialect_fixtures/*/*.sql"
+DIALECTS = {"sparksql": "spark"}
 CASES = list(read_cases())
 MAX_CASES = int(os.environ.get("LINEAGE_ACCOUNTING_CASES", "25"))
 """Cases per rule; those with the fewest statements first."""
@@ -88,3 +93,9 @@ def test_without_a_rule_what_needs_it_is_not_full(registry: str, kind: type[exp.
     cases = _cases_by_type().get(kind, [])
     assert cases, f"no case has a {kind.__name__}"
     assert _silent_changes(cases[:MAX_CASES], switched_off) == []
+
+
+def test_rules_read_what_is_listed_as_read() -> None:
+    files = [(path, DIALECTS.get(path.parent.name, path.parent.name)) for path in sorted(DATA.glob(FILES))]
+    assert len(files) > 100
+    assert unread(files) == []

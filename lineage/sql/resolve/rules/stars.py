@@ -24,7 +24,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
 
-__all__ = ["expand_star", "side_by_side", "star_columns"]
+__all__ = ["expand_star", "report_open_star", "side_by_side", "star_columns"]
 
 _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
 """A column of a star: its name, its sources, and its relation unless a join merged the column."""
@@ -66,7 +66,7 @@ def star_columns(
         if name == STAR and (relation is not None or behind is not None):
             if projection is not None and value is not None:
                 projection.opens.append(Elements(value, None, scope.field))
-            _stays_open(resolver, item, relation, projection, behind)
+            report_open_star(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
         own = nested_or_plain(resolver, replaced[name], scope) if name in replaced else with_mention(sources, star)
@@ -184,9 +184,14 @@ def _list_argument(star: exp.Expr, key: str) -> list[exp.Expr]:
     return value if isinstance(value, list) else ([value] if isinstance(value, exp.Expr) else [])
 
 
-def _stays_open(
-    resolver: Resolver, item: exp.Expr, relation: Relation | None, projection: Projection | None, value: str | None
+def report_open_star(
+    resolver: Resolver,
+    item: exp.Expr,
+    relation: Relation | None,
+    projection: Projection | None = None,
+    value: str | None = None,
 ) -> None:
+    """Report a star over a relation, or over the fields of a value, whose columns are unknown."""
     behind: Sequence[Relation] = ()
     if relation is not None:
         behind = [relation] if isinstance(relation, BaseTable | FunctionTable) else relation.opens

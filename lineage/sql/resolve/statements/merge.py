@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_source
+from lineage.sql.resolve.rules.stars import report_open_star
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into
@@ -83,9 +85,9 @@ def _does_nothing(then: exp.Expr) -> bool:
 def _updates(
     resolver: Resolver, then: exp.Update, scope: Scope, target: Relation, source: Relation
 ) -> list[tuple[str, Sources]]:
-    """UPDATE SET …, or `UPDATE *` (SET *): every column of the source by name."""
+    """UPDATE SET …, or `UPDATE *` (SET *): every column of the target, by name."""
     if not then.expressions or isinstance(then.expressions[0], exp.Star):
-        return _by_name(target, source)
+        return _by_name(resolver, then, target, source)
     return list(assignments(resolver, then.expressions, scope, target))
 
 
@@ -93,22 +95,43 @@ def _inserts(
     resolver: Resolver, then: exp.Insert, scope: Scope, own: str, source: Relation
 ) -> list[tuple[str, Sources]]:
     """INSERT (list) VALUES (…), without a list by the target's order, `INSERT *` and `INSERT ROW` by name."""
-    values, listed, target = then.args.get("expression"), then.this, scope.items[own]
-    if not isinstance(values, exp.Tuple):
-        return _by_name(target, source)
-    if isinstance(listed, exp.Tuple):
+    listed, target = then.this, scope.items[own]
+    values = _values(then)
+    if values is None:
+        return _by_name(resolver, then, target, source)
+    if isinstance(listed, exp.Tuple) and isinstance(then.args.get("expression"), exp.Tuple):
         names = [resolver.identifiers.target_column(c) for c in listed.expressions]
     elif not target.is_open:
         names = [name for name, _ in target.columns()]
     else:
-        names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
+        names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values)]
+        _report_guess(resolver, then, "INSERT lists none, and the names of its values are used")
+    if len(names) != len(values):
+        resolver.report(
+            DiagnosticCode.COLUMN_COUNT_MISMATCH,
+            Severity.WARNING,
+            f"the number of columns that MERGE inserts is {len(values)}, expected {len(names)}",
+            then,
+        )
     pairs: list[tuple[str, Sources]] = []
     visible = _without(scope, own, source=False)
-    for name, value in zip(names, values.expressions, strict=False):
+    for name, value in zip(names, values, strict=False):
         sources: Sources = {}
         resolver.evaluate(visible, value, IDENTITY, sources)
         pairs.append((column_behind(name, target), sources))
     return pairs
+
+
+def _values(then: exp.Insert) -> list[exp.Expr] | None:
+    """Return the values of `INSERT … VALUES (a, b)`; None for `INSERT *` and `INSERT ROW`.
+
+    Without a list of columns, some dialects' parsers take VALUES for a function in the place of the list.
+    """
+    values, listed = then.args.get("expression"), then.this
+    if isinstance(values, exp.Tuple):
+        return list(values.expressions)
+    [only] = listed.expressions if isinstance(listed, exp.Tuple) and len(listed.expressions) == 1 else [None]
+    return list(only.expressions) if isinstance(only, exp.Anonymous) and only.name.upper() == "VALUES" else None
 
 
 def _without(scope: Scope, own: str, *, source: bool) -> Scope:
@@ -123,8 +146,33 @@ def _without(scope: Scope, own: str, *, source: bool) -> Scope:
     return visible
 
 
-def _by_name(target: Relation, source: Relation) -> list[tuple[str, Sources]]:
-    pairs = list(source.columns())
+def _by_name(resolver: Resolver, then: exp.Expr, target: Relation, source: Relation) -> list[tuple[str, Sources]]:
+    """Return the columns of the target, each from the source's column of its name.
+
+    The source has all of them, if one of its columns is unknown; it may have others, which are not written.
+    https://docs.databricks.com/en/sql/language-manual/delta-merge-into.html
+    """
     if target.is_open:
-        return pairs
-    return [(name, sources) for name, sources in pairs if target.find(name) is not None or name == "*"]
+        if source.is_open:
+            report_open_star(resolver, then, source)
+        else:
+            _report_guess(resolver, then, "its columns are taken to be the source's")
+        return list(source.columns())
+    found: list[tuple[str, Sources]] = []
+    for name, _ in target.columns():
+        sources = source.find(name)
+        if sources is None and source.is_open:
+            sources = source.infer(name)
+        if sources is not None:
+            found.append((name, sources))
+    return found
+
+
+def _report_guess(resolver: Resolver, then: exp.Expr, guess: str) -> None:
+    resolver.report(
+        DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
+        Severity.WARNING,
+        f"the columns of MERGE's target are unknown: {guess}",
+        then,
+        hint="give the table's DDL or a JSON schema with --catalog",
+    )

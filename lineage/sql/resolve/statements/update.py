@@ -24,7 +24,7 @@ from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into
 from lineage.sql.resolve.statements.updatable import temporary_behind
-from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, LIMITED_SORT, SORT
+from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, IDENTITY, LIMITED_SORT, SORT
 
 __all__ = ["assignments", "base_of", "column_behind", "target_scope"]
 
@@ -164,7 +164,8 @@ def assignments(
         names = (
             left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
         )
-        values = right.expressions if isinstance(right, exp.Tuple) else None
+        is_list = isinstance(left, exp.Tuple | exp.Paren)
+        values = right.expressions if isinstance(right, exp.Tuple) or (is_list and _is_row(right)) else None
         query = right.this if isinstance(right, exp.Subquery) else None
         relation = resolver.relation(query, scope) if query is not None and len(names) > 1 else None
         for position, name in enumerate(names):
@@ -177,7 +178,15 @@ def assignments(
                 resolver.evaluate(scope, values[position], IDENTITY, sources)
             elif not _is_default(right):
                 resolver.evaluate(scope, right, IDENTITY, sources)
+            if isinstance(name, exp.Bracket):  # SET a[i] = …: the index determines which element is written
+                for index in name.expressions:
+                    resolver.evaluate(scope, index, CONDITIONAL, sources)
             yield _target_column(resolver, name, scope, through), sources
+
+
+def _is_row(value: exp.Expr) -> bool:
+    """`ROW(x, y)`."""
+    return isinstance(value, exp.Struct) or (isinstance(value, exp.Anonymous) and value.name.upper() == "ROW")
 
 
 def _is_default(value: exp.Expr) -> bool:

@@ -153,6 +153,7 @@ def _row_references(statement: StatementLineage, output: DatasetId, matcher: _Ta
             job="",
             output=output.key,
             subtypes=tuple(dict.fromkeys(one.subtype for one in references)),
+            masking=all(one.masking for one in references),
             spans=tuple(sorted({proof for one in references if (proof := one.as_edge().proof()) is not None})),
         )
 

@@ -91,7 +91,7 @@ def make(store: GraphStore) -> None:
                 "t.a -> w.y MASKING TRANSFORMATION",
                 "t.a ~> w DISTINCT",
                 "v.x -> w.z IDENTITY AGGREGATION:MASKING",
-                "v.x ~> w JOIN:MASKING FILTER",
+                "v.x ~> w FILTER JOIN:MASKING",
                 at=3,
             ),
             query("q1", "t.a -> w.y AMBIGUOUS", "v.x ~> w SET_OPERATION MERGE_MATCH", at=4),

@@ -1,7 +1,8 @@
 """A text notation for batches and for the content of a store.
 
 A job's lines are `a.x -> v.x` (value flow), `a.x ~> v.x` and `a.x ~> v` (influence); marks may follow:
-`a.x -> v.x MASKING AGGREGATION`. Datasets have the namespace `pg`; days are in January 2024.
+`a.x -> v.x MASKING AGGREGATION`, or `IDENTITY AGGREGATION:MASKING`, where only one subtype masks. Datasets have the
+namespace `pg`; days are in January 2024.
 """
 
 from __future__ import annotations

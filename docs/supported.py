@@ -66,7 +66,10 @@ FEATURES = {
         "INSERT, UPDATE, DELETE, CREATE … AS, COPY, LOAD, UNLOAD and EXPORT, OUTPUT, moved partitions, ALTER.",
     ),
     "merge": ("MERGE", "Every branch; the match influences columns where it updates, and rows where it inserts."),
-    "masking": ("Masking", "Functions that hide a value: hashes, encryption, masks, counts."),
+    "masking": (
+        "Masking",
+        "Functions that hide a value (hashes, encryption, masks, counts), also one that only has an influence.",
+    ),
     "scripts": ("Scripts", "Statements resolved against each other, temporary tables composed away, transactions."),
     "programs": ("Programs", "Bodies of procedures and functions, control flow, variables, dynamic SQL."),
     "functions": ("Functions", "Functions and macros with a known body are inlined where they are called."),

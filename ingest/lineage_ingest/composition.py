@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lineage.model.batch import EdgeRecord
-from lineage.model.transformations import EdgeKind, StepEffect, Subtype, compose
+from lineage.model.edge_effects import EdgeEffects, effects_of, merge_effects
+from lineage.model.transformations import EdgeKind, StepEffect, compose
 
 __all__ = ["edges_past", "merged_edge"]
-
-_ORDER = tuple(Subtype)
 
 
 def edges_past(
@@ -49,30 +48,28 @@ def edges_past(
 
 def _compose_edges(first: EdgeRecord, second: EdgeRecord) -> EdgeRecord:
     """Return the composition of two consecutive edges; job, output and spans are those of the second."""
-    subtypes = first.subtypes if second.of_rows else _compose_subtypes(first, second)
     is_value = first.kind is second.kind is EdgeKind.CONTRIBUTES
     return replace(
         second,
         source=first.source,
         kind=EdgeKind.CONTRIBUTES if is_value else EdgeKind.REFERENCES,
-        subtypes=subtypes,
-        masking=first.masking or second.masking,
+        **_compose_effects(first, second)._asdict(),
         limited=first.limited or second.limited,
         ambiguous=first.ambiguous or second.ambiguous,
     )
 
 
-def _compose_subtypes(first: EdgeRecord, second: EdgeRecord) -> tuple[Subtype, ...]:
-    found = {compose(StepEffect(one), StepEffect(other)).subtype for one in first.subtypes for other in second.subtypes}
-    return tuple(sorted(found, key=_ORDER.index))
+def _compose_effects(first: EdgeRecord, second: EdgeRecord) -> EdgeEffects:
+    if second.of_rows:  # what determines the rows of a table keeps its own subtype
+        return merge_effects(StepEffect(one.subtype, one.masking or second.masking) for one in effects_of(first))
+    return merge_effects(compose(one, other) for one in effects_of(first) for other in effects_of(second))
 
 
 def merged_edge(one: EdgeRecord, other: EdgeRecord) -> EdgeRecord:
     """Return one edge for two of the same job between the same nodes."""
     return replace(
         one,
-        subtypes=tuple(sorted({*one.subtypes, *other.subtypes}, key=_ORDER.index)),
-        masking=one.masking and other.masking,
+        **merge_effects((*effects_of(one), *effects_of(other)))._asdict(),
         limited=one.limited or other.limited,
         ambiguous=one.ambiguous and other.ambiguous,
         spans=tuple(sorted({*one.spans, *other.spans})),

@@ -13,13 +13,14 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
+from lineage.model.edge_effects import EdgeEffects, merge_effects
 from lineage.model.evidence import SourcePosition, is_sound
 from lineage.model.statement import (
     Completeness,
     Edge,
     StatementLineage,
 )
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.transformations import EdgeKind, StepEffect
 from lineage.sql import mask_literals
 from lineage_ingest.attribution import Attribution
 
@@ -31,7 +32,6 @@ _MISPLACED = Diagnostic(
     "the span that proves an edge lies outside the job's SQL and was left out",
     hint="please report this bug with the statement, its names and literals replaced",
 )
-_SUBTYPES = tuple(Subtype)
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -119,16 +119,22 @@ class StatedJob:
             if not all(is_sound(proof) and max(proof) <= self.length for proof in proofs):
                 proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= self.length}
                 misplaced.append(_MISPLACED)
-            subtypes = {edge.subtype for edge, _ in stated}
+            [(first, _), *others] = stated
+            effects = (
+                merge_effects(StepEffect(edge.subtype, edge.masking) for edge, _ in stated)
+                if others
+                else EdgeEffects((first.subtype,), first.masking, ())
+            )
             yield EdgeRecord(
                 source=source,
                 target=target,
                 kind=kind,
                 job=self.of.key,
                 output=output,
-                subtypes=tuple(subtypes if len(subtypes) == 1 else sorted(subtypes, key=_SUBTYPES.index)),
-                masking=all(edge.masking for edge, _ in stated),
+                subtypes=effects.subtypes,
+                masking=effects.masking,
                 limited=any(edge.limited for edge, _ in stated),
                 ambiguous=all(edge.ambiguous for edge, _ in stated),
                 spans=tuple(sorted(proofs)),
+                partly_masking=effects.partly_masking,
             )

@@ -139,6 +139,7 @@ def _expand(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Ite
             limited=edge.limited,
             ambiguous=edge.ambiguous,
             spans=edge.spans,
+            partly_masking=edge.partly_masking,
         )
 
 

@@ -117,4 +117,5 @@ def _how(edge: StoredEdge | None) -> str:
     if edge is None:
         return ""
     flags = [name for name in ("masking", "limited", "ambiguous") if getattr(edge, name)]
-    return ", ".join([*map(str, edge.subtypes), *flags])
+    subtypes = (f"{one} masking" if one in edge.partly_masking else str(one) for one in edge.subtypes)
+    return ", ".join([*subtypes, *flags])

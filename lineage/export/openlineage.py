@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage.model.edge_effects import effects_of
 from lineage.model.names import dataset_of, is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
@@ -292,8 +293,8 @@ def _transformations(edge: StoredEdge) -> list[Json]:
     marks = ", ".join(mark for mark in ("limited", "ambiguous") if getattr(edge, mark))
     kind = "DIRECT" if edge.kind is EdgeKind.CONTRIBUTES else "INDIRECT"
     return [
-        {"type": kind, "subtype": str(subtype), "description": marks, "masking": edge.masking}
-        for subtype in edge.subtypes
+        {"type": kind, "subtype": str(effect.subtype), "description": marks, "masking": effect.masking}
+        for effect in effects_of(edge)
     ]
 
 

@@ -232,7 +232,8 @@ class EdgeRecord:
 
     `source` is the key of a column, or of a dataset whose rows determine the target; `target` is the key of a column,
     or of a dataset if its rows are influenced; `output` is the dataset of the target. `spans` are the proofs in the
-    job's `sql`. `masking` is true only if every path from source to target within the job masks the value.
+    job's `sql`. `masking` is true only if every path from source to target within the job masks the value;
+    `partly_masking` are the subtypes whose every path masks it, if there are others.
     """
 
     source: str
@@ -245,6 +246,7 @@ class EdgeRecord:
     limited: bool = False
     ambiguous: bool = False
     spans: tuple[Chain, ...] = ()
+    partly_masking: tuple[Subtype, ...] = ()
 
     @property
     def of_rows(self) -> bool:
@@ -264,6 +266,7 @@ class EdgeRecord:
             self.limited,
             self.ambiguous,
             self.spans,
+            self.partly_masking,
         )
 
 

@@ -164,15 +164,23 @@ class RowReference(NamedTuple):
     span: Span | None = None
     via: tuple[Span, ...] = ()
     before: EarlierStatement | None = None
+    masking: bool = False
 
     def __str__(self) -> str:
-        return f"{self.source} ~> {self.target} [{self.subtype}]"
+        return f"{self.source} ~> {self.target} [{self.subtype}{' masking' if self.masking else ''}]"
 
     def as_edge(self) -> Edge:
         """Return the reference as an edge from a column with an empty name."""
         source = ColumnRef(self.source.table, "")
         return Edge(
-            source, self.target, EdgeKind.REFERENCES, self.subtype, span=self.span, via=self.via, before=self.before
+            source,
+            self.target,
+            EdgeKind.REFERENCES,
+            self.subtype,
+            self.masking,
+            self.span,
+            via=self.via,
+            before=self.before,
         )
 
 

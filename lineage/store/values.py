@@ -164,7 +164,10 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class StoredEdge:
-    """An edge of one job between two nodes, valid from `valid_from`: live (`valid_to` is None) or retired."""
+    """An edge of one job between two nodes, valid from `valid_from`: live (`valid_to` is None) or retired.
+
+    `masking` is true if all its subtypes are masked; `partly_masking` are those that are, if others are not.
+    """
 
     source: str
     target: str
@@ -178,6 +181,7 @@ class StoredEdge:
     valid_from: datetime
     last_seen: datetime
     valid_to: datetime | None = None
+    partly_masking: tuple[Subtype, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -204,6 +208,7 @@ class StoredStep:
     subtypes: tuple[Subtype, ...]
     masking: bool
     spans: tuple[Chain, ...]
+    partly_masking: tuple[Subtype, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from lineage.model.batch import DatasetChange
+from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.names import dataset_of, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
@@ -226,7 +227,8 @@ def _without_moved(edges: list[EdgeDifference], new_keys: dict[str, str]) -> Ite
 
     def ends(edge: StoredEdge) -> tuple[object, ...]:
         source, target = (new_keys.get(key, key) for key in (edge.source, edge.target))
-        return (source, target, edge.kind, edge.job, tuple(edge.subtypes), edge.masking, edge.limited, edge.ambiguous)
+        effects = (edge.subtypes, edge.masking, edge.partly_masking)
+        return (source, target, edge.kind, edge.job, effects, edge.limited, edge.ambiguous)
 
     sides = {sort: {ends(one.edge) for one in edges if one.sort is sort} for sort in (Sort.CAME, Sort.WENT)}
     both = sides[Sort.CAME] & sides[Sort.WENT] if new_keys else set()
@@ -285,5 +287,10 @@ def _edge_difference(change: EdgeChange) -> EdgeDifference | None:
 def _meaning(edge: StoredEdge | None) -> dict[str, Any] | None:
     if edge is None:
         return None
-    flags = {"masking": edge.masking, "limited": edge.limited, "ambiguous": edge.ambiguous}
-    return {"subtypes": [str(subtype) for subtype in edge.subtypes], **flags}
+    return {
+        "subtypes": [str(subtype) for subtype in edge.subtypes],
+        "masking": edge.masking,
+        "masked_subtypes": [str(subtype) for subtype in masked_subtypes_of(edge)],
+        "limited": edge.limited,
+        "ambiguous": edge.ambiguous,
+    }

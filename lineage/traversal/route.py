@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.evidence import Chain
 from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, StepEffect, Subtype, compose_path, strongest
 
@@ -18,7 +19,8 @@ class PathStep:
     """One step of a path; `job` is one of the jobs with this edge, one that does not mask if there is any.
 
     `target` is a dataset if the source determines its rows. `masking` is true only if every job with this edge masks
-    the value. `spans` are the proofs in the job's SQL.
+    the value; `partly_masking` are the subtypes that the job masks, if it does not mask others. `spans` are the proofs
+    in the job's SQL.
     """
 
     source: str
@@ -28,14 +30,16 @@ class PathStep:
     masking: bool
     job: str
     spans: tuple[Chain, ...] = ()
+    partly_masking: tuple[Subtype, ...] = ()
 
     @property
     def step(self) -> StepEffect:
-        """The effect for composition: the strongest contribution, or the first influence."""
-        contributing = [subtype for subtype in self.subtypes if subtype in CONTRIBUTION_ORDER]
+        """The effect for composition: the strongest contribution, or the first influence; an unmasked one if any is."""
+        subtypes = [subtype for subtype in self.subtypes if subtype not in self.partly_masking]
+        contributing = [subtype for subtype in subtypes if subtype in CONTRIBUTION_ORDER]
         if contributing:
             return StepEffect(strongest(contributing), self.masking)
-        return StepEffect(min(self.subtypes, key=_ORDER.__getitem__), self.masking)
+        return StepEffect(min(subtypes, key=_ORDER.__getitem__), self.masking)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as JSON values."""
@@ -45,6 +49,7 @@ class PathStep:
             "kind": str(self.kind),
             "subtypes": [str(subtype) for subtype in self.subtypes],
             "masking": self.masking,
+            "masked_subtypes": [str(subtype) for subtype in masked_subtypes_of(self)],
             "job": self.job,
             "spans": [list(span) for span in self.spans],
         }

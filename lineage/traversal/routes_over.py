@@ -43,4 +43,5 @@ def _step_over(stored: list[StoredStep]) -> PathStep:
         masking=shown.masking,
         job=shown.job,
         spans=shown.spans,
+        partly_masking=shown.partly_masking,
     )

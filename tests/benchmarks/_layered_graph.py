@@ -211,6 +211,7 @@ class LayeredGraph:
                     spans=_lists(pa.array(starts).take(pa.array(start))),
                     first_seen=BEGIN,
                     last_seen=BEGIN,
+                    partly_masking=pa.nulls(len(kept), pa.list_(pa.string())),
                 ),
             )
         near, far, by = (np.array(numbers) for numbers in zip(*sorted(feeds), strict=True))

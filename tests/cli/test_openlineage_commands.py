@@ -72,6 +72,26 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path) -> None:
     assert "pip install 'lineage-graph[openlineage]'" in done.err
 
 
+def test_each_kind_of_a_pair_has_its_own_masking(tmp_path: Path) -> None:
+    kinds = ["pg.t a DIRECT/IDENTITY DIRECT/AGGREGATION/masking"]
+    said = event({"run": 1, "outputs": {"pg.v": {"columnLineage": {"fields": {"x": kinds}}}}})
+    store = tmp_path / "store.lbug"
+    assert lineage("ingest", "openlineage", "-", "--store", store, stdin=json.dumps(said)).code == 0
+    answer = lineage("impact", "t.a", "--store", store, "--format", "json").json
+    [reached] = [one for one in answer["columns"] if one["column"] == "x"]
+    assert (reached["masked"], reached["transformation"]) == (False, "IDENTITY")
+    [step] = reached["path"]
+    assert step["subtypes"] == ["IDENTITY", "AGGREGATION"]
+    assert (step["masking"], step["masked_subtypes"]) == (False, ["AGGREGATION"])
+    shown = lineage("export", "openlineage", "--store", store)
+    [job] = [one for one in map(json.loads, shown.out.splitlines()) if "job" in one]
+    [field] = job["outputs"][0]["facets"]["columnLineage"]["fields"]["x"]["inputFields"]
+    assert [(one["subtype"], one["masking"]) for one in field["transformations"]] == [
+        ("IDENTITY", False),
+        ("AGGREGATION", True),
+    ]
+
+
 def test_out_and_in_again(tmp_path: Path) -> None:
     store, second, file = tmp_path / "a.lbug", tmp_path / "b.lbug", tmp_path / "out.ndjson"
     lineage("ingest", "openlineage", SPARK, "--store", store)

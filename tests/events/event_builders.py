@@ -114,7 +114,10 @@ def edges(store: GraphStore, types: Iterable[str] = ("CONTRIBUTES", "REFERENCES"
     for name, source, target, properties in store.dump().relationships:
         if name in wanted:
             arrow = {"CONTRIBUTES": "->", "REFERENCES": "~>", "FEEDS": "=>"}[name]
-            marks = " ".join(sorted(properties.get("subtypes", ())))
+            partly = properties.get("partly_masking") or ()
+            marks = " ".join(
+                sorted(f"{one}:masked" if one in partly else one for one in properties.get("subtypes", ()))
+            )
             masked = " masked" if properties.get("masking") else ""
             lines.add(f"{short(source)} {arrow} {short(target)} {marks}{masked}".strip())
     return sorted(lines)

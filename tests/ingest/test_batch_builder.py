@@ -6,6 +6,7 @@ from lineage import Catalog
 from lineage.model.batch import EdgeRecord, LineageBatch
 from lineage.model.evidence import position_in_source, spans_of
 from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.model.transformations import Subtype
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
@@ -109,6 +110,21 @@ def test_several_ways_between_two_columns_are_one_edge() -> None:
     assert by_target["pg/v#x"].masking is False
     assert len(by_target["pg/v#x"].spans) == 2
     assert by_target["pg/v#y"].masking is True
+
+
+def test_each_way_between_two_columns_has_its_own_masking() -> None:
+    sql = """CREATE VIEW v AS SELECT CASE WHEN md5(b) = 'x' THEN a END || sum(1) OVER (ORDER BY b) AS x
+        FROM t JOIN u ON md5(t.a) = u.h WHERE t.a > 1 AND md5(u.h) = 'y'"""
+    effects = {
+        (edge.source, edge.target): (edge.subtypes, edge.masking, edge.partly_masking)
+        for edge in from_columns(batch({"f.sql": sql}, {"t": ["a", "b"], "u": ["h"]}))
+    }
+    assert effects == {
+        ("pg/t#a", "pg/v#x"): ((Subtype.TRANSFORMATION,), False, ()),
+        ("pg/t#b", "pg/v#x"): ((Subtype.CONDITIONAL, Subtype.WINDOW), False, (Subtype.CONDITIONAL,)),
+        ("pg/t#a", "pg/v"): ((Subtype.FILTER, Subtype.JOIN), False, (Subtype.JOIN,)),
+        ("pg/u#h", "pg/v"): ((Subtype.FILTER, Subtype.JOIN), False, (Subtype.FILTER,)),
+    }
 
 
 def test_tables_whose_rows_decide_are_edges_of_the_job_but_do_not_count_as_such() -> None:

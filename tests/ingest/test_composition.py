@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -35,6 +36,33 @@ def test_all_ways_through_what_is_gone_count() -> None:
         assert found.keys() == {VALUE, ONLY_DECIDES}
         assert not found[VALUE].masking
         assert found[VALUE].subtypes == (Subtype.IDENTITY, Subtype.TRANSFORMATION)
+        assert found[VALUE].partly_masking == (Subtype.TRANSFORMATION,)
+
+
+def test_a_masked_step_masks_what_goes_through_it() -> None:
+    partly = replace(
+        edge("base", "x", VALUE, Subtype.IDENTITY),
+        subtypes=(Subtype.IDENTITY, Subtype.AGGREGATION),
+        partly_masking=(Subtype.AGGREGATION,),
+    )
+    reads = [
+        edge("x", "plain", VALUE, Subtype.IDENTITY),
+        edge("x", "hashed", VALUE, Subtype.TRANSFORMATION, masking=True),
+        edge("x", "tested", ONLY_DECIDES, Subtype.CONDITIONAL),
+    ]
+    past = {one.target: one for one in edges_past([partly], reads, {"t#x"}.__contains__)}
+    assert [(past[name].masking, past[name].partly_masking) for name in ("t#plain", "t#hashed", "t#tested")] == [
+        (False, (Subtype.AGGREGATION,)),
+        (True, ()),
+        (False, ()),
+    ]
+
+
+def test_rows_of_a_dropped_table_keep_their_masking() -> None:
+    made = [replace(edge("base", "x", ONLY_DECIDES, Subtype.FILTER, masking=True), target="t")]
+    reads = [EdgeRecord("t", "u", ONLY_DECIDES, "job", "u", (Subtype.ROWS,))]
+    [past] = edges_past(made, reads, {"t"}.__contains__)
+    assert (past.source, past.target, past.subtypes, past.masking) == ("t#base", "u", (Subtype.FILTER,), True)
 
 
 @pytest.mark.parametrize("circle", [("x", "y"), ("x", "x")])

@@ -11,7 +11,7 @@ from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from tests.service.running import Service, running
-from tests.store.batch_builders import day, key
+from tests.store.batch_builders import batch, day, key, view
 
 _IMPACT = """
 query ($column: String, $table: String, $first: Int = 100, $after: String, $filter: ReachedFilter, $asOf: DateTime,
@@ -230,6 +230,18 @@ def test_what_differs_between_two_times(service: Service) -> None:
         key("users.email"),
     ]
     assert service.data(query, scope="pg/cont")["lineageDiff"]["began"] == 3
+
+
+def test_each_subtype_of_an_edge_has_its_own_masking(store: GraphStore) -> None:
+    store.apply(batch(view("v", "t.a -> v.x IDENTITY AGGREGATION:MASKING", "t.a ~> v JOIN FILTER MASKING", at=1)))
+    query = """query ($columns: [String!]) { subgraph(columns: $columns, maxHops: 1) {
+      edges { targetKey subtypes masking maskedSubtypes } } }"""
+    with running(store) as service:
+        found = service.data(query, columns=["t.a"])["subgraph"]["edges"]
+    assert {edge["targetKey"]: (edge["subtypes"], edge["masking"], edge["maskedSubtypes"]) for edge in found} == {
+        key("v.x"): (["IDENTITY", "AGGREGATION"], False, ["AGGREGATION"]),
+        key("v"): (["JOIN", "FILTER"], True, ["JOIN", "FILTER"]),
+    }
 
 
 def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) -> None:

@@ -99,12 +99,12 @@ def through(sources: Sources, step: Step) -> Sources:
 
 
 def _compose(inner: Step, outer: Step) -> Step:
+    masking = inner.masking or outer.masking
     if outer.subtype not in _DIRECT:
-        return outer
+        return outer._replace(masking=masking)
     if inner.subtype not in _DIRECT:
-        return inner
-    strongest = max(inner.subtype, outer.subtype, key=_DIRECT.index)
-    return Step(strongest, inner.masking or outer.masking)
+        return inner._replace(masking=masking)
+    return Step(max(inner.subtype, outer.subtype, key=_DIRECT.index), masking)
 
 
 @dataclass(slots=True)
@@ -311,7 +311,7 @@ class Meaning:
                 relation = self.query(query)
                 operands = NOTHING.union(*(through(self.value(arg), step or IDENTITY) for arg in args))
                 columns = NOTHING if step is None else through(NOTHING.union(*relation.sources), step)
-                return operands | columns | relation.rows
+                return operands | columns | through(relation.rows, step or IDENTITY)
 
     def _fields(self, expression: Expr) -> Fields | None:
         """Return where the fields of a struct come from; None if it is none."""

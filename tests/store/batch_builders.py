@@ -1,7 +1,8 @@
 """A text notation for batches and for the content of a store.
 
 A job's lines are `a.x -> v.x` (value flow), `a.x ~> v.x` and `a.x ~> v` (influence); marks may follow:
-`a.x -> v.x MASKING AGGREGATION`. Datasets have the namespace `pg`; days are in January 2024.
+`a.x -> v.x MASKING AGGREGATION`, or `IDENTITY AGGREGATION:MASKING`, where only one subtype masks. Datasets have the
+namespace `pg`; days are in January 2024.
 """
 
 from __future__ import annotations
@@ -193,7 +194,8 @@ def _lines(dump: GraphDump, types: set[str]) -> Iterable[str]:
             start = properties.get("first_seen") or properties["valid_from"]
             end = properties.get("valid_to")
             days = f"{_number(start)}..{_number(end) if end else ''}"
-            masks = " masked" if properties.get("masking") else ""
+            partly = properties.get("partly_masking")
+            masks = " masked" if properties.get("masking") else f" {'+'.join(partly)} masked" if partly else ""
             yield f"{_name(source)} {arrow} {_name(target)}{masks} {days}"
 
 
@@ -209,6 +211,8 @@ def _edge(line: str, job_key: str) -> EdgeRecord:
     source, arrow, target, *marks = line.split()
     contributes = arrow == "->"
     default = Subtype.IDENTITY if contributes else Subtype.FILTER
+    partly = tuple(Subtype(mark.removesuffix(":MASKING")) for mark in marks if mark.endswith(":MASKING"))
+    marks = [mark.removesuffix(":MASKING") for mark in marks]
     subtypes = tuple(Subtype(mark) for mark in marks if mark in Subtype.__members__) or (default,)
     return EdgeRecord(
         source=key(source),
@@ -221,4 +225,5 @@ def _edge(line: str, job_key: str) -> EdgeRecord:
         limited="LIMITED" in marks,
         ambiguous="AMBIGUOUS" in marks,
         spans=((7, 12),),
+        partly_masking=partly,
     )

@@ -21,8 +21,10 @@ def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
             source = f"{chance.choice(names)}.c{chance.randrange(3)}"
             target = output if chance.random() < 0.3 else f"{output}.c{chance.randrange(3)}"
             arrow = "->" if "." in target and chance.random() < 0.7 else "~>"
-            made.add(f"{source} {arrow} {target}{' MASKING' if chance.random() < 0.2 else ''}")
-        return sorted(made, key=lambda line: line.removesuffix(" MASKING"))
+            both = " IDENTITY AGGREGATION" if arrow == "->" else " FILTER JOIN"
+            marks = chance.choices(("", " MASKING", f"{both}:MASKING", f"{both}"), (6, 2, 1, 1))[0]
+            made.add(f"{source} {arrow} {target}{marks}")
+        return sorted(made, key=lambda line: line.split()[:3])
 
     records: list[object] = []
     for _ in range(chance.randrange(1, at_most + 1)):

@@ -87,6 +87,11 @@ def test_an_edge_that_means_something_else(store: GraphStore) -> None:
     store.apply(batch(view("v", "a.x -> v.x", at=1)))
     store.apply(batch(view("v", "a.x -> v.x MASKING", at=3)))
     assert between(store, 2, 4)["edges"] == {"changed a#x -> v#x"}
+    store.apply(batch(view("v", "a.x -> v.x IDENTITY AGGREGATION", at=5)))
+    store.apply(batch(view("v", "a.x -> v.x IDENTITY AGGREGATION:MASKING", at=7)))
+    assert between(store, 6, 8)["edges"] == {"changed a#x -> v#x"}
+    [edge] = [one.to_dict() for one in difference(store, day(6), day(8)).edges]
+    assert [edge[side]["masked_subtypes"] for side in ("before", "after")] == [[], ["AGGREGATION"]]
 
 
 def test_an_edge_that_ended_and_was_stated_again_is_no_difference(store: GraphStore) -> None:

@@ -18,6 +18,8 @@ import neo4j
 import pytest
 
 from lineage.model.batch import UsageRecord
+from lineage.model.edge_effects import masked_subtypes_of
+from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
 from lineage.store import (
     GraphStore,
@@ -29,15 +31,15 @@ from lineage.store import (
     open_store,
 )
 from lineage.store.cypher.rekeying import REKEYED
-from lineage.store.cypher.schema import SCHEMA_VERSION, Changes, Node
+from lineage.store.cypher.schema import SCHEMA_VERSION, Changes, Node, Relationship
 from lineage.store.cypher.store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
 from lineage.store.embedded.deferred_writes import RENAMED, to_pieces
 from lineage.store.neo4j.backend import Neo4jBackend
 from lineage.store.planning.chunks import LOCK_STRIPES
-from lineage.store.values import StoredUsage
+from lineage.store.values import Direction, StoredUsage
 from tests.neo4j_fixture import Neo4jAddress
-from tests.store.batch_builders import batch, day, key, live, query, view
+from tests.store.batch_builders import batch, day, history, key, live, query, view
 from tests.store.conftest import Opener
 
 
@@ -369,6 +371,67 @@ def test_deferred_writes_of_an_older_version_have_its_labels(tmp_path: Path, ver
         assert rows[0][1] == ["run~a~0"]
         assert rows[0][2].date() == day(2).date()
         assert connection.execute("MATCH (n:DeferredWrite) RETURN count(*)").get_all() == [[0]]
+
+
+OLD_EDGES = (
+    OLD_COUNTS[1],
+    *(OLD_GRAPH[0].replace("Shop.Orders", table) for table in "av"),
+    *(OLD_GRAPH[1].replace("Shop.Orders", table).replace("Id", "x") for table in "av"),
+    *(OLD_GRAPH[2].replace("Shop.Orders", table).replace("Id", "x") for table in "av"),
+    """MATCH (a:`Column` {key: 'pg/a#x'}), (v:`Column` {key: 'pg/v#x'}) CREATE (a)-[:CONTRIBUTES {job: 'query:q',
+       subtypes: ['IDENTITY', 'AGGREGATION'], masking: true, limited: false, ambiguous: false, spans: ['7-12'],
+       first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z')}]->(v)""",
+    """MATCH (j:Job), (v:`Table` {key: 'pg/v'}) CREATE (j)-[:WRITES {first_seen: datetime('2024-01-01T00:00:00Z'),
+       last_seen: datetime('2024-01-01T00:00:00Z'), observations: []}]->(v)""",
+)
+
+
+def check_masked_as_a_whole(store: GraphStore) -> None:
+    """An edge of version 19 has one flag for all its subtypes; the same statement again does not change it."""
+    [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
+    assert masked_subtypes_of(hop.edge) == (Subtype.IDENTITY, Subtype.AGGREGATION)
+    store.apply(batch(query("q", "a.x -> v.x IDENTITY AGGREGATION MASKING", at=1)))
+    assert history(store) == ["a.x -> v.x masked 1.."]
+    store.apply(batch(query("q", "a.x -> v.x IDENTITY AGGREGATION:MASKING", at=2)))
+    assert history(store) == ["a.x -> v.x AGGREGATION masked 1.."]
+
+
+def test_edges_of_version_19_of_the_embedded_store_are_masked_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "old.lbug"
+    EmbeddedBackend(path, target_version=19).close()
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        for statement in OLD_EDGES:
+            connection.execute(statement.replace("datetime(", "timestamp("))
+    with open_store(path) as store:
+        check_masked_as_a_whole(store)
+
+
+def test_edges_of_version_19_of_the_neo4j_store_are_masked_as_a_whole(neo4j_uri: Neo4jAddress) -> None:
+    login = (neo4j_uri.user, neo4j_uri.password)
+    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        Neo4jBackend(neo4j_uri.uri, login, target_version=19).close()
+        for statement in OLD_EDGES:
+            driver.execute_query(statement)
+    with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+        check_masked_as_a_whole(store)
+
+
+def test_deferred_updates_of_edges_of_version_19_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "old.lbug"
+    EmbeddedBackend(path, target_version=19).close()
+    facts = {"job": "query:q", "subtypes": ["IDENTITY"], "masking": False, "limited": False, "ambiguous": False,
+             "spans": [], "first_seen": day(1), "last_seen": day(9)}  # fmt: skip
+    update = Relationship("CONTRIBUTES", "Column", "pg/a#x", "Column", "pg/v#x", facts)
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        for statement in OLD_EDGES:
+            connection.execute(statement.replace("datetime(", "timestamp("))
+        for number, piece in enumerate(to_pieces(Changes(updated_relationships=(update,)))):
+            values = {"number": number, "text": piece}
+            connection.execute("CREATE (:DeferredWrite {number: $number, text: $text})", values)
+    with open_store(path) as store:
+        [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
+        assert (hop.edge.last_seen, hop.edge.subtypes, hop.edge.masking) == (day(9), (Subtype.IDENTITY,), False)
 
 
 def test_a_neo4j_store_of_version_18_keeps_its_buffered_texts_and_locks(neo4j_uri: Neo4jAddress) -> None:

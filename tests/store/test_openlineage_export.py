@@ -37,7 +37,7 @@ def facts(store: GraphStore) -> dict[str, list[Any]]:
     live = [one for one in dump.nodes if one[1] not in gone and one[2].get("dataset") not in gone]
     names = ("namespace", "name", "kind", "dialect", "schema_known")
     of_columns = ("data_type", "ordinal", "inferred", "parent")
-    ways = ("subtypes", "masking", "limited", "ambiguous")
+    ways = ("subtypes", "masking", "partly_masking", "limited", "ambiguous")
     return {
         "datasets": sorted(
             (key, *(str(facts_of_graph.get(n)) for n in names))
@@ -90,7 +90,8 @@ def make(store: GraphStore) -> None:
                 "file.sql",
                 "t.a -> w.y MASKING TRANSFORMATION",
                 "t.a ~> w DISTINCT",
-                "v.x -> w.z IDENTITY AGGREGATION",
+                "v.x -> w.z IDENTITY AGGREGATION:MASKING",
+                "v.x ~> w FILTER JOIN:MASKING",
                 at=3,
             ),
             query("q1", "t.a -> w.y AMBIGUOUS", "v.x ~> w SET_OPERATION MERGE_MATCH", at=4),

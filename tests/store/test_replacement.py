@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import permutations
 
 from lineage.model.batch import JobKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore
 from lineage.store.values import Direction
 from tests.store.batch_builders import batch, day, history, job, key, later, live, query, table_history, view
@@ -58,6 +59,29 @@ def test_a_change_of_meaning_is_an_end_and_a_beginning(store: GraphStore) -> Non
     assert history(store) == ["a.x -> v.x 1..4", "a.x -> v.x masked 4.."]
     [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM, as_of=day(2))
     assert not hop.edge.masking
+
+
+def test_each_subtype_has_its_own_masking(store: GraphStore) -> None:
+    masks = "a.x -> v.x IDENTITY AGGREGATION:MASKING", "a.x ~> v JOIN:MASKING FILTER"
+    store.apply(batch(view("v", "a.x -> v.x IDENTITY AGGREGATION", "a.x ~> v JOIN FILTER", at=1)))
+    for _ in range(2):
+        store.apply(batch(view("v", *masks, at=3)))
+        assert history(store) == [
+            "a.x -> v.x 1..3",
+            "a.x -> v.x AGGREGATION masked 3..",
+            "a.x ~> v 1..3",
+            "a.x ~> v JOIN masked 3..",
+        ]
+    edges = {hop.edge.kind: hop.edge for hop in store.expand([key("a.x")], Direction.DOWNSTREAM)}
+    assert (edges[EdgeKind.CONTRIBUTES].masking, edges[EdgeKind.REFERENCES].masking) == (False, False)
+    assert edges[EdgeKind.CONTRIBUTES].partly_masking == (Subtype.AGGREGATION,)
+    assert edges[EdgeKind.REFERENCES].partly_masking == (Subtype.JOIN,)
+    steps = store.steps([(key("a.x"), key("v.x"), EdgeKind.CONTRIBUTES), (key("a.x"), key("v"), EdgeKind.REFERENCES)])
+    assert {step.partly_masking for step in steps} == {(Subtype.AGGREGATION,), (Subtype.JOIN,)}
+    before = store.expand([key("a.x")], Direction.DOWNSTREAM, as_of=day(2))
+    assert {hop.edge.partly_masking for hop in before} == {()}
+    store.apply(batch(view("v", "a.x -> v.x IDENTITY AGGREGATION MASKING", at=5)))
+    assert live(store) == ["a.x -> v.x masked"]
 
 
 def test_observations_in_any_order_give_one_history(store: GraphStore) -> None:

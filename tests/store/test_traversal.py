@@ -191,6 +191,7 @@ def test_a_path_names_its_jobs_and_composes(store: GraphStore) -> None:
     (route,) = shortest_paths(store, resolve(store, "raw.users.email"), resolve(store, "mart.counts"))
     assert [step.job for step in route.steps] == ["stage", "mart"]
     assert (route.transformation.subtype, route.transformation.masking) == (Subtype.AGGREGATION, True)
+    assert [step["masked_subtypes"] for step in route.to_dict()["steps"]] == [["TRANSFORMATION"], []]
 
     (reached,) = (each for each in impact(store, resolve(store, "raw.users")).columns if each.hops == 2)
     assert (reached.name, reached.masked) == ("mart.counts.users", True)

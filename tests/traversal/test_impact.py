@@ -281,6 +281,7 @@ def test_the_answer_as_json_values() -> None:
         "kind": "CONTRIBUTES",
         "subtypes": ["IDENTITY"],
         "masking": False,
+        "masked_subtypes": [],
         "job": "view",
         "spans": [],
     }

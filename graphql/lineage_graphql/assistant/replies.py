@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from lineage.model.diagnostics import Span
+from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
@@ -50,7 +51,8 @@ class StepAnswer(BaseModel):
     target: str
     kind: str = Field(description="CONTRIBUTES: the value flows. REFERENCES: it has an influence without flowing.")
     how: list[str] = Field(description="IDENTITY, TRANSFORMATION, AGGREGATION; or JOIN, FILTER, CONDITIONAL, …")
-    masking: bool = Field(description="Whether a function masks the value (a hash, a count).")
+    masking: bool = Field(description="Whether a function masks the value (a hash, a count), in every way of `how`.")
+    masked: list[str] = Field(description="The ways of `how` in which a function masks the value.")
     evidence: Evidence
 
 
@@ -124,6 +126,7 @@ class EdgeAnswer(BaseModel):
     kind: str
     how: list[str]
     masking: bool
+    masked: list[str] = Field(description="The ways of `how` in which a function masks the value.")
     evidence: list[Evidence]
 
 
@@ -171,6 +174,7 @@ def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
                 kind=str(step.kind),
                 how=[str(subtype) for subtype in step.subtypes],
                 masking=step.masking,
+                masked=[str(subtype) for subtype in masked_subtypes_of(step)],
                 evidence=evidence_of(jobs.get(step.job), step.job, next(iter(step.spans), None)),
             )
             for step in route.steps

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from lineage import __version__
 from lineage.model.dialects import UnknownDialectError
+from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreError
 from lineage.store.protocol import GraphStore
@@ -132,6 +133,7 @@ def make_server(store: GraphStore) -> MCPServer:
                 kind=str(edge.kind),
                 how=[str(subtype) for subtype in edge.subtypes],
                 masking=edge.masking,
+                masked=[str(subtype) for subtype in masked_subtypes_of(edge)],
                 evidence=[evidence_of(jobs.get(edge.job), edge.job, span) for span in edge.spans[:5]],
             )
             for edge in edges[:50]

@@ -11,6 +11,7 @@ import strawberry
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.diagnostics import Span as SourceSpan
+from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.model.names import is_column_key
@@ -96,7 +97,8 @@ class LineageEdge:
     target_key: strawberry.ID = doc_field("Key of the target: a column, or a table whose rows are influenced.")
     kind: EdgeKind = doc_field("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
     subtypes: list[Subtype] = doc_field("How the value flows, or what its influence is.")
-    masking: bool = doc_field("Whether a function masks the value.")
+    masking: bool = doc_field("Whether a function masks the value, for every subtype.")
+    masked_subtypes: list[Subtype] = doc_field("The subtypes for which a function masks the value.")
     job_key: strawberry.ID = doc_field("Key of its job.")
     limited: bool = doc_field("Whether the sort is part of ORDER BY with LIMIT and decides which rows remain.")
     ambiguous: bool = doc_field("Whether the source is one of several tables that an unqualified column may belong to.")
@@ -115,6 +117,7 @@ class LineageEdge:
             kind=stored.kind,
             subtypes=list(stored.subtypes),
             masking=stored.masking,
+            masked_subtypes=list(masked_subtypes_of(stored)),
             job_key=strawberry.ID(stored.job),
             limited=stored.limited,
             ambiguous=stored.ambiguous,
@@ -132,6 +135,7 @@ class LineageEdge:
             kind=step.kind,
             subtypes=list(step.subtypes),
             masking=step.masking,
+            masked_subtypes=list(masked_subtypes_of(step)),
             job_key=strawberry.ID(step.job),
             limited=False,
             ambiguous=False,

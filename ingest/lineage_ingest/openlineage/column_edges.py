@@ -8,7 +8,8 @@ from typing import Any
 
 from lineage.export.openlineage import ROWS_DECIDED_BY
 from lineage.model.batch import EdgeRecord
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.edge_effects import merge_effects
+from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage_ingest.openlineage.dataset_ids import DatasetId
 
 __all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
@@ -22,13 +23,10 @@ _FIELD_DEFAULT, _ROWS_DEFAULT = Subtype.CONDITIONAL, Subtype.FILTER
 _OLD_TYPES = {"IDENTITY": (Subtype.IDENTITY, False), "MASKED": (Subtype.TRANSFORMATION, True)}
 """`transformationType` of the facet's first version, which applied to an output's column as a whole."""
 
-_ORDER = tuple(Subtype)
-
 
 @dataclass(slots=True)
 class _EdgeFacts:
-    subtypes: set[Subtype] = field(default_factory=set)
-    maskings: list[bool] = field(default_factory=list)
+    effects: set[StepEffect] = field(default_factory=set)
     marks: set[str] = field(default_factory=set)
 
 
@@ -70,8 +68,7 @@ class OutputLineage:
             # Values flow into columns only. Spark's agent reports a HAVING column as one; it decides rows.
             way = _ROWS_DEFAULT if to_rows and subtype.kind is EdgeKind.CONTRIBUTES else subtype
             said = self._said.setdefault((source, target, way.kind), _EdgeFacts())
-            said.subtypes.add(way)
-            said.maskings.append(masking)
+            said.effects.add(StepEffect(way, masking))
             said.marks.update(mark.split(", "))
 
     def edges(self, job: str) -> list[EdgeRecord]:
@@ -83,8 +80,7 @@ class OutputLineage:
                 kind=kind,
                 job=job,
                 output=self.output.key,
-                subtypes=tuple(sorted(said.subtypes, key=_ORDER.index)),
-                masking=all(said.maskings),
+                **merge_effects(said.effects)._asdict(),
                 limited="limited" in said.marks,
                 ambiguous="ambiguous" in said.marks,
             )

@@ -15,6 +15,7 @@ from lineage.catalog.table import TableSchema
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialects import Dialect
+from lineage.model.edge_effects import merge_effects
 from lineage.model.names import column_key, parse_table_name
 from lineage.model.statement import (
     ColumnRef,
@@ -25,7 +26,7 @@ from lineage.model.statement import (
     RowReference,
     StatementLineage,
 )
-from lineage.model.transformations import EdgeKind
+from lineage.model.transformations import EdgeKind, StepEffect
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
@@ -128,8 +129,7 @@ def _add(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher,
                     kind=kind,
                     job="",
                     output=output.key,
-                    subtypes=tuple(dict.fromkeys(edge.subtype for edge in of_kind)),
-                    masking=all(edge.masking for edge in of_kind),
+                    **merge_effects(StepEffect(edge.subtype, edge.masking) for edge in of_kind)._asdict(),
                     limited=any(edge.limited for edge in of_kind),
                     ambiguous=all(edge.ambiguous for edge in of_kind),
                     spans=tuple(sorted({proof for edge in of_kind if (proof := edge.proof()) is not None})),
@@ -152,7 +152,7 @@ def _row_references(statement: StatementLineage, output: DatasetId, matcher: _Ta
             kind=EdgeKind.REFERENCES,
             job="",
             output=output.key,
-            subtypes=tuple(dict.fromkeys(one.subtype for one in references)),
+            **merge_effects(StepEffect(one.subtype, one.masking) for one in references)._asdict(),
             spans=tuple(sorted({proof for one in references if (proof := one.as_edge().proof()) is not None})),
         )
 

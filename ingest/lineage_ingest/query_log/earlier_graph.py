@@ -218,4 +218,5 @@ def record_of(edge: StoredEdge) -> EdgeRecord:
         limited=edge.limited,
         ambiguous=edge.ambiguous,
         spans=edge.spans,
+        partly_masking=edge.partly_masking,
     )

@@ -23,7 +23,7 @@ from lineage.sql.resolve.relations import (
 )
 from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.statements import Outcome
-from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
+from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 
 __all__ = ["completeness_of", "edge_count", "edges_of", "with_source"]
 
@@ -33,7 +33,7 @@ _new = tuple.__new__  # bypasses the slower constructors
 _OFTEN = frozenset((exp.Column, exp.Table))
 _MAX_SPANS = 12
 """Maximum number of spans of an edge: of more spans, the first two and the last ones are kept."""
-_FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
+_FIELDS = tuple((s.kind, s.subtype, s.masking, effect in LIMITED_SORTS) for effect, s in enumerate(STEPS))
 
 
 def edge_count(outcome: Outcome, allowed: int) -> int:
@@ -79,7 +79,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
                 doubt = source.ambiguous
                 append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))
             elif source.table != target.table:
-                tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before)))
+                tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before, masking)))
 
     for written in (outcome, *outcome.others):
         table = written.target

@@ -39,7 +39,7 @@ from lineage.sql.resolve.returning import query_of_returning
 from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.tables import TableSource
-from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, FIRST_REFERENCE, TRANSFORMATION
+from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, TRANSFORMATION
 
 __all__ = [
     "EXPRESSION_RULES",
@@ -346,9 +346,7 @@ class Resolver(Resolution):
                         report_unread(self, node)
                     rule(self, scope, node, effect, stack, sink)
                 else:
-                    step = self._steps.get(kind) or self._step(node, kind)
-                    if effect < FIRST_REFERENCE:
-                        effect = COMPOSE[effect][step]
+                    effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
                     for value in reversed(node.args.values()):
                         kind = type(value)
                         if kind is list:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.model.transformations import EdgeKind, StepEffect, Subtype, compose
+from lineage.model.transformations import CONTRIBUTION_ORDER, StepEffect, Subtype, compose
 
 __all__ = [
     "AGGREGATION",
@@ -16,6 +16,7 @@ __all__ = [
     "IDENTITY",
     "JOIN",
     "LIMITED_SORT",
+    "LIMITED_SORTS",
     "MASKED_AGGREGATION",
     "MASKED_TRANSFORMATION",
     "MERGE_MATCH",
@@ -27,26 +28,28 @@ __all__ = [
     "WINDOW",
 ]
 
-STEPS: tuple[StepEffect, ...] = (
-    StepEffect(Subtype.IDENTITY),
-    StepEffect(Subtype.TRANSFORMATION),
-    StepEffect(Subtype.AGGREGATION),
-    StepEffect(Subtype.IDENTITY, masking=True),
-    StepEffect(Subtype.TRANSFORMATION, masking=True),
-    StepEffect(Subtype.AGGREGATION, masking=True),
-    StepEffect(Subtype.CONDITIONAL),
-    StepEffect(Subtype.WINDOW),
-    StepEffect(Subtype.FILTER),
-    StepEffect(Subtype.JOIN),
-    StepEffect(Subtype.GROUP_BY),
-    StepEffect(Subtype.SORT),
-    StepEffect(Subtype.DISTINCT),
-    StepEffect(Subtype.SET_OPERATION),
-    StepEffect(Subtype.MERGE_MATCH),
-    StepEffect(Subtype.SORT),
-    StepEffect(Subtype.ROWS),
+_REFERENCES = (
+    Subtype.CONDITIONAL,
+    Subtype.WINDOW,
+    Subtype.FILTER,
+    Subtype.JOIN,
+    Subtype.GROUP_BY,
+    Subtype.SORT,
+    Subtype.DISTINCT,
+    Subtype.SET_OPERATION,
+    Subtype.MERGE_MATCH,
+    Subtype.SORT,
+    Subtype.ROWS,
 )
-"""The transformation of each code. The last SORT is one whose order matters because of a LIMIT."""
+"""The last SORT is one whose order matters because of a LIMIT."""
+
+STEPS: tuple[StepEffect, ...] = tuple(
+    StepEffect(subtype, masking)
+    for subtypes in (CONTRIBUTION_ORDER, _REFERENCES)
+    for masking in (False, True)
+    for subtype in subtypes
+)
+"""The transformation of each code: the contributions and their masked variants, then the same of the references."""
 
 IDENTITY, TRANSFORMATION, AGGREGATION = 0, 1, 2
 MASKED_TRANSFORMATION, MASKED_AGGREGATION = 4, 5
@@ -54,16 +57,17 @@ FIRST_REFERENCE = 6
 CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERGE_MATCH, LIMITED_SORT, ROWS = range(
     6, 17
 )
+LIMITED_SORTS = frozenset((LIMITED_SORT, LIMITED_SORT + len(_REFERENCES)))
+"""LIMITED_SORT and its masked variant."""
 
 
 def _compose(outer: int, inner: int) -> int:
-    if outer >= FIRST_REFERENCE:
-        return outer
-    if inner >= FIRST_REFERENCE:
-        return inner
-    step = compose(STEPS[inner], STEPS[outer])
-    assert step.kind is EdgeKind.CONTRIBUTES
-    return STEPS.index(step)
+    """Return the code of a composition; of two references, the outer one, as `compose` does."""
+    masking = STEPS[outer].masking or STEPS[inner].masking
+    for code in (outer, inner):
+        if code >= FIRST_REFERENCE:
+            return code + len(_REFERENCES) if masking and not STEPS[code].masking else code
+    return STEPS.index(compose(STEPS[inner], STEPS[outer]))
 
 
 COMPOSE: tuple[tuple[int, ...], ...] = tuple(

@@ -163,6 +163,7 @@ def steps(
                 subtypes=tuple(Subtype(subtype) for subtype in row["subtypes"] or ()),
                 masking=row["masking"] or False,
                 spans=chains_from(row["spans"]),
+                partly_masking=tuple(Subtype(subtype) for subtype in row["partly_masking"] or ()),
             )
             for row in transaction.read(statement, rows)
         ]
@@ -372,6 +373,7 @@ def edge_from(row: Row) -> StoredEdge:
         valid_from=period.start,
         last_seen=period.last_seen,
         valid_to=period.end,
+        partly_masking=meaning.partly_masking,
     )
 
 

@@ -58,7 +58,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
@@ -268,6 +268,13 @@ _MEANING = (
     stored("ambiguous", _FLAG, field="meaning.ambiguous"),
     stored("spans", _TEXTS, encode=lambda chains: [*map(chain_text, chains)], decode=chains_from),
 )
+_PARTLY_MASKING = stored(
+    "partly_masking",
+    _TEXTS,
+    field="meaning.partly_masking",
+    encode=lambda subtypes: [*map(str, subtypes)] or None,  # of few edges; older ones have none
+    decode=lambda subtypes: tuple(map(Subtype, subtypes or ())),
+)
 _WHILE_LIVE = (stored("first_seen", _TIME, field="start"), _LAST_SEEN)
 _ONCE_RETIRED = (stored("valid_from", _TIME, field="start"), stored("valid_to", _TIME, field="end"), _LAST_SEEN)
 
@@ -280,18 +287,19 @@ def _column_period(
     masking: bool,
     limited: bool,
     ambiguous: bool,
+    partly_masking: tuple[Subtype, ...],
     end: datetime | None = None,
 ) -> Period:
-    meaning = Meaning(tuple(map(Subtype, subtypes)), masking, limited, ambiguous)
+    meaning = Meaning(tuple(map(Subtype, subtypes)), masking, limited, ambiguous, partly_masking)
     return Period(start, end, last_seen, meaning, spans)
 
 
 LINEAGE: Mapping[str, PropertyMap[Period]] = {
-    str(EdgeType.CONTRIBUTES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE),
-    str(EdgeType.REFERENCES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE),
+    str(EdgeType.CONTRIBUTES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE, _PARTLY_MASKING),
+    str(EdgeType.REFERENCES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE, _PARTLY_MASKING),
     str(EdgeType.FEEDS): PropertyMap(partial(Period, end=None), *_WHILE_LIVE),
-    EdgeType.CONTRIBUTES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED),
-    EdgeType.REFERENCES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED),
+    EdgeType.CONTRIBUTES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED, _PARTLY_MASKING),
+    EdgeType.REFERENCES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED, _PARTLY_MASKING),
     EdgeType.FEEDS.retired: PropertyMap(Period, *_ONCE_RETIRED),
 }
 """The properties of each type of lineage, live and retired, besides `job`."""

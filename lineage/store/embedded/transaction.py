@@ -202,7 +202,8 @@ class EmbeddedTransaction:
             if one.type == "READS":
                 reads[one.source, *one.properties.values()].append(one)
             else:
-                self._change(one, "update_relationship", one.properties)
+                # Deferred writes of an older version lack the properties that were added later.
+                self._change(one, "update_relationship", one.properties, only=tuple(one.properties))
         for alike in reads.values():
             first = alike[0]
             ends = (first.source_label, first.target_label)
@@ -224,10 +225,12 @@ class EmbeddedTransaction:
     def _run(self, statement: str, row: Row) -> None:
         self._execute(statement, row).close()
 
-    def _change(self, relationship: Relationship, statement: str, properties: Row) -> None:
+    def _change(
+        self, relationship: Relationship, statement: str, properties: Row, *, only: tuple[str, ...] | None = None
+    ) -> None:
         ends = (relationship.source_label, relationship.target_label)
         row = {"source": relationship.source, "target": relationship.target, **properties}
-        self._run(write_statement(statement, relationship.type, ends), row)
+        self._run(write_statement(statement, relationship.type, ends, only), row)
 
     def _are_many(self, new: int) -> bool:
         """Return whether COPY is faster for this number of new rows."""

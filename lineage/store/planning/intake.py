@@ -133,7 +133,7 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
             output=output,
         )
         stated = outputs.setdefault(output, {})
-        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), _proofs(edge))
+        new = Stated(_meaning(edge), _proofs(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
     return Observation(replace(job, writes=tuple(outputs)), outputs, digests)
 
@@ -144,11 +144,14 @@ def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str],
     for output in job.writes:
         lines[today(output)].update(reads)
     for edge in edges:
-        said = Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous)
-        lines[today(edge.output)].add(f"{edge.source}\x1f{edge.target}\x1f{edge.kind}\x1f{said}")
+        lines[today(edge.output)].add(f"{edge.source}\x1f{edge.target}\x1f{edge.kind}\x1f{_meaning(edge)}")
     return {
         output: hashlib.sha256("\x1e".join(sorted(found)).encode()).hexdigest()[:12] for output, found in lines.items()
     }
+
+
+def _meaning(edge: EdgeRecord) -> Meaning:
+    return Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous, edge.partly_masking)
 
 
 def _proofs(edge: EdgeRecord) -> tuple[Chain, ...]:

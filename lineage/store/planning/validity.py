@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lineage.model.edge_effects import effects_of, merge_effects
 from lineage.model.evidence import Chain
 from lineage.model.transformations import Subtype
 from lineage.store.planning.observations import Timeline
@@ -36,18 +37,26 @@ class Meaning:
     masking: bool = False
     limited: bool = False
     ambiguous: bool = False
+    partly_masking: tuple[Subtype, ...] = ()
 
     def joined(self, other: Meaning) -> Meaning:
         """Return the meaning of both together: masked if both are, limited if either is."""
+        effects = merge_effects((*effects_of(self), *effects_of(other)))
         return Meaning(
-            tuple(sorted({*self.subtypes, *other.subtypes}, key=_ORDER.index)),
+            effects.subtypes,
             self.masking and other.masking,
             self.limited or other.limited,
             self.ambiguous and other.ambiguous,
+            effects.partly_masking,
         )
 
+    def __str__(self) -> str:
+        # Stores keep hashes of this text: it is the same as before there was `partly_masking`.
+        partly = f", partly_masking={self.partly_masking!r}" if self.partly_masking else ""
+        flags = f"masking={self.masking}, limited={self.limited}, ambiguous={self.ambiguous}{partly}"
+        return f"Meaning(subtypes={self.subtypes!r}, {flags})"
 
-_ORDER = tuple(Subtype)
+
 NOTHING_SAID = Meaning()
 """The meaning of table-level lineage."""
 

@@ -67,7 +67,7 @@ class MemoryGraph:
     def history(self) -> list[str]:
         """Return all lineage, as `batch_builders.history` does, and when each was last seen."""
         return sorted(
-            f"{pair.source} {pair.relation} {pair.target} by {pair.job} {'masked ' * period.meaning.masking}"
+            f"{pair.source} {pair.relation} {pair.target} by {pair.job} {period.meaning} "
             f"{period.start:%d}..{f'{period.end:%d}' if period.end else ''} seen {period.last_seen:%d}"
             for pair, history in self.state.histories.items()
             for period in history

@@ -88,7 +88,11 @@ def test_the_sample_sets_every_field_that_a_node_holds(value: Any, _node_of: Any
 
 @pytest.mark.parametrize("kind", EdgeType)
 def test_a_relationship_of_lineage_holds_every_field(kind: EdgeType) -> None:
-    meaning = Meaning() if kind is EdgeType.FEEDS else Meaning((Subtype.FILTER,), True, True, True)
+    meaning = (
+        Meaning()
+        if kind is EdgeType.FEEDS
+        else Meaning((Subtype.FILTER, Subtype.JOIN), True, True, True, (Subtype.JOIN,))
+    )
     spans = () if kind is EdgeType.FEEDS else ((1, 2, 3, 4),)
     live = Period(AT, None, LATER, meaning, spans)
     pair = JobEdge("pg/a#x", "pg/b#y", kind, "job", "pg/a", "pg/b")

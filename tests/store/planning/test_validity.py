@@ -117,4 +117,13 @@ def test_what_held_at_the_same_times_counts_together() -> None:
     one = Meaning((Subtype.TRANSFORMATION,), masking=True)
     other = Meaning((Subtype.IDENTITY,), limited=True)
     [joined] = join((Period(day(1), day(3), day(2), one),), (Period(day(1), day(3), day(2), other),))
-    assert joined.meaning == Meaning((Subtype.IDENTITY, Subtype.TRANSFORMATION), masking=False, limited=True)
+    both = (Subtype.IDENTITY, Subtype.TRANSFORMATION)
+    assert joined.meaning == Meaning(both, masking=False, limited=True, partly_masking=(Subtype.TRANSFORMATION,))
+
+
+def test_the_text_of_a_meaning_is_that_of_earlier_versions() -> None:
+    """Stores keep hashes of it: another text would make each job look changed."""
+    said = "Meaning(subtypes=(<Subtype.JOIN: 'JOIN'>,), masking=True, limited=False, ambiguous=False)"
+    assert str(Meaning((Subtype.JOIN,), masking=True)) == said
+    both = (Subtype.IDENTITY, Subtype.AGGREGATION)
+    assert len({str(Meaning(both, partly_masking=partly)) for partly in ((), both[:1], both[1:])}) == 3

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from lineage.model.batch import DatasetChange
+from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import TODAY, ColumnNames
@@ -18,8 +18,8 @@ from lineage_ingest.query_log.pipeline.versions import keeps_what_is_there
 __all__ = ["mark_replaced_tables"]
 
 
-_Said = tuple[str, str, EdgeKind, tuple[Subtype, ...], bool]
-"""An edge's source, target, kind and subtypes, and whether it masks."""
+_Said = tuple[str, str, EdgeKind, tuple[Subtype, ...], bool, tuple[Subtype, ...]]
+"""An edge's source, target, kind and subtypes, whether it masks, and the masked subtypes if others are not."""
 
 
 def mark_replaced_tables(
@@ -41,7 +41,7 @@ def mark_replaced_tables(
     before: dict[str, set[_Said]] = defaultdict(set)
     for edge in earlier.edges_into(sorted(there)):
         own = names.edge_at(edge, before_at, TODAY)
-        before[dataset_of(own.target)].add((own.source, own.target, own.kind, own.subtypes, own.masking))
+        before[dataset_of(own.target)].add(_said(own.source, own.target, own))
     now = _edges_by_table(jobs, keys, names)
     replaced: set[str] = set()
     while found := {
@@ -79,8 +79,12 @@ def _edges_by_table(jobs: Iterable[StatingJob], keys: VersionKeys, names: Column
             if not keys.is_gone(edge.target):
                 own = names.edge_at(edge, job.record.last_seen, TODAY)
                 target = keys.key(own.target)
-                found[dataset_of(target)].add((own.source, target, own.kind, own.subtypes, own.masking))
+                found[dataset_of(target)].add(_said(own.source, target, own))
     return found
+
+
+def _said(source: str, target: str, edge: EdgeRecord) -> _Said:
+    return source, target, edge.kind, edge.subtypes, edge.masking, edge.partly_masking
 
 
 def _same(source: str, keys: VersionKeys, made: Mapping[str, datetime], kept: Collection[str]) -> str:

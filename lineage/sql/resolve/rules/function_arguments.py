@@ -20,7 +20,6 @@ from lineage.sql.resolve.transformation_codes import (
     COMPOSE,
     CONDITIONAL,
     FILTER,
-    FIRST_REFERENCE,
     MASKED_AGGREGATION,
     MASKED_TRANSFORMATION,
     TRANSFORMATION,
@@ -98,7 +97,7 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
         return
     _report_sql(resolver, node, arguments)
     step = resolver.functions.of_name(name)
-    below = COMPOSE[effect][step] if effect < FIRST_REFERENCE else effect
+    below = COMPOSE[effect][step]
     for argument in reversed(arguments):
         if type(argument) is exp.Star:
             if not plain.startswith(("count", "approx_count")):  # these count rows

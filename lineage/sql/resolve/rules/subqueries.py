@@ -8,7 +8,7 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.resolve.relations import Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import COMPOSE, FIRST_REFERENCE
+from lineage.sql.resolve.transformation_codes import COMPUTED
 
 
 @expression_rule(exp.Subquery, exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values)
@@ -24,7 +24,7 @@ def scalar(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Sta
 def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """`EXISTS (query)`: only the existence of a row matters, not what the query selects."""
     if not isinstance(node.this, exp.Query):  # EXISTS(array, x -> test)
-        stack.extend((child, COMPOSE[effect][1]) for child in reversed(list(node.iter_expressions())))
+        stack.extend((child, COMPUTED[effect]) for child in reversed(list(node.iter_expressions())))
         return
     known = len(resolver.diagnostics)
     absorb_rows(sink, resolver.relation(node.this, scope).rows, effect)
@@ -35,7 +35,7 @@ def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
 @expression_rule(exp.In)
 def membership(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`x IN (query | list)`: a Boolean value, computed from x and from the query or list."""
-    below = COMPOSE[effect][1] if effect < FIRST_REFERENCE else effect
+    below = COMPUTED[effect]
     args = node.args
     if (field := args.get("field")) is not None:
         stack.append((field, below))

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from lineage.model.spelling import Spelled
 
-__all__ = ["DIALECTS", "Dialect", "Folding", "UnknownDialectError", "dialect_named"]
+__all__ = ["DIALECTS", "Dialect", "ExpressionText", "Folding", "UnknownDialectError", "dialect_named"]
 
 
 class Folding(StrEnum):
@@ -31,6 +31,24 @@ class Folding(StrEnum):
         if self is Folding.LOWER:
             return text.lower()
         return text.upper() if self is Folding.UPPER else text
+
+
+class ExpressionText(StrEnum):
+    """Whose text of an expression is the name of a column without an alias."""
+
+    CLICKHOUSE = "clickhouse"
+    """`plus(a, 1)`, `count()`: the names of columns in a result."""
+    DUCKDB = "duckdb"
+    """`(a + 1)`, `count_star()`, `CAST(a AS INTEGER)`."""
+    MYSQL = "mysql"
+    """The text as written; of a string its value; NULL, TRUE and FALSE in upper case.
+    https://mariadb.com/kb/en/identifier-names/"""
+    SNOWFLAKE = "snowflake"
+    """The text as written, in upper case: https://docs.snowflake.com/en/sql-reference/functions/concat"""
+    SPARK = "spark"
+    """`(a + 1)`, `count(1)`, `sum(CAST(a AS INT))`."""
+    SQLITE = "sqlite"
+    """The text as written: https://www.sqlite.org/c3ref/column_name.html"""
 
 
 _LOWER, _UPPER, _KEEP = Folding.LOWER, Folding.UPPER, Folding.KEEP
@@ -107,6 +125,10 @@ class Dialect:
     """Expressions without an alias are called `f0_`, `f1_` and so on, others not counted (BigQuery)."""
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
+
+    unnamed_column_text: ExpressionText | None = None
+    """An expression without an alias is named by its text, as this engine writes it. In the names here, literals are
+    masked: `(a + ?)`."""
 
     # Queries
     has_transform_scripts: bool = False
@@ -297,6 +319,7 @@ _REDSHIFT = replace(
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
+    unnamed_column_text=ExpressionText.SNOWFLAKE,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -374,6 +397,7 @@ _BIGQUERY = Dialect(
 )
 _MYSQL = Dialect(
     "mysql",
+    unnamed_column_text=ExpressionText.MYSQL,
     table=_KEEP,
     quoted_table=_KEEP,
     aliases=("mariadb", "singlestore", "memsql"),
@@ -393,12 +417,14 @@ _DORIS = replace(
     _MYSQL,
     name="doris",
     aliases=(),
+    unnamed_column_text=None,
     create_as_adds_columns=False,
     has_at_variables=False,
     temp_tables_in_schemas=False,
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
+    unnamed_column_text=ExpressionText.CLICKHOUSE,
     table=_KEEP,
     column=_KEEP,
     quoted_table=_KEEP,
@@ -427,6 +453,7 @@ _HIVE = Dialect(
 )
 _SPARK = Dialect(
     "spark",
+    unnamed_column_text=ExpressionText.SPARK,
     has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
     casts_keep_names=True,
@@ -443,6 +470,7 @@ _SPARK = Dialect(
 )
 _DUCKDB = Dialect(
     "duckdb",
+    unnamed_column_text=ExpressionText.DUCKDB,
     shows_tables=True,
     shows_columns=True,
     reads_files_by_string=True,
@@ -467,6 +495,7 @@ _TRINO = Dialect(
 _PRESTO = Dialect("presto", fields_by_dot=True, unnamed_column_prefix="_col")
 _SQLITE = Dialect(
     "sqlite",
+    unnamed_column_text=ExpressionText.SQLITE,
     shows_tables=True,
     shows_columns=True,
     unknown_quoted_names_are_strings=True,

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, EarlierStatement, TableRef
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, ROWS
 
 __all__ = [
@@ -208,6 +209,10 @@ class Relation:
         if index is None:
             # Of columns with the same name the first is used, so it is written last.
             index = self.index = dict(zip(reversed(self.names), reversed(self.sources), strict=True))
+            if UnnamedColumn in map(type, self.names):  # a query reads them by their names without masks
+                for column, sources in zip(self.names, self.sources, strict=True):
+                    if isinstance(column, UnnamedColumn):
+                        index.setdefault(column.text, sources)
         return index.get(name)
 
     def infer(self, name: str) -> Sources | None:

@@ -11,7 +11,7 @@ import re
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.column_names.unnamed_column import may_be_named
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn, may_be_named
 from lineage.sql.resolve.query_block import QueryBlock
 from lineage.sql.resolve.relations import Relation, Sources, TableRows
 
@@ -30,6 +30,10 @@ def read_unnamed(block: QueryBlock, relations: list[Relation], name: str, column
         return None
     listed = [(own, sources) for relation in relations for own, sources in relation.columns()]
     found = [(own, sources) for own, sources in listed if may_be_named(own, name)]
+    exact: list[tuple[str, Sources]] = [
+        (own, sources) for own, sources in found if isinstance(own, UnnamedColumn) and own.text == name
+    ]
+    found = exact[:1] or found
     if found and all(sources.keys() == found[0][1].keys() for _, sources in found):
         resolver.unnamed[name] = found[0][0]
         return found[0][1]

@@ -54,7 +54,7 @@ class ClickhouseText(EngineText):
         return f"{'isNotNull' if term.negated else 'isNull'}({self.write(term.terms[0])})"
 
     def is_in(self, term: Term) -> str:  # noqa: D102
-        if len(term.terms) == 2:  # noqa: PLR2004  in(a, 1): versions differ
+        if len(term.terms) == 2:  # in(a, 1): versions differ
             raise UncertainTextError
         return f"{'notIn' if term.negated else 'in'}({self.write(term.terms[0])}, ({self.join(term.terms[1:])}))"
 

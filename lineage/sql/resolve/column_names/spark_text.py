@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from lineage.sql.resolve.column_names.engine_text import EngineText
 from lineage.sql.resolve.column_names.terms import Term, TermKind, UncertainTextError
 from lineage.sql.resolve.column_names.unnamed_column import mark_literal
@@ -15,16 +18,10 @@ _TYPES = {
     "timestamp": "TIMESTAMP", "binary": "BINARY", "string": "STRING",
 }  # fmt: skip
 _DECIMALS = frozenset(("decimal", "dec", "numeric"))
-_SHOWN_AS = {
-    "rank": "RANK", "dense_rank": "DENSE_RANK", "percent_rank": "PERCENT_RANK", "sqrt": "SQRT", "power": "POWER",
-}  # fmt: skip
-"""Functions that are shown by another name than that of the call."""
-_UNCERTAIN = frozenset(
-    ("stack", "inline", "inline_outer", "json_tuple", "parse_url_tuple", "variant_explode", "variant_explode_outer")
-)
-"""Functions that are shown with other arguments than those of the call, or by no fixed name."""
 _BY_ROWS = frozenset(("row_number", "rank", "dense_rank", "percent_rank", "ntile"))
 """Window functions whose frame is always of rows."""
+_MOST_TRIED = 3
+"""The largest number of arguments in the list of functions: those that take more are shown alike."""
 
 
 class SparkText(EngineText):
@@ -121,9 +118,10 @@ class SparkText(EngineText):
             return "count(1)"
         if name == "if":
             return f"(IF({self.join(term.terms)}))"
-        if name in _UNCERTAIN or (name in _WITH_DEFAULTS and len(term.terms) < _WITH_DEFAULTS[name]):
+        shown, counts = _functions().get(name, ("", ""))
+        if str(min(len(term.terms), _MOST_TRIED)) not in counts:
             raise UncertainTextError
-        return f"{_SHOWN_AS.get(name, name)}({'DISTINCT ' if term.negated else ''}{self.join(term.terms)})"
+        return f"{shown}({'DISTINCT ' if term.negated else ''}{self.join(term.terms)})"
 
     def filter(self, term: Term) -> str:  # noqa: D102
         return f"{self.write(term.terms[0])} FILTER (WHERE {self.write(term.terms[1])})"
@@ -147,8 +145,16 @@ class SparkText(EngineText):
         return f"{self.write(term.terms[0])} {direction} NULLS {nulls}"
 
 
-_WITH_DEFAULTS: dict[str, int] = {}
-"""Functions with optional arguments, by the number of arguments with which they are always shown."""
+@cache
+def _functions() -> dict[str, tuple[str, str]]:
+    """Return the functions that are shown as they are called: by name, as shown, with the numbers of arguments.
+
+    The others are shown with arguments that the call omits, by another name, or by no fixed one. Read off Spark by
+    calling all of SHOW FUNCTIONS.
+    """
+    listed = Path(__file__).with_name("spark_functions.txt").read_text("utf-8").split()
+    shown = [entry.partition(":") for entry in listed]
+    return {name.lower(): (name, counts) for name, _, counts in shown}
 
 
 def _is_date(term: Term) -> bool:

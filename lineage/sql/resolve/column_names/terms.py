@@ -233,10 +233,10 @@ class _TermReader:
             return self._call(self._written(token))
         names = [token.text]
         while self._accept("."):
-            part = self._next()
-            if part.token_type is not TokenType.IDENTIFIER and not part.text.replace("_", "a").isalnum():
+            following = self._next()
+            if following.token_type is not TokenType.IDENTIFIER and not following.text.replace("_", "a").isalnum():
                 raise UncertainTextError
-            names.append(part.text)
+            names.append(following.text)
         if self._word() == "(":  # schema.function(…)
             raise UncertainTextError
         return Term(TermKind.COLUMN, names=tuple(names))
@@ -297,7 +297,7 @@ class _TermReader:
     def _bound(self) -> str:
         if self._accept("CURRENT", "ROW") or self._accept("CURRENT ROW"):
             return "CURRENT ROW"
-        token = self._next()
+        token: Token = self._next()
         is_number = token.token_type is TokenType.NUMBER
         if not is_number and token.text.upper() != "UNBOUNDED":
             raise UncertainTextError

@@ -7,7 +7,7 @@ knows the text, so that a query can read the column by its real name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from lineage.model.dialects import Dialect
 from lineage.model.spelling import Spelled
@@ -16,6 +16,7 @@ __all__ = ["UncertainName", "UnnamedColumn", "mark_literal", "may_be_named", "un
 
 _BEGIN, _END = "\x01", "\x02"
 _LITERAL = re.compile(f"{_BEGIN}[^{_END}]*{_END}")
+_LISTED = re.compile(r"((?:\bIN ?|, ?)\()\?(?:, ?\?)+\)", re.IGNORECASE)
 _MARKS = str.maketrans("", "", _BEGIN + _END)
 _MASKED = re.compile(r"\\\?\d*")
 
@@ -45,33 +46,35 @@ class UncertainName(str):
     __slots__ = ()
 
 
-def unnamed_column(marked: str, dialect: Dialect, earlier: Iterable[str] = ()) -> UnnamedColumn:
+def unnamed_column(
+    marked: str, dialect: Dialect, earlier: Sequence[str] = (), shown: str | None = None
+) -> UnnamedColumn:
     """Return the name of a column, given the engine's text of it with marks around the literals.
 
-    A literal is `?`. If an `earlier` column of the select list differs from this one in a literal only, the last
-    literal is `?2`, and so on: they are two columns.
+    A literal is `?`, and so is a list of them. If columns before it in the select list have the same masked name, its
+    last literal is `?2`, and so on, whatever the literals are: statements of one fingerprint have the same names.
+    `shown` is the text to mask and show, if that is not the engine's own (spaces as written).
     """
-    text = dialect.fold_column(marked.translate(_MARKS), quoted=True)
-    masked = _LITERAL.sub("?", marked)
-    taken = {str(name): name.text if isinstance(name, UnnamedColumn) else None for name in earlier}
-    shown, number = masked, 1
-    while (other := taken.get(dialect.fold_column(shown, quoted=True), "")) != "" and other != text:
+    masked = _LISTED.sub(r"\1?)", _LITERAL.sub("?", shown if shown is not None else marked))
+    head, mark, tail = masked.rpartition("?")
+    number = 1
+    folded = dialect.fold_column(masked, quoted=True)
+    while mark and folded in earlier:
         number += 1
-        head, _, tail = masked.rpartition("?")
-        shown = f"{head}?{number}{tail}" if "?" in masked else masked
-        if shown == masked:
-            break
-    made = UnnamedColumn(str(dialect.fold_column(shown, quoted=True)), shown)
-    made.text = str(text)
+        masked = f"{head}?{number}{tail}"
+        folded = dialect.fold_column(masked, quoted=True)
+    made = UnnamedColumn(str(folded), masked)
+    made.text = str(dialect.fold_column(marked.translate(_MARKS), quoted=True))
     return made
 
 
 def may_be_named(column: str, name: str) -> bool:
-    """Return whether `name`, without masks, may be that of a column whose name is masked.
+    """Return whether `name`, without masks, may be that of a column whose name is masked; spaces do not count.
 
     >>> may_be_named("(a + ?)", "(a + 1)"), may_be_named("(a + ?)", "(b + 1)"), may_be_named("a", "a")
     (True, False, False)
     """
-    if isinstance(column, UnnamedColumn):
-        return column.text == name
-    return "?" in column and re.fullmatch(_MASKED.sub(".+", re.escape(column)), name, re.DOTALL) is not None
+    if "?" not in column and not isinstance(column, UnnamedColumn):
+        return False
+    pattern = _MASKED.sub(".+", re.escape("".join(column.split())))
+    return re.fullmatch(pattern, "".join(name.split()), re.DOTALL) is not None

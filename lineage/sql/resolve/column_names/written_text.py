@@ -9,25 +9,38 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.resolve.column_names.terms import UncertainTextError
 from lineage.sql.resolve.column_names.unnamed_column import mark_literal
 
-__all__ = ["mysql_text", "snowflake_text", "sqlite_text"]
+__all__ = ["mysql_text", "snowflake_text", "sqlite_text", "without_spaces"]
 
 _MAX_MYSQL = 64
 """MySQL names a longer column of a view `Name_exp_1`, by its position, and refuses it in a table."""
 _NAMED_BY_ENGINE = frozenset(("TRUE", "FALSE"))
 
 
+def _marked(token: Token, text: str) -> str:
+    written = text[token.start : token.end + 1]
+    is_literal = token.token_type is TokenType.NUMBER or token.token_type.name.endswith("STRING")
+    return mark_literal(written) if is_literal else written
+
+
 def _written(tokens: Sequence[Token], text: str) -> str:
-    """Return the text from the first to the last token, with marks around literals, and around comments."""
+    """Return the text from the first to the last token, with marks around literals; comments are marked, too."""
     found: list[str] = []
     done = tokens[0].start
     for token in tokens:
         gap = text[done : token.start]
-        found.append(mark_literal(gap) if gap.strip() else gap)
-        written = text[token.start : token.end + 1]
-        is_literal = token.token_type is TokenType.NUMBER or token.token_type.name.endswith("STRING")
-        found.append(mark_literal(written) if is_literal else written)
+        found += (mark_literal(gap) if gap.strip() else gap, _marked(token, text))
         done = token.end + 1
     return "".join(found)
+
+
+def without_spaces(tokens: Sequence[Token], text: str) -> str:
+    """Return the text with spaces between words only: statements that differ in spaces have one fingerprint."""
+    found = ""
+    for token in tokens:
+        written = _marked(token, text)
+        between = " " if found[-1:].isalnum() and written[:1].isalnum() else ""
+        found += between + written
+    return found
 
 
 def sqlite_text(tokens: Sequence[Token], text: str) -> str:

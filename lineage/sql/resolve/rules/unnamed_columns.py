@@ -11,18 +11,19 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialects import ExpressionText
 from lineage.sql.resolve.column_names.clickhouse_text import ClickhouseText
 from lineage.sql.resolve.column_names.duckdb_text import DuckdbText
+from lineage.sql.resolve.column_names.engine_text import EngineText
 from lineage.sql.resolve.column_names.postgres_name import postgres_name
 from lineage.sql.resolve.column_names.select_items import select_items
 from lineage.sql.resolve.column_names.spark_text import SparkText
 from lineage.sql.resolve.column_names.terms import UncertainTextError, read_term
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName, unnamed_column
-from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_text, sqlite_text
+from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_text, sqlite_text, without_spaces
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 
 __all__ = ["UnnamedColumns", "generated_names"]
 
-_ENGINES = {
+_ENGINES: dict[ExpressionText, Callable[[Callable[[str], bool]], EngineText]] = {
     ExpressionText.DUCKDB: DuckdbText,
     ExpressionText.SPARK: SparkText,
     ExpressionText.CLICKHOUSE: ClickhouseText,
@@ -59,7 +60,7 @@ class UnnamedColumns:
         while isinstance(node, exp.Paren):
             node = node.this
         if dialect.casts_keep_names and isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
-            node = node.this
+            node = node if self._begins_with_function(index) else node.this
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             return resolver.identifiers.column(node.this)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -74,17 +75,29 @@ class UnnamedColumns:
         text = self._text(index, dialect.unnamed_column_text)
         if text is None:
             return UncertainName(f"_col{index}")
-        made = unnamed_column(text, dialect, earlier)
+        shown: str | None = None
+        if dialect.unnamed_column_text in _AS_WRITTEN and len(self._tokens(index)) > 1:
+            shown = without_spaces(self._tokens(index), resolver.text)
+            shown = shown.upper() if dialect.unnamed_column_text is ExpressionText.SNOWFLAKE else shown
+        made = unnamed_column(text, dialect, earlier, shown)
         resolver.unnamed[made.text] = made
         return made
 
-    def _text(self, index: int, engine: ExpressionText) -> str | None:
-        """Return the engine's text of an item, with marks around its literals; None if it is not certain."""
+    def _tokens(self, index: int) -> Sequence[Token]:
+        """Return the tokens of an item; none if they are not certain."""
         if self._items is None:
             self._items = select_items(self._select, self._resolver.tokens)
-        if not self._items:
+        return self._items[index] if self._items else ()
+
+    def _begins_with_function(self, index: int) -> bool:
+        """Return whether what the parser reads as a cast is a function, such as TO_TIMESTAMP."""
+        tokens = self._tokens(index)
+        return bool(tokens) and tokens[0].text.upper().startswith("TO_")
+
+    def _text(self, index: int, engine: ExpressionText) -> str | None:
+        """Return the engine's text of an item, with marks around its literals; None if it is not certain."""
+        if not (tokens := self._tokens(index)):
             return None
-        tokens = self._items[index]
         try:
             if engine in _AS_WRITTEN:
                 return _AS_WRITTEN[engine](tokens, self._resolver.text)

@@ -143,6 +143,10 @@ class Dialect:
     """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
     unnests_rows: bool = False
     """`UNNEST(array)` in FROM returns the fields of the array's structs, and its alias is the element (BigQuery)."""
+    unnests_structs: bool = False
+    """`SELECT unnest(struct)` returns a column for each field (DuckDB)."""
+    unnests_fields: bool = False
+    """`UNNEST(array of rows)` in FROM returns a column for each field (Trino)."""
     flattens_to_six_columns: bool = False
     """FLATTEN returns SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
     has_remote_functions: bool = False
@@ -471,6 +475,7 @@ _SPARK = Dialect(
 _DUCKDB = Dialect(
     "duckdb",
     unnamed_column_text=ExpressionText.DUCKDB,
+    unnests_structs=True,
     shows_tables=True,
     shows_columns=True,
     reads_files_by_string=True,
@@ -490,9 +495,14 @@ _DUCKDB = Dialect(
     temp_tables_without_schema=True,
 )
 _TRINO = Dialect(
-    "trino", aliases=("dune",), fields_by_dot=True, set_assigns_variables=True, unnamed_column_prefix="_col"
+    "trino",
+    aliases=("dune",),
+    fields_by_dot=True,
+    unnests_fields=True,
+    set_assigns_variables=True,
+    unnamed_column_prefix="_col",
 )
-_PRESTO = Dialect("presto", fields_by_dot=True, unnamed_column_prefix="_col")
+_PRESTO = Dialect("presto", fields_by_dot=True, unnests_fields=True, unnamed_column_prefix="_col")
 _SQLITE = Dialect(
     "sqlite",
     unnamed_column_text=ExpressionText.SQLITE,

@@ -182,6 +182,10 @@ class Resolver(Resolution):
         self.reads[name] = None
         return relation
 
+    def base_table(self, name: str) -> BaseTable | Relation | None:
+        """Return the relation of a table that the statement has looked up."""
+        return self._base.get(name)
+
     def location(self, text: str) -> Relation:
         """Return the file, stage or path of that name as a table without a schema, and record the read."""
         self.reads[text] = None

@@ -301,7 +301,7 @@ class Script:
             return False
         raise NeedsDefinitionError(position)
 
-    def schema(self, position: Position) -> dict[str, None] | None:
+    def schema(self, position: Position) -> dict[str, str | None] | None:
         """Return the columns that a resolved statement defines for its target; None if they are not known."""
         return self._resolved.schema(position)
 

@@ -11,9 +11,10 @@ from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
+from lineage.sql.resolve.rules.exploded import generated_columns
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
-from lineage.sql.resolve.rules.unnamed_columns import UnnamedColumns, generated_names
+from lineage.sql.resolve.rules.unnamed_columns import UnnamedColumns
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
@@ -62,9 +63,9 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
-            if generated := generated_names(resolver, item):
-                for name in generated:
-                    projection.add(name, sources, item)
+            if generated := generated_columns(resolver, item, scope, sources):
+                for name, own in generated:
+                    projection.add(name, own, item)
                 continue
             if unnamed is None:
                 unnamed = UnnamedColumns(resolver, select, scope)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialects import ExpressionText
 from lineage.sql.resolve.column_names.clickhouse_text import ClickhouseText
 from lineage.sql.resolve.column_names.duckdb_text import DuckdbText
@@ -21,7 +20,7 @@ from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 
-__all__ = ["UnnamedColumns", "generated_names"]
+__all__ = ["UnnamedColumns"]
 
 _ENGINES: dict[ExpressionText, Callable[[Callable[[str], bool]], EngineText]] = {
     ExpressionText.DUCKDB: DuckdbText,
@@ -107,31 +106,3 @@ class UnnamedColumns:
 
     def _is_table(self, name: str) -> bool:
         return self._scope.item(str(self._resolver.naming.dialect.fold_column(name))) is not None
-
-
-def generated_names(resolver: Resolver, item: exp.Expr) -> tuple[str, ...]:
-    """Return the output columns of `explode` or `posexplode` in a select list, named by the engine; else nothing.
-
-    Other generators have columns that depend on their arguments: without aliases they are reported.
-    https://spark.apache.org/docs/latest/api/sql/#explode
-    """
-    names = resolver.naming.dialect.exploded_columns
-    if names is None:
-        return ()
-    if isinstance(item, exp.Posexplode | exp.PosexplodeOuter):
-        return names
-    if isinstance(item, exp.Explode | exp.ExplodeOuter):
-        return ("col",)
-    function = str(item.this).lower() if isinstance(item, exp.Anonymous) else item.key
-    if isinstance(item, exp.Inline | exp.Stack) or function in _GENERATORS:
-        resolver.report(
-            DiagnosticCode.UNSUPPORTED_SYNTAX,
-            Severity.WARNING,
-            f"`{function}` has several columns, of which one is shown",
-            item,
-            hint=f"name them: {function}(…) AS (a, b)",
-        )
-    return ()
-
-
-_GENERATORS = frozenset(("inline_outer", "json_tuple", "variant_explode", "variant_explode_outer", "parse_url_tuple"))

@@ -159,6 +159,8 @@ class Dialect:
     """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
     has_type_methods: bool = False
     """Values of xml, hierarchyid and geography have methods: `t.doc.value('…', 'int')` (T-SQL)."""
+    has_column_phrases: bool = False
+    """`a (TITLE 'x')` and `a (NAMED b)` say how a column is shown and called (Teradata)."""
     truncates_by_date_part: bool = False
     """The last argument of TRUNC is the scale of a number, or a part of a date (Snowflake)."""
 
@@ -377,6 +379,7 @@ _EXASOL = Dialect(
 )
 _TERADATA = Dialect(
     "teradata",
+    has_column_phrases=True,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,

@@ -173,6 +173,8 @@ class Dialect:
     """`OUTPUT inserted.a INTO t` is a part of INSERT, UPDATE, DELETE and MERGE (T-SQL)."""
     has_compound_assignment: bool = False
     """`SET a += b` is `SET a = a + b`."""
+    defaults_read_columns: bool = False
+    """`c INT DEFAULT a + b` is computed from other columns of the row: https://clickhouse.com/docs/sql-reference/statements/create/table#default_values"""
     inserts_into_functions: bool = False
     """`INSERT INTO FUNCTION remote(…)`, with FORMAT or FROM INFILE: https://clickhouse.com/docs/sql-reference/statements/insert-into"""
     exchange_moves_partition: bool = False
@@ -199,6 +201,8 @@ class Dialect:
     """A line `/` ends a block for the client (Oracle)."""
     has_backslash_commands: bool = False
     r"""A line `\command` is a command of the client, psql."""
+    execute_calls_procedures: bool = False
+    """EXEC and EXECUTE call a procedure; elsewhere they run a prepared statement (T-SQL, Oracle's SQL*Plus)."""
     has_at_variables: bool = False
     """`@name` is a variable, also where the name is a keyword."""
     has_ampersand_variables: bool = False
@@ -357,6 +361,7 @@ _ORACLE = Dialect(
     sequences_by_column=True,
     implicit_recursive=True,
     ends_units_by_slash=True,
+    execute_calls_procedures=True,
     has_ampersand_variables=True,
     set_assigns_variables=True,
     has_declare_sections=True,
@@ -442,6 +447,7 @@ _CLICKHOUSE = Dialect(
     has_column_patterns=True,
     tuples_have_fields=True,
     inserts_into_functions=True,
+    defaults_read_columns=True,
     explain_never_runs=True,
     has_backslash_escapes=True,
     temp_tables_without_schema=True,
@@ -532,6 +538,7 @@ _TSQL = Dialect(
     targets_by_alias=True,
     targets_by_query=True,
     needs_no_semicolon=True,
+    execute_calls_procedures=True,
     has_at_variables=True,
     use_names_database=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from sqlglot import exp
@@ -28,6 +28,7 @@ from lineage.sql.resolve.accounting import STATEMENTS, account, report_type
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.resolver import RELATION_RULES, Resolver, SetOperationReferences
 from lineage.sql.resolve.statements import (
@@ -131,10 +132,12 @@ def extract(
     tables = CatalogTables((catalog if catalog is not None else Catalog()).qualified(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
+    procedures = cache(lambda: defined_procedures([sql]))
     for statement in parse_statements(sql, options.naming.dialect, options.budget):
         if statement.step is not None:
             variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
-        found.append(resolve_statement(statement, options, tables, variables=variables)[0])
+        lineage = resolve_statement(statement, options, tables, variables=variables)[0]
+        found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
         if statement.tree is not None:
             take_apart(statement.tree)
     return found

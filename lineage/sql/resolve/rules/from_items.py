@@ -24,8 +24,8 @@ from lineage.sql.resolve.relations import (
 )
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.function_arguments import RUN_QUERIES
 from lineage.sql.resolve.rules.exploded import generated_columns, inlined_fields
+from lineage.sql.resolve.rules.function_arguments import RUN_QUERIES
 from lineage.sql.resolve.rules.nested import element_of, json_keys
 from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.pivots import pivot_relation

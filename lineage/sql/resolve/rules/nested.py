@@ -272,55 +272,6 @@ def nested_operand(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int
     absorb(sink, found, effect, node)
 
 
-
-
-
-_METHODS = re.compile(r"value|query|exist|nodes|modify|ToString|GetAncestor|GetLevel|IsDescendantOf|ST[A-Z]\w+")
-"""Methods of T-SQL's types xml, hierarchyid and geography, which are case-sensitive."""
-_FUNCTION_SCHEMAS = frozenset(("dbo", "sys"))
-
-
-def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """Return the value on which T-SQL calls a method (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
-    if not resolver.naming.dialect.has_type_methods or not isinstance(node.expression, exp.Anonymous):
-        return None
-    before = node.this
-    if isinstance(before, exp.Dot):
-        if not isinstance(before.expression, exp.Identifier):  # a method of a method's result
-            return before
-        table = before.this
-        if not isinstance(table, exp.Identifier) or scope.item(resolver.identifiers.alias(table)) is None:
-            return None
-        return exp.Column(this=before.expression, table=table)
-    if not isinstance(before, exp.Identifier) or before.name.lower() in _FUNCTION_SCHEMAS:
-        return None
-    return exp.Column(this=before) if _METHODS.fullmatch(node.expression.name) else None
-
-
-def _package(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
-    """`package.f(x)`: the effect listed for the full name, else for the function's own name."""
-    call = node.expression
-    if resolver.naming.dialect.has_column_patterns and call.name.upper() == "COLUMNS":
-        message = "COLUMNS qualified by a table alias is not supported: its columns are missing"
-        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.ERROR, message, node.this)
-        return
-    name = f"{node.this.name if not isinstance(node.this, exp.Dot) else node.this.expression.name}.{call.name}"
-    if isinstance(call, exp.Anonymous) and resolver.functions.knows(name):
-        below = COMPOSE[effect][resolver.functions.of_name(name)]
-        stack.extend((argument, below) for argument in reversed(call.expressions))
-    else:
-        stack.append((call, effect))
-
-
-@expression_rule(exp.ModelAttribute)
-def model_method(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """Snowflake's `model!method(a)`: the arguments; the model is no column.
-
-    https://docs.snowflake.com/en/sql-reference/snowflake-db-classes
-    """
-    stack.append((node.expression, COMPOSE[effect][TRANSFORMATION]))
-
-
 @expression_rule(exp.Comprehension)
 def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
     """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test is a CONDITIONAL reference."""

@@ -33,6 +33,6 @@ class TableSchema:
 
     @property
     def names(self) -> dict[str, str | None]:
-        """The columns' names in order, with their types as written."""
+        """The columns' names in order."""
         names: dict[str, str | None] = self.__dict__["_names"]
         return names

@@ -120,6 +120,9 @@ class _TermReader:
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self._tokens = tokens
         self._text = text
+        self._words = [
+            "" if t.token_type in _STRINGS or t.token_type is TokenType.IDENTIFIER else t.text.upper() for t in tokens
+        ]
         self._depth = 0
         self.index = 0
 
@@ -138,15 +141,10 @@ class _TermReader:
 
     def _word(self, ahead: int = 0) -> str:
         at = self.index + ahead
-        if at >= len(self._tokens):
-            return ""
-        token = self._tokens[at]
-        if token.token_type in _STRINGS or token.token_type is TokenType.IDENTIFIER:
-            return ""
-        return token.text.upper()
+        return self._words[at] if at < len(self._words) else ""
 
     def _accept(self, *words: str) -> bool:
-        if any(self._word(ahead) != word for ahead, word in enumerate(words)):
+        if self._word() != words[0] or (len(words) > 1 and tuple(self._words[self.index :][: len(words)]) != words):
             return False
         self.index += len(words)
         return True

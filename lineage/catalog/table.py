@@ -29,10 +29,10 @@ class TableSchema:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", dict.fromkeys(column.name for column in self.columns))
+        object.__setattr__(self, "_names", {column.name: column.data_type for column in self.columns})
 
     @property
-    def names(self) -> dict[str, None]:
+    def names(self) -> dict[str, str | None]:
         """The columns' names in order."""
-        names: dict[str, None] = self.__dict__["_names"]
+        names: dict[str, str | None] = self.__dict__["_names"]
         return names

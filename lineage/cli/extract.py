@@ -29,7 +29,7 @@ from lineage.cli.options import (
 from lineage.cli.progress import progress_bar
 from lineage.cli.report import measure, print_report
 from lineage.model.decoding import decode_sql
-from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
@@ -134,7 +134,7 @@ def tables(
             None if one.target is None else written.get(one.target, one.target),
             *([[written.get(name, name) for name in one.other_targets]] if several else []),
             [written.get(name, name) for name in one.sources],
-            one.completeness,
+            _completeness_of_tables(one),
         )
         for number, one in enumerate(statements, 1)
     ]
@@ -142,6 +142,22 @@ def tables(
     columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
     print_listing(columns, rows, output, _TABLES)
     _finish(statements, problems)
+
+
+_OF_COLUMNS = frozenset(
+    (DiagnosticCode.UNRESOLVED_STAR, DiagnosticCode.AMBIGUOUS_COLUMN, DiagnosticCode.UNKNOWN_COLUMN,
+     DiagnosticCode.COLUMN_COUNT_MISMATCH, DiagnosticCode.TARGET_COLUMNS_UNKNOWN)
+)  # fmt: skip
+"""What is not known of columns does not make a statement's tables uncertain."""
+
+
+def _completeness_of_tables(statement: StatementLineage) -> Completeness:
+    """Return how complete a statement's list of tables is."""
+    doubts = (each for each in statement.diagnostics if each.severity is not Severity.INFO)
+    only_columns = all(each.code in _OF_COLUMNS for each in doubts)
+    return (
+        Completeness.FULL if statement.completeness is Completeness.PARTIAL and only_columns else statement.completeness
+    )
 
 
 def _rows(

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from lineage.model.spelling import Spelled
 
-__all__ = ["DIALECTS", "Dialect", "Folding", "UnknownDialectError", "dialect_named"]
+__all__ = ["DIALECTS", "Dialect", "ExpressionText", "Folding", "UnknownDialectError", "dialect_named"]
 
 
 class Folding(StrEnum):
@@ -31,6 +31,24 @@ class Folding(StrEnum):
         if self is Folding.LOWER:
             return text.lower()
         return text.upper() if self is Folding.UPPER else text
+
+
+class ExpressionText(StrEnum):
+    """Whose text of an expression is the name of a column without an alias."""
+
+    CLICKHOUSE = "clickhouse"
+    """`plus(a, 1)`, `count()`: the names of columns in a result."""
+    DUCKDB = "duckdb"
+    """`(a + 1)`, `count_star()`, `CAST(a AS INTEGER)`."""
+    MYSQL = "mysql"
+    """The text as written; of a string its value; NULL, TRUE and FALSE in upper case.
+    https://mariadb.com/kb/en/identifier-names/"""
+    SNOWFLAKE = "snowflake"
+    """The text as written, in upper case: https://docs.snowflake.com/en/sql-reference/functions/concat"""
+    SPARK = "spark"
+    """`(a + 1)`, `count(1)`, `sum(CAST(a AS INT))`."""
+    SQLITE = "sqlite"
+    """The text as written: https://www.sqlite.org/c3ref/column_name.html"""
 
 
 _LOWER, _UPPER, _KEEP = Folding.LOWER, Folding.UPPER, Folding.KEEP
@@ -108,6 +126,10 @@ class Dialect:
     describes_unnamed_columns: bool = False
     """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
 
+    unnamed_column_text: ExpressionText | None = None
+    """An expression without an alias is named by its text, as this engine writes it. In the names here, literals are
+    masked: `(a + ?)`."""
+
     # Queries
     has_transform_scripts: bool = False
     """`MAP a USING 'x' AS k`, REDUCE and TRANSFORM run a script over the rows (Hive, Spark)."""
@@ -121,6 +143,10 @@ class Dialect:
     """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
     unnests_rows: bool = False
     """`UNNEST(array)` in FROM returns the fields of the array's structs, and its alias is the element (BigQuery)."""
+    unnests_structs: bool = False
+    """`SELECT unnest(struct)` returns a column for each field (DuckDB)."""
+    unnests_fields: bool = False
+    """`UNNEST(array of rows)` in FROM returns a column for each field (Trino)."""
     flattens_to_six_columns: bool = False
     """FLATTEN returns SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
     has_remote_functions: bool = False
@@ -133,6 +159,8 @@ class Dialect:
     """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
     has_type_methods: bool = False
     """Values of xml, hierarchyid and geography have methods: `t.doc.value('…', 'int')` (T-SQL)."""
+    has_column_phrases: bool = False
+    """`a (TITLE 'x')` and `a (NAMED b)` say how a column is shown and called (Teradata)."""
     truncates_by_date_part: bool = False
     """The last argument of TRUNC is the scale of a number, or a part of a date (Snowflake)."""
 
@@ -145,6 +173,8 @@ class Dialect:
     """`OUTPUT inserted.a INTO t` is a part of INSERT, UPDATE, DELETE and MERGE (T-SQL)."""
     has_compound_assignment: bool = False
     """`SET a += b` is `SET a = a + b`."""
+    defaults_read_columns: bool = False
+    """`c INT DEFAULT a + b` is computed from other columns of the row: https://clickhouse.com/docs/sql-reference/statements/create/table#default_values"""
     inserts_into_functions: bool = False
     """`INSERT INTO FUNCTION remote(…)`, with FORMAT or FROM INFILE: https://clickhouse.com/docs/sql-reference/statements/insert-into"""
     exchange_moves_partition: bool = False
@@ -171,6 +201,8 @@ class Dialect:
     """A line `/` ends a block for the client (Oracle)."""
     has_backslash_commands: bool = False
     r"""A line `\command` is a command of the client, psql."""
+    execute_calls_procedures: bool = False
+    """EXEC and EXECUTE call a procedure; elsewhere they run a prepared statement (T-SQL, Oracle's SQL*Plus)."""
     has_at_variables: bool = False
     """`@name` is a variable, also where the name is a keyword."""
     has_ampersand_variables: bool = False
@@ -297,6 +329,7 @@ _REDSHIFT = replace(
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
+    unnamed_column_text=ExpressionText.SNOWFLAKE,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -328,6 +361,7 @@ _ORACLE = Dialect(
     sequences_by_column=True,
     implicit_recursive=True,
     ends_units_by_slash=True,
+    execute_calls_procedures=True,
     has_ampersand_variables=True,
     set_assigns_variables=True,
     has_declare_sections=True,
@@ -350,6 +384,7 @@ _EXASOL = Dialect(
 )
 _TERADATA = Dialect(
     "teradata",
+    has_column_phrases=True,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -374,6 +409,7 @@ _BIGQUERY = Dialect(
 )
 _MYSQL = Dialect(
     "mysql",
+    unnamed_column_text=ExpressionText.MYSQL,
     table=_KEEP,
     quoted_table=_KEEP,
     aliases=("mariadb", "singlestore", "memsql"),
@@ -393,12 +429,14 @@ _DORIS = replace(
     _MYSQL,
     name="doris",
     aliases=(),
+    unnamed_column_text=None,
     create_as_adds_columns=False,
     has_at_variables=False,
     temp_tables_in_schemas=False,
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
+    unnamed_column_text=ExpressionText.CLICKHOUSE,
     table=_KEEP,
     column=_KEEP,
     quoted_table=_KEEP,
@@ -409,6 +447,7 @@ _CLICKHOUSE = Dialect(
     has_column_patterns=True,
     tuples_have_fields=True,
     inserts_into_functions=True,
+    defaults_read_columns=True,
     explain_never_runs=True,
     has_backslash_escapes=True,
     temp_tables_without_schema=True,
@@ -427,6 +466,7 @@ _HIVE = Dialect(
 )
 _SPARK = Dialect(
     "spark",
+    unnamed_column_text=ExpressionText.SPARK,
     has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
     casts_keep_names=True,
@@ -443,6 +483,8 @@ _SPARK = Dialect(
 )
 _DUCKDB = Dialect(
     "duckdb",
+    unnamed_column_text=ExpressionText.DUCKDB,
+    unnests_structs=True,
     shows_tables=True,
     shows_columns=True,
     reads_files_by_string=True,
@@ -462,11 +504,17 @@ _DUCKDB = Dialect(
     temp_tables_without_schema=True,
 )
 _TRINO = Dialect(
-    "trino", aliases=("dune",), fields_by_dot=True, set_assigns_variables=True, unnamed_column_prefix="_col"
+    "trino",
+    aliases=("dune",),
+    fields_by_dot=True,
+    unnests_fields=True,
+    set_assigns_variables=True,
+    unnamed_column_prefix="_col",
 )
-_PRESTO = Dialect("presto", fields_by_dot=True, unnamed_column_prefix="_col")
+_PRESTO = Dialect("presto", fields_by_dot=True, unnests_fields=True, unnamed_column_prefix="_col")
 _SQLITE = Dialect(
     "sqlite",
+    unnamed_column_text=ExpressionText.SQLITE,
     shows_tables=True,
     shows_columns=True,
     unknown_quoted_names_are_strings=True,
@@ -490,6 +538,7 @@ _TSQL = Dialect(
     targets_by_alias=True,
     targets_by_query=True,
     needs_no_semicolon=True,
+    execute_calls_procedures=True,
     has_at_variables=True,
     use_names_database=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from sqlglot import exp
@@ -25,8 +25,10 @@ from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, ProgramStep
 from lineage.sql.resolve.accounting import STATEMENTS, account, report_type
+from lineage.sql.resolve.column_names.unnamed_column import UncertainName
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.resolver import RELATION_RULES, Resolver, SetOperationReferences
 from lineage.sql.resolve.statements import (
@@ -131,10 +133,12 @@ def extract(
     tables = CatalogTables((catalog if catalog is not None else Catalog()).qualified(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
+    procedures = cache(lambda: defined_procedures([sql]))
     for statement in parse_statements(sql, options.naming.dialect, options.budget):
         if statement.step is not None:
             variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
-        found.append(resolve_statement(statement, options, tables, variables=variables)[0])
+        lineage = resolve_statement(statement, options, tables, variables=variables)[0]
+        found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
         if statement.tree is not None:
             take_apart(statement.tree)
     return found
@@ -167,6 +171,7 @@ def resolve_statement(
         tables,
         options.functions,
         text=parsed.text,
+        tokens=parsed.tokens,
         write=write,
         set_operation_references=options.set_operation_references,
         budget=options.budget,
@@ -254,6 +259,8 @@ def _finish_outcome(resolver: Resolver, outcome: Outcome, query_target: str | No
     if query_target is not None:
         define_by_query(outcome, query_target)
     for written in (outcome, *outcome.others):
+        if written.defines and UncertainName in map(type, written.names):
+            _report_uncertain_names(resolver, written)
         if written.target_kind is not DatasetKind.TABLE or written.target is None or written.defines:
             continue
         if resolver.is_temporary(written.target):
@@ -271,6 +278,17 @@ def _read_returning(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Non
             resolver.reads.pop(outcome.target, None)
     else:
         report_type(resolver, tree.args["returning"])
+
+
+def _report_uncertain_names(resolver: Resolver, outcome: Outcome) -> None:
+    """Report the columns of a new dataset whose name the engine makes of an expression in a way that is not known."""
+    names = [name for name in outcome.names if type(name) is UncertainName]
+    resolver.report(
+        DiagnosticCode.UNSUPPORTED_SYNTAX,
+        Severity.WARNING,
+        f"the engine's name of a column without an alias is not known: it is shown as {', '.join(names)}",
+        hint="name the column: … AS name",
+    )
 
 
 def _temporary_targets(outcome: Outcome) -> tuple[str, ...]:

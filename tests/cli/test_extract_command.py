@@ -96,6 +96,13 @@ def test_wrong_use_ends_with_2(arguments: list[str], message: str) -> None:
     assert message in " ".join(done.err.replace("│", " ").split())
 
 
+def test_tables_are_known_where_columns_are_not() -> None:
+    sql = "WITH cte AS (SELECT * FROM t) INSERT INTO r SELECT *, x FROM cte, u; SELECT * FROM f(1)"
+    first, second = lineage("tables", "-d", "postgres", "-f", "json", "-q", sql).json
+    assert (first["destination"], first["upstream"], first["completeness"]) == ("r", ["t", "u"], "full")
+    assert second["completeness"] == "partial"  # the function may read tables
+
+
 @pytest.mark.parametrize("command", ["extract", "tables", "impact", "root-cause", "path", "neo4j", "ingest", "demo"])
 def test_every_command_has_help(command: str) -> None:
     done = lineage(command, "--help")

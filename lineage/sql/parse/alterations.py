@@ -11,11 +11,21 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath, split_name
 
-__all__ = ["MOVED", "Alteration", "ColumnAlteration", "column_alterations", "new_table_name", "reorder_columns"]
+__all__ = [
+    "COMPUTED",
+    "MOVED",
+    "Alteration",
+    "ColumnAlteration",
+    "column_alterations",
+    "new_table_name",
+    "reorder_columns",
+]
 
 ColumnValue = TypeVar("ColumnValue")
 Fold: TypeAlias = "Callable[[exp.Expr], str]"
 
+COMPUTED = "__computed"
+"""Marker function: `ALTER COLUMN a TYPE t USING __computed(b)` stands for a column whose default is b; t is ignored."""
 MOVED = ("__first", "__after")
 """Marker functions: the rewrite `ALTER COLUMN a TYPE t USING __after(b)` stands for a column that is moved."""
 
@@ -34,6 +44,8 @@ class Alteration(StrEnum):
     TYPE = "type"
     MOVE = "move"
     """The column gets another position; nothing else changes."""
+    COMPUTE = "compute"
+    """The column is computed from `node` from now on, or has it as its default."""
     ONLY = "only"
     """The column is one of a list that replaces all columns (Hive's REPLACE COLUMNS)."""
 
@@ -109,6 +121,9 @@ def _alterations_of(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
         old = action.this if renamed is not None else None
         using = args.get("using")
         node = using if isinstance(using, exp.Expr) else None
+        if isinstance(node, exp.Anonymous) and node.name == COMPUTED:
+            yield ColumnAlteration(Alteration.COMPUTE, _path(action.this, fold), node=node.expressions[0])
+            return
         if isinstance(node, exp.Anonymous) and node.name in MOVED:
             other = _path(node.expressions[0], fold) if node.expressions else None
             yield ColumnAlteration(Alteration.MOVE, _path(action.this, fold), first=other is None, after=other)

@@ -80,7 +80,9 @@ def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token]
     opened = _enclosing(words, stopped)
     closed = _closing(words, opened) if opened is not None else len(tokens)
     after = _next_clause(words, stopped, closed)
-    if after > stopped and words[stopped] != "SELECT":  # FROM without its SELECT would parse as `SELECT *`
+    if (
+        after > stopped and words[stopped] != "SELECT" and not _is_torn_call(words, stopped)
+    ):  # FROM without its SELECT would parse as `SELECT *`
         yield tokens[:stopped] + tokens[after:], len(tokens) - after
     item = _item_start(words, stopped, opened)
     after = _next_clause(words, max(stopped, item + 1), closed)
@@ -95,6 +97,12 @@ def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token]
             if not _names_queries(words[:head]):  # without its WITH, a CTE's name would be taken for a table
                 yield tokens[head:], len(tokens) - head
             break
+
+
+def _is_torn_call(words: Sequence[str], stopped: int) -> bool:
+    """Return whether the name before a position may be that of a function, `f!(b)`: alone it would be a column."""
+    is_operator = bool(words[stopped]) and not words[stopped][0].isalnum() and words[stopped] not in "(),."
+    return is_operator and words[stopped + 1 : stopped + 2] == ["("]
 
 
 def _enclosing(words: Sequence[str], position: int) -> int | None:

@@ -99,9 +99,16 @@ class _Tracer:
         is_head = words[0] in ("CREATE", "ALTER", "DROP") and position < _MAX_HEAD_WORDS
         if not is_head or self._destination is not None:
             return position + 1
-        position = self._read_target(position + 1)
+        position = self._read_target(position + 1) if not self._is_nameless(position + 1) else position + 1
         self._operation = f"{words[0]}_{word}" + ("_AS" if word == "TABLE" and "SELECT" in words[position:] else "")
         return self._read_shown(position) if word in ("SYNONYM", "STREAM") else position
+
+    def _is_nameless(self, position: int) -> bool:
+        """Return whether AS and a query are where a name belongs: `CREATE VIEW AS (SELECT …`."""
+        words = self._words
+        return words[position : position + 1] == ["AS"] and words[position + 1 : position + 2] in (
+            ["SELECT"], ["WITH"], ["("],
+        )  # fmt: skip
 
     def _read_as(self, position: int) -> int:
         if self._words[0] == "CREATE" and self._destination is None and not self._brackets:
@@ -143,7 +150,8 @@ class _Tracer:
             at -= 1
         while at > 2 and words[at - 1] == ".":
             at -= 2
-        return self._name(at)[0] if at > 1 and _is_name(self._tokens[at]) else None
+        is_name = at > 1 and _is_name(self._tokens[at]) and words[at] not in _OBJECTS
+        return self._name(at)[0] if is_name else None
 
     def _read_shown(self, position: int) -> int:
         """`CREATE SYNONYM a FOR b`, `CREATE STREAM a ON TABLE b`: what the new name shows."""

@@ -94,6 +94,8 @@ def _body_at(tokens: Sequence[Token], words: Sequence[str], at: int, kind: str, 
         is_query = kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
         begin = at + 2 if says_declare else at + 1
         return Body(kind, begin, has_section=has_section, is_expression=kind == "MACRO" or is_query)
+    if word == "DO" and kind == "EVENT":  # MySQL: CREATE EVENT … DO statement
+        return Body(kind, at + 1)
     if word not in _STARTERS or (dialect.routines_begin_with_declarations and kind != "TRIGGER"):
         return None
     if _is_of_header(words, at):

@@ -25,6 +25,7 @@ _NOT_OF_LINEAGE = "locks settings format options for_"
 _RULES = """
 Alias: this alias
 Anonymous: this expressions
+Any: this
 Bracket: this expressions; offset safe returns_list_for_maps json_access
 Case: this ifs default
 Columns: this unpack
@@ -49,6 +50,7 @@ JSONExtract: this expression expressions json_query variant_extract only_json_ty
 JSONExtractScalar: this expression expressions only_json_types; json_type scalar_only json_subtype
 JSONObject: expressions; null_handling unique_keys return_type encoding
 Kwarg: this expression
+ModelAttribute: this expression
 Nullif: this expression
 Nvl2: this true false
 Order: this expressions; siblings

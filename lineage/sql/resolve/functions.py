@@ -20,7 +20,7 @@ from lineage.sql.resolve.transformation_codes import (
     TRANSFORMATION,
 )
 
-__all__ = ["FunctionEffects", "FunctionsFileError", "pseudo_columns"]
+__all__ = ["FunctionEffects", "FunctionsFileError", "hierarchy_columns", "pseudo_columns"]
 
 
 class FunctionsFileError(ValueError):
@@ -132,8 +132,17 @@ def _names(path: Path, place: str, names: object) -> tuple[str, ...]:
 @cache
 def pseudo_columns(dialect: str) -> frozenset[str]:
     """Return a dialect's pseudo-columns, which every table has and no schema lists, folded as the dialect does."""
-    data = tomllib.loads(files("lineage.sql.resolve").joinpath("pseudo_columns.toml").read_text(encoding="utf-8"))
-    return frozenset(data.get(dialect, ()))
+    return frozenset(_listed_pseudo_columns().get(dialect, ()))
+
+
+def hierarchy_columns(dialect: str) -> frozenset[str]:
+    """Return the pseudo-columns of a query with CONNECT BY, where others have no such column."""
+    return frozenset(_listed_pseudo_columns()["connect_by"].get(dialect, ()))
+
+
+@cache
+def _listed_pseudo_columns() -> dict[str, Any]:
+    return tomllib.loads(files("lineage.sql.resolve").joinpath("pseudo_columns.toml").read_text(encoding="utf-8"))
 
 
 @cache

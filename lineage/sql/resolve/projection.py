@@ -51,6 +51,7 @@ class Projection:
         """Return the sources of the output column that an unqualified name in ORDER BY refers to, if there is one."""
         if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
             name = resolver.identifiers.column(key.this)
+            name = resolver.unnamed.get(name, name)
             if name in self.names:
                 return self.sources[self.names.index(name)]
         return None

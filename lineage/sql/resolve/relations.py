@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, EarlierStatement, TableRef
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, ROWS
 
 __all__ = [
@@ -208,6 +209,10 @@ class Relation:
         if index is None:
             # Of columns with the same name the first is used, so it is written last.
             index = self.index = dict(zip(reversed(self.names), reversed(self.sources), strict=True))
+            if UnnamedColumn in map(type, self.names):  # a query reads them by their names without masks
+                for column, sources in zip(self.names, self.sources, strict=True):
+                    if isinstance(column, UnnamedColumn):
+                        index.setdefault(column.text, sources)
         return index.get(name)
 
     def infer(self, name: str) -> Sources | None:
@@ -270,13 +275,14 @@ class BaseTable(Relation):
     def __init__(
         self,
         name: str,
-        schema: dict[str, None] | None,
+        schema: dict[str, str | None] | None,
         make: Callable[[str, str], ColumnSource],
         own_rows: ColumnSource | None = None,
     ) -> None:
         self.name = name
         self.known = schema
-        self.index: dict[str, Sources | None] = dict(schema) if schema is not None else {}
+        """Its columns in order, with their types as written; None if the schema is unknown."""
+        self.index: dict[str, Sources | None] = dict.fromkeys(schema) if schema is not None else {}
         self.rows = None
         if own_rows is not None:
             self.rows = RowSources()
@@ -347,7 +353,7 @@ class BaseTables:
             found = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
         return found
 
-    def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
+    def table(self, name: str, schema: dict[str, str | None] | None) -> BaseTable:
         """Return the interned object of a table with this schema."""
         found = self._tables.get(name)
         if found is None or found.known is not schema:
@@ -384,17 +390,54 @@ class FunctionTable(Relation):
 
 
 class Elements(FunctionTable):
-    """The elements of an array of unknown type, read by the names of their fields."""
+    """The elements of an array of unknown type, read by the names of their fields, or as a whole by their alias."""
 
-    __slots__ = ("_field",)
+    __slots__ = ("_alias", "_field")
 
-    def __init__(self, value: Sources, rows: RowSources | None, field: Callable[[Sources, list[str]], Sources]) -> None:
-        super().__init__(["unnest0"], value, rows)
+    def __init__(
+        self,
+        value: Sources,
+        rows: RowSources | None,
+        field: Callable[[Sources, list[str]], Sources],
+        alias: str | None = None,
+    ) -> None:
+        super().__init__([STAR], value, rows)
         self._field = field
+        self._alias = alias
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column besides the elements, or of a whole element."""
+        found = super().find(name)
+        if self.index is not None and self._alias is not None and self._alias not in self.index:
+            self.index[self._alias] = self.value
+        return self.value if found is None and name == self._alias else found
 
     def infer(self, name: str) -> Sources:
         """Return the sources of a field of the elements."""
         return self._field(self.value, [name])
+
+
+class Rows(Relation):
+    """The elements of an array of structs: their fields are its columns, and its alias is a whole element."""
+
+    __slots__ = ("_alias", "_element")
+
+    def __init__(self, names: list[str], sources: list[Sources], rows: RowSources | None, element: Sources) -> None:
+        super().__init__(names, sources, rows)
+        self._alias: str | None = None
+        self._element = element
+
+    def under(self, alias: str | None) -> Rows:
+        """Return the relation with the alias that a whole element has."""
+        self._alias = alias
+        return self
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a field, or of a whole element."""
+        found = super().find(name)
+        if self.index is not None and self._alias is not None and self._alias not in self.index:
+            self.index[self._alias] = self._element
+        return self._element if found is None and name == self._alias else found
 
 
 class RenamedStar(Relation):

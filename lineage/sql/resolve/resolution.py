@@ -32,6 +32,8 @@ class Resolution:
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []
+        self.unnamed: dict[str, str] = {}
+        """The masked names of columns that are named by the text of their expressions, by that text."""
         self.presumed = False
         """Whether a name was resolved to the likeliest of several meanings, which a schema could correct."""
         self.source = tables.shared.source

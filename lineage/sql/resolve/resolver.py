@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import DiagnosticCode, Severity, Span
 from lineage.model.names import ColumnPath, Naming, split_name
@@ -20,6 +21,7 @@ from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
 from lineage.sql.resolve.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import (
     STAR,
@@ -110,11 +112,14 @@ class Resolver(Resolution):
         functions: FunctionEffects,
         *,
         text: str = "",
+        tokens: Sequence[Token] = (),
         write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
         set_operation_references: SetOperationReferences = "exact",
         budget: Budget = _DEFAULT_BUDGET,
     ) -> None:
         super().__init__(naming, tables, functions, text)
+        self.tokens = tokens
+        """The statement's tokens."""
         self.side_effects: list[Any] = []
         self.outermost: Scope | None = None
         """The scope around every query of the statement: the variables of a program."""
@@ -176,6 +181,10 @@ class Resolver(Resolution):
         name, relation = self.look_up(self.identifiers.table_parts(node))
         self.reads[name] = None
         return relation
+
+    def base_table(self, name: str) -> BaseTable | Relation | None:
+        """Return the relation of a table that the statement has looked up."""
+        return self._base.get(name)
 
     def location(self, text: str) -> Relation:
         """Return the file, stage or path of that name as a table without a schema, and record the read."""
@@ -271,6 +280,8 @@ class Resolver(Resolution):
             rows = RowSources()
             rows.own = self._adopt_sources(flat)
         opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
+        if UnnamedColumn in map(type, relation.names):
+            self.unnamed.update({name.text: name for name in relation.names if isinstance(name, UnnamedColumn)})
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
     def _adopt_sources(self, sources: Sources) -> Sources:

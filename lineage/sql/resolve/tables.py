@@ -21,14 +21,14 @@ class NeedsDefinitionError(Exception):
 
 
 class TableEntry(NamedTuple):
-    """A table's full name, with its columns in order if the schema is known, or the relation of a temporary table.
+    """A table's full name, with its columns and their types if the schema is known, or a temporary table's relation.
 
     `learnt`: the columns come from an earlier ingest. `candidates`: the full names that it may mean, if no schema on
     the search path is known to contain it.
     """
 
     name: str
-    columns: dict[str, None] | None = None
+    columns: dict[str, str | None] | None = None
     relation: Relation | None = None
     learnt: bool = False
     candidates: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class TableSource(Protocol):
         """Return which of these tables, whose schema is unknown, have a column by its use in other statements."""
 
 
-_NO_COLUMNS: dict[str, None] = {}
+_NO_COLUMNS: dict[str, str | None] = {}
 _MAX_ENTRIES = 20_000
 """Maximum number of cached entries, so that a worker that reads millions of statements does not run out of memory."""
 
@@ -73,7 +73,7 @@ class CatalogTables:
         self._naming = naming
         # Shared by all look-ups in this catalog with these defaults.
         self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
-        self._inferred: dict[str, dict[str, None]] = catalog.memo.setdefault("inferred", {})
+        self._inferred: dict[str, dict[str, str | None]] = catalog.memo.setdefault("inferred", {})
         self.shared: BaseTables = catalog.memo.get(BaseTables) or catalog.memo.setdefault(BaseTables, BaseTables())
 
     def name(self, parts: Sequence[str]) -> str:

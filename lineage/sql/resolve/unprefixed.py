@@ -17,6 +17,7 @@ from lineage.sql.resolve.query_block import NO_SOURCES, QueryBlock
 from lineage.sql.resolve.relations import BaseTable, FunctionTable, Relation, Sources, TableRows
 from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.transformation_codes import AGGREGATION, MASKED_AGGREGATION
+from lineage.sql.resolve.unnamed_reads import read_unnamed
 
 __all__ = [
     "NAMED_VALUE",
@@ -162,6 +163,10 @@ def _windows(expression: exp.Expr) -> bool:
 def _infer(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of a name that no relation is known to have."""
     resolver = start.resolver
+    if column.this.args.get("quoted") and resolver.naming.dialect.unnamed_column_text is not None:
+        known = [item for scope in start.chain() for item in scope.items.values() if not item.is_open]
+        if known and (unnamed := read_unnamed(start, known, name, column)) is not None:
+            return unnamed
     may_be_text = _is_string(resolver, column) and _is_compared_with(column)
     if may_be_text and not column.name.isidentifier():
         return NO_SOURCES  # its text is that of a value, not of a name
@@ -321,6 +326,8 @@ def column_of(block: QueryBlock, relation: Relation, name: str, column: exp.Expr
         return found
     if relation.is_open and (options := dict(options_through(alias, relation, name))):
         return ambiguous(block, column, name, options)
+    if (unnamed := read_unnamed(block, [relation], name, column)) is not None:
+        return unnamed
     known = [known for known, _ in relation.columns()]
     block.resolver.report(
         DiagnosticCode.UNKNOWN_COLUMN,

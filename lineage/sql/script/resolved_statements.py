@@ -25,7 +25,7 @@ class ResolvedStatements:
         self._texts = texts
         self.relations: dict[Position, Relation | None] = {}
         """The relations that statements create, or assign to variables."""
-        self._schemas: dict[Position, dict[str, None] | None] = {}
+        self._schemas: dict[Position, dict[str, str | None] | None] = {}
         self._additions: dict[Position, dict[str | None, Relation]] = {}
         """The rows that statements add to temporary tables, by the table's name."""
         self._reads: dict[Position, tuple[str, ...]] = {}
@@ -35,7 +35,7 @@ class ResolvedStatements:
         """Store a statement's columns, contents and reads; return whether it had been resolved before."""
         if outcome is not None:
             known = outcome.schema or None
-            self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
+            self._schemas[position] = {c.name: c.data_type for c in known} if known else None
             self._keep_contents(position, outcome, statement.span)
         again = position in self._reads
         self._reads[position] = tuple(statement.sources)
@@ -57,7 +57,7 @@ class ResolvedStatements:
             if one.adds_to_temporary
         }
 
-    def schema(self, position: Position) -> dict[str, None] | None:
+    def schema(self, position: Position) -> dict[str, str | None] | None:
         """Return the columns that a statement defines for its target; None if they are not known."""
         return self._schemas.get(position)
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 from lineage.catalog import Catalog
@@ -24,6 +24,7 @@ from lineage.model.statement import (
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
+from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.script.definition_index import DefinitionIndex
@@ -117,12 +118,17 @@ class Script:
             if progress is not None:
                 progress(index + 1, len(self._texts))
         self._decide_ambiguous()
-        return [
-            replace(result, source=part.name) if part.name else result
+        found = [
+            (part, replace(result, source=part.name) if part.name else result)
             for text in self._texts
             for part, result in zip(text.part_of, text.results, strict=True)
             if result is not None
         ]
+        dialect, procedures = self._options.naming.dialect, cache(self._procedures)
+        return [with_unknown_procedure(result, part.text, procedures, dialect) for part, result in found]
+
+    def _procedures(self) -> frozenset[str]:
+        return defined_procedures(part.text for text in self._texts for part in text.parts)
 
     def _walk_together(self) -> None:
         """Find the meaning of table names in texts that change each other's tables; texts run in order."""
@@ -301,7 +307,7 @@ class Script:
             return False
         raise NeedsDefinitionError(position)
 
-    def schema(self, position: Position) -> dict[str, None] | None:
+    def schema(self, position: Position) -> dict[str, str | None] | None:
         """Return the columns that a resolved statement defines for its target; None if they are not known."""
         return self._resolved.schema(position)
 

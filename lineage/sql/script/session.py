@@ -195,7 +195,7 @@ def _after_use(naming: Naming, tree: exp.Use) -> Naming:
         return naming
     if len(parts) > 1:
         return replace(naming, default_database=parts[-2], default_schema=parts[-1], search_path=())
-    if what in ("DATABASE", "CATALOG") or (not what and naming.dialect.use_names_database):
+    if what == "CATALOG" or (what in ("", "DATABASE") and naming.dialect.use_names_database):
         return replace(naming, default_database=parts[0])
     return replace(naming, default_schema=parts[0], search_path=())
 

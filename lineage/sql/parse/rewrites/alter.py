@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token
 
-from lineage.sql.parse.alterations import MOVED
+from lineage.sql.parse.alterations import COMPUTED, MOVED
 from lineage.sql.parse.rewrites.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewrite
 from lineage.sql.procedural.tokens import STRINGS
 
@@ -71,12 +71,15 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
     elif rest[:2] == ["RENAME", "AS"]:
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
     elif rest[:2] == ["APPEND", "FROM"] or (
-        rest[:2] == ["ATTACH", "PARTITION"] and s.find("FROM", after=end) is None
-    ):  # Redshift
+        rest[:2] == ["ATTACH", "PARTITION"]
+        and (s.find("FROM", after=end) is None or s.find("FOR", "VALUES", after=end) is not None)
+    ):  # Redshift, PostgreSQL
         yield inserted(table, table_at(end + 2))
     elif rest[:2] in (["ATTACH", "PARTITION"], ["REPLACE", "PARTITION"]):  # ClickHouse
         if (origin := s.find("FROM", after=end)) is not None:
             yield inserted(table, table_at(origin + 1))
+    elif rest[:1] == ["INHERIT"]:  # PostgreSQL: a query over the other table reads the rows of this one, too
+        yield inserted(table_at(end + 1), table)
     elif rest[:1] == ["MOVE"] and (to := s.find("TO", "TABLE", after=end)) is not None:  # ClickHouse
         yield inserted(table_at(to + 2), table)
     elif rest[:1] == ["SWITCH"] and (to := s.find("TO", after=end)) is not None:  # T-SQL
@@ -118,8 +121,22 @@ def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterato
                 name = rest[1:2]
                 if rest[0].text != rest[1].text:
                     yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
-            if len(rest) > 1 and (moved := _place(rest)):
+            default = next((i for i, word in enumerate(words) if word in _DEFAULTS and i > at), None)
+            if default is not None and s.dialect.defaults_read_columns and item[default + 1 :]:
+                value = [*_until_option(item[default + 1 :])]
+                yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, f"TYPE INT USING {COMPUTED}(", value, ")")
+            elif len(rest) > 1 and (moved := _place(rest)):
                 yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
+
+
+_DEFAULTS = frozenset(("DEFAULT", "MATERIALIZED", "ALIAS"))
+
+
+def _until_option(value: Tokens) -> Tokens:
+    """Return the tokens of ClickHouse's `DEFAULT value` without the options behind it."""
+    ends = ("CODEC", "TTL", "COMMENT", "STATISTICS", "SETTINGS", "PRIMARY", "FIRST", "AFTER")
+    end = next((i for i, token in enumerate(value) if i and token.text.upper() in ends), len(value))
+    return value[:end]
 
 
 def _place(change: Tokens) -> list[str | Tokens]:

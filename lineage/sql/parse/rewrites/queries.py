@@ -1,10 +1,10 @@
-"""Queries: pipe operators, and DuckDB's PIVOT with an ORDER BY."""
+"""Queries: pipe operators, aliases of a join's columns, Teradata's phrases, DuckDB's PIVOT with an ORDER BY."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
+from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
 
 
 @rewrite("PIVOT", "UNPIVOT")
@@ -137,3 +137,63 @@ def _depths(words: Sequence[str], at: int) -> Iterator[tuple[int, int]]:
     for position in range(at, len(words)):
         depth += (words[position] == "(") - (words[position] == ")")
         yield position, depth
+
+
+@rewrite("*")
+def join_aliases(s: Statement) -> Iterator[Tokens]:
+    """`a JOIN b USING (i) AS u`: u.i is the merged column, which has that name without a prefix, too (SQL:2016, F404).
+
+    https://www.postgresql.org/docs/current/queries-table-expressions.html#QUERIES-JOIN
+    """
+    merged: dict[str, Tokens] = {}
+    left_out: set[int] = set()
+    for at, word in enumerate(s.words):
+        if word == "USING" and s.matches("(", at=at + 1):
+            end = s.closing(at + 1)
+            if s.matches("AS", at=end) and end + 1 < len(s.words) and s.words[end + 1].isidentifier():
+                merged[s.words[end + 1]] = s.tokens[at + 2 : end - 1]
+                left_out |= {end, end + 1}
+    if not merged:
+        return
+    total: Tokens = []
+    at = 0
+    while at < len(s.words):
+        is_prefix = s.words[at] in merged and s.matches(".", at=at + 1) and s.words[at - 1 : at] != ["."]
+        if at in left_out:
+            at += 1
+        elif is_prefix and s.matches("*", at=at + 2):
+            total += merged[s.words[at]]
+            at += 3
+        elif is_prefix:
+            at += 2
+        else:
+            total.append(s.tokens[at])
+            at += 1
+    yield total
+
+
+_PHRASES = frozenset(("TITLE", "FORMAT", "NAMED"))
+
+
+@rewrite("*")
+def column_phrases(s: Statement) -> Iterator[Tokens]:
+    """Teradata's `a (TITLE 'x', FORMAT 'y', NAMED b)`: how a column is shown, and its name.
+
+    https://docs.teradata.com/r/Enterprise_IntelliFlex_VMware/SQL-Data-Types-and-Literals/Data-Type-Formats-and-Format-Phrases
+    """
+    if not s.dialect.has_column_phrases or _PHRASES.isdisjoint(s.words):
+        return
+    total: Tokens = []
+    at, changed = 0, False
+    while at < len(s.words):
+        if s.words[at] == "(" and at + 1 < len(s.words) and s.words[at + 1] in _PHRASES:
+            end = s.closing(at)
+            listed = list(items(s.tokens[at + 1 : end - 1]))
+            named = next((item[1:] for item in listed if item[0].text.upper() == "NAMED"), [])
+            total += s.build("AS", named) if named else []
+            at, changed = end, True
+            continue
+        total.append(s.tokens[at])
+        at += 1
+    if changed:
+        yield total

@@ -7,7 +7,7 @@ from sqlglot import exp
 from lineage.sql.resolve.relations import Sources
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import AGGREGATION, COMPOSE, FILTER, SORT
+from lineage.sql.resolve.transformation_codes import AGGREGATION, COMPOSE, FILTER, SORT, TRANSFORMATION
 
 _ORDERED_SETS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Mode)
 
@@ -37,3 +37,11 @@ def within_group(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Sta
     for key in reversed(order.expressions if order is not None else []):
         stack.append((key, COMPOSE[effect][step]))
     stack.append((function, effect))
+
+
+@expression_rule(exp.Any)
+def any_value(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """Spark's and ClickHouse's aggregate `any(x)`; behind an operator, `a = ANY (b)`, it is a comparison."""
+    parent = node.parent
+    is_compared = isinstance(parent, exp.Binary) and node.arg_key == "expression"
+    stack.append((node.this, COMPOSE[effect][TRANSFORMATION if is_compared else AGGREGATION]))

@@ -12,7 +12,8 @@ import re
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.resolver import Resolver, Stack
+from lineage.sql.resolve.relations import Sources
+from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, TRANSFORMATION
 
@@ -129,3 +130,12 @@ def _qualified_call(resolver: Resolver, node: exp.Expr, effect: int, stack: Stac
         stack.extend((argument, below) for argument in reversed(call.expressions))
     else:
         stack.append((call, effect))
+
+
+@expression_rule(exp.ModelAttribute)
+def model_method(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """Snowflake's `model!method(a)`: the arguments; the model is no column.
+
+    https://docs.snowflake.com/en/sql-reference/snowflake-db-classes
+    """
+    stack.append((node.expression, COMPOSE[effect][TRANSFORMATION]))

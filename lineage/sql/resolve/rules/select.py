@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.functions import hierarchy_columns
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
@@ -34,6 +35,8 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
 def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> Relation:
     """Return the relation of a query block whose FROM is already in the scope."""
     args = node.args
+    if args.get("connect"):
+        resolver.pseudo_columns |= hierarchy_columns(resolver.naming.dialect.name)
     for definition in args.get("windows") or ():
         scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
     projection = project(resolver, node, scope)

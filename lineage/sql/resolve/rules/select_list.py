@@ -11,9 +11,10 @@ from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
+from lineage.sql.resolve.rules.exploded import generated_columns
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
-from lineage.sql.resolve.rules.unnamed_columns import generated_names, output_name
+from lineage.sql.resolve.rules.unnamed_columns import UnnamedColumns
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
@@ -24,7 +25,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to expressions evaluated later."""
     projection = Projection()
     identifiers = resolver.identifiers
-    unnamed = 0
+    unnamed: UnnamedColumns | None = None
     scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
     for position, item in enumerate(select.args["expressions"]):
         kind = type(item)
@@ -44,7 +45,9 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             scope.add_output(name, sources, args["this"])
             projection.add(name, sources, args["this"])
         elif kind is exp.Column and type(item.args["this"]) is not exp.Star:
-            projection.add(identifiers.column(item.args["this"]), value_of(resolver, item, scope), item)
+            sources = value_of(resolver, item, scope)
+            name = identifiers.column(item.args["this"])
+            projection.add(resolver.unnamed.get(name, name) if resolver.unnamed else name, sources, item)
         elif kind is exp.Star or kind is exp.Column:
             expand_star(resolver, item, scope, projection)
         elif kind is exp.Aliases:
@@ -60,14 +63,13 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
-            if generated := generated_names(resolver, item):
-                for name in generated:
-                    projection.add(name, sources, item)
+            if generated := generated_columns(resolver, item, scope, sources):
+                for name, own in generated:
+                    projection.add(name, own, item)
                 continue
-            dialect = resolver.naming.dialect
-            at = len(projection.names) if dialect.unnamed_column_prefix is not None else position  # a star counts
-            name = output_name(resolver, item, unnamed if dialect.unnamed_columns_are_counted else at)
-            unnamed += dialect.unnamed_columns_are_counted and name == f"f{unnamed}_"
+            if unnamed is None:
+                unnamed = UnnamedColumns(resolver, select, scope)
+            name = unnamed.name(item, position, projection.names)
             projection.add(name, sources, item)
     return projection
 

@@ -23,6 +23,7 @@ from lineage.sql.resolve.relations import (
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.struct_fields import fields_of
 
 __all__ = ["expand_star", "report_open_star", "side_by_side", "star_columns"]
 
@@ -108,18 +109,20 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
             )
             resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, item, scope.items)
             return None
-        return _fields(scope, value), ".".join(path), value
+        return _fields(resolver, scope, value), ".".join(path), value
     owner = item.this.unnest()
     if isinstance(owner, exp.Column) and owner.args.get("table") is None:
         relation = scope.item(resolver.identifiers.alias(owner.this))
         if relation is not None:  # PostgreSQL's `(t).*`
             return _columns(relation), None, None
     value = nested_or_plain(resolver, owner, scope)
-    return _fields(scope, value), owner.name or "the value", value
+    return _fields(resolver, scope, value), owner.name or "the value", value
 
 
-def _fields(scope: Scope, value: Sources) -> list[_Shown]:
+def _fields(resolver: Resolver, scope: Scope, value: Sources) -> list[_Shown]:
     """Return the fields of a value; a star if they are unknown."""
+    if names := fields_of(resolver, value):
+        return [(name, scope.field(value, [name]), None) for name in names]
     while isinstance(value, Composite) and value.fields is None and value.whole is not None:
         value = value.whole
     if isinstance(value, Composite) and value.fields is not None:
@@ -204,6 +207,8 @@ def report_open_star(
     hint: str | None = "give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
     if value is not None:
         unknown, hint = f"no schema lists the fields of `{value}`", None
+    elif not tables and any(isinstance(r, Elements) for r in behind):
+        unknown = "no schema tells the type of the array's elements"
     elif not tables and any(isinstance(r, FunctionTable) for r in behind):
         unknown, hint = "a table function or PIVOT determines them at run time", "list the columns instead of `*`"
     resolver.report(code, Severity.WARNING, f"the columns behind `*` are unknown: {unknown}", item, hint=hint)

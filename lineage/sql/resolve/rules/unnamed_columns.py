@@ -2,157 +2,107 @@
 
 from __future__ import annotations
 
-import re
-from enum import IntEnum
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
-from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.dialects import ExpressionText
+from lineage.sql.resolve.column_names.clickhouse_text import ClickhouseText
+from lineage.sql.resolve.column_names.duckdb_text import DuckdbText
+from lineage.sql.resolve.column_names.engine_text import EngineText
+from lineage.sql.resolve.column_names.postgres_name import postgres_name
+from lineage.sql.resolve.column_names.select_items import select_items
+from lineage.sql.resolve.column_names.spark_text import SparkText
+from lineage.sql.resolve.column_names.terms import UncertainTextError, read_term
+from lineage.sql.resolve.column_names.unnamed_column import UncertainName, unnamed_column
+from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_text, sqlite_text, without_spaces
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.scope import Scope
 
-__all__ = ["generated_names", "output_name"]
+__all__ = ["UnnamedColumns"]
 
-_CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
-
-
-def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
-    """Return the name of an output column without an alias.
-
-    PostgreSQL describes the expression. Hive and Trino use a prefix and the position, also for a cast column; BigQuery
-    counts (`position` is then the number of unnamed columns before). Elsewhere the name is generated text that hardly
-    anybody refers to, and the column's position is used.
-    """
-    dialect = resolver.naming.dialect
-    if dialect.describes_unnamed_columns:
-        return _describe(resolver, expression)[0]
-    node: exp.Expr = expression
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if dialect.casts_keep_names and isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
-        node = node.this
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        return resolver.identifiers.column(node.this)
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        return resolver.identifiers.column(node.expression)
-    if dialect.unnamed_column_prefix is not None:
-        return f"{dialect.unnamed_column_prefix}{position}"
-    return f"f{position}_" if dialect.unnamed_columns_are_counted else f"_col{position}"
+_ENGINES: dict[ExpressionText, Callable[[Callable[[str], bool]], EngineText]] = {
+    ExpressionText.DUCKDB: DuckdbText,
+    ExpressionText.SPARK: SparkText,
+    ExpressionText.CLICKHOUSE: ClickhouseText,
+}
+_AS_WRITTEN: dict[ExpressionText, Callable[[Sequence[Token], str], str]] = {
+    ExpressionText.MYSQL: mysql_text,
+    ExpressionText.SNOWFLAKE: snowflake_text,
+    ExpressionText.SQLITE: sqlite_text,
+}
 
 
-def generated_names(resolver: Resolver, item: exp.Expr) -> tuple[str, ...]:
-    """Return the output columns of `explode` or `posexplode` in a select list, named by the engine; else nothing.
+class UnnamedColumns:
+    """Names the columns without an alias of one select list."""
 
-    Other generators have columns that depend on their arguments: without aliases they are reported.
-    https://spark.apache.org/docs/latest/api/sql/#explode
-    """
-    names = resolver.naming.dialect.exploded_columns
-    if names is None:
-        return ()
-    if isinstance(item, exp.Posexplode | exp.PosexplodeOuter):
-        return names
-    if isinstance(item, exp.Explode | exp.ExplodeOuter):
-        return ("col",)
-    function = str(item.this).lower() if isinstance(item, exp.Anonymous) else item.key
-    if isinstance(item, exp.Inline | exp.Stack) or function in _GENERATORS:
-        resolver.report(
-            DiagnosticCode.UNSUPPORTED_SYNTAX,
-            Severity.WARNING,
-            f"`{function}` has several columns, of which one is shown",
-            item,
-            hint=f"name them: {function}(…) AS (a, b)",
-        )
-    return ()
+    def __init__(self, resolver: Resolver, select: exp.Expr, scope: Scope) -> None:
+        self._resolver = resolver
+        self._select = select
+        self._scope = scope
+        self._items: list[Sequence[Token]] | None = None
+        self._counted = 0
 
+    def name(self, expression: exp.Expr, index: int, earlier: Sequence[str]) -> str:
+        """Return the name of an item of the list, by its index; `earlier` are the columns before it.
 
-_GENERATORS = frozenset(("inline_outer", "json_tuple", "variant_explode", "variant_explode_outer", "parse_url_tuple"))
+        PostgreSQL describes the expression. Hive and Trino use a prefix and the position, also for a cast column;
+        BigQuery counts. Other engines use the text of the expression. Where that is not certain, and in products that
+        give no name (T-SQL), the name is `_col` and the item's position.
+        """
+        resolver = self._resolver
+        dialect = resolver.naming.dialect
+        if dialect.describes_unnamed_columns:
+            return postgres_name(resolver, expression)
+        node: exp.Expr = expression
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if dialect.casts_keep_names and isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
+            node = node if self._begins_with_function(index) else node.this
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            return resolver.identifiers.column(node.this)
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+            return resolver.identifiers.column(node.expression)
+        if dialect.unnamed_column_prefix is not None:
+            return f"{dialect.unnamed_column_prefix}{len(earlier)}"  # a star counts
+        if dialect.unnamed_columns_are_counted:
+            self._counted += 1
+            return f"f{self._counted - 1}_"
+        if dialect.unnamed_column_text is None:
+            return f"_col{index}"
+        text = self._text(index, dialect.unnamed_column_text)
+        if text is None:
+            return UncertainName(f"_col{index}")
+        shown: str | None = None
+        if dialect.unnamed_column_text in _AS_WRITTEN and len(self._tokens(index)) > 1:
+            shown = without_spaces(self._tokens(index), resolver.text)
+            shown = shown.upper() if dialect.unnamed_column_text is ExpressionText.SNOWFLAKE else shown
+        made = unnamed_column(text, dialect, earlier, shown)
+        resolver.unnamed[made.text] = made
+        return made
 
+    def _tokens(self, index: int) -> Sequence[Token]:
+        """Return the tokens of an item; none if they are not certain."""
+        if self._items is None:
+            self._items = select_items(self._select, self._resolver.tokens)
+        return self._items[index] if self._items else ()
 
-class _Strength(IntEnum):
-    """How well a name describes an expression: a weak one gives way to the type of a cast or to CASE around it."""
+    def _begins_with_function(self, index: int) -> bool:
+        """Return whether what the parser reads as a cast is a function, such as TO_TIMESTAMP."""
+        tokens = self._tokens(index)
+        return bool(tokens) and tokens[0].text.upper().startswith("TO_")
 
-    NONE = 0
-    WEAK = 1
-    STRONG = 2
+    def _text(self, index: int, engine: ExpressionText) -> str | None:
+        """Return the engine's text of an item, with marks around its literals; None if it is not certain."""
+        if not (tokens := self._tokens(index)):
+            return None
+        try:
+            if engine in _AS_WRITTEN:
+                return _AS_WRITTEN[engine](tokens, self._resolver.text)
+            return _ENGINES[engine](self._is_table).write(read_term(tokens, self._resolver.text))
+        except UncertainTextError:
+            return None
 
-
-_AROUND = (exp.Paren, exp.Collate, exp.Bracket, exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls)
-"""Nodes without a name of their own."""
-_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
-_TYPES = {
-    "INT": "int4", "BIGINT": "int8", "SMALLINT": "int2", "BOOLEAN": "bool", "DECIMAL": "numeric", "FLOAT": "float4",
-    "DOUBLE": "float8", "CHAR": "bpchar", "NCHAR": "bpchar", "VARBINARY": "bytea", "TIMESTAMPNTZ": "timestamp",
-}  # fmt: skip
-"""PostgreSQL's own names of types that SQL calls otherwise."""
-
-
-def _describe(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
-    """Return PostgreSQL's name of an expression: of its column, function, type or form (parse_target.c, FigureColname).
-
-    https://github.com/postgres/postgres/blob/REL_17_STABLE/src/backend/parser/parse_target.c
-    """
-    while isinstance(node, _AROUND):
-        node = node.this
-    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        return resolver.identifiers.column(node.this), _Strength.STRONG
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        return resolver.identifiers.column(node.expression), _Strength.STRONG
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):  # schema.function(…)
-        return _describe(resolver, node.expression)
-    if isinstance(node, exp.Cast):
-        name, strength = _describe(resolver, node.this)
-        return (name, strength) if strength is _Strength.STRONG else (_type_name(node.to), _Strength.WEAK)
-    if isinstance(node, exp.Case):
-        default = node.args.get("default")
-        name, strength = _describe(resolver, default) if default is not None else ("", _Strength.NONE)
-        return (name, strength) if strength is _Strength.STRONG else ("case", _Strength.WEAK)
-    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
-        inner = node.this.expressions[0]
-        alias = inner.args["alias"] if isinstance(inner, exp.Alias) else None
-        name = resolver.identifiers.alias(alias) if alias is not None else _describe(resolver, inner)[0]
-        return name, _Strength.STRONG
-    if isinstance(node, exp.Boolean):
-        return "bool", _Strength.WEAK
-    if isinstance(node, exp.Interval):
-        return "interval", _Strength.WEAK
-    named = _name_of_form(node)
-    if named is None and isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
-        named = _function_name(resolver, node)
-    return (named, _Strength.STRONG) if named is not None else ("?column?", _Strength.NONE)
-
-
-def _name_of_form(node: exp.Expr) -> str | None:
-    """Return the name of an expression that is written with words of its own."""
-    if isinstance(node, exp.Exists):
-        return "exists"
-    if isinstance(node, exp.AtTimeZone):
-        return "timezone"
-    if isinstance(node, exp.Tuple):
-        return "row"
-    return None
-
-
-def _type_name(kind: exp.DataType) -> str:
-    """Return PostgreSQL's name of a type, without length and schema; of an array, that of its elements."""
-    while kind.this is exp.DataType.Type.ARRAY and kind.expressions:
-        kind = kind.expressions[0]
-    if kind.this is exp.DataType.Type.USERDEFINED:
-        return str(kind.args.get("kind") or "").rpartition(".")[2].strip('"').lower()
-    name = str(kind.this.value if isinstance(kind.this, exp.DataType.Type) else kind.this)
-    return _TYPES.get(name, name.lower())
-
-
-def _function_name(resolver: Resolver, node: exp.Func) -> str:
-    """Return a function's name as it is written, since sqlglot has one node type for several names."""
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
-    own, text = node.meta, resolver.text
-    if "start" in own:
-        written = text[own["start"] : own["end"] + 1]
-    else:  # sqlglot keeps no position of the name: search for it before the arguments
-        span = span_of(node)
-        before = _CALL.search(text, max(0, span.start - 80), span.start) if span is not None else None
-        written = before.group(1) if before is not None else ""
-    name = written.lower() if written.isidentifier() else node.sql_name().lower()
-    # TRIM(LEADING …) and its like are calls of ltrim, rtrim and btrim.
-    return _TRIMS.get(str(node.args.get("position")), "btrim") if name == "trim" else name
+    def _is_table(self, name: str) -> bool:
+        return self._scope.item(str(self._resolver.naming.dialect.fold_column(name))) is not None

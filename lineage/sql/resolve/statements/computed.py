@@ -30,3 +30,9 @@ def computed_columns(
                 resolver.evaluate(scope, kind.this, TRANSFORMATION, sources)
                 outcome.names.append(resolver.identifiers.column(item.this))
                 outcome.columns.append(sources)
+            elif isinstance(kind, exp.DefaultColumnConstraint) and resolver.naming.dialect.defaults_read_columns:
+                default: Sources = {}
+                resolver.evaluate(scope, kind.this, TRANSFORMATION, default)
+                if default:
+                    outcome.names.append(resolver.identifiers.column(item.this))
+                    outcome.columns.append(default)

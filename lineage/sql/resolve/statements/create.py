@@ -41,6 +41,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
         _report_rows(resolver, body, listed, named, kind)
         outcome.schema = schema or _like(resolver, tree, listed)
+        _inherit(resolver, outcome, listed)
         if isinstance(tree.this, exp.Schema) and outcome.target is not None:
             own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
             computed_columns(resolver, outcome, tree.this.expressions, own)
@@ -115,6 +116,37 @@ def _report_rows(
     elif kind in ("VIEW", "DYNAMIC TABLE"):
         message = "no rule reads what this view takes its rows from: it has no query"
         resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
+
+
+def _inherit(resolver: Resolver, outcome: Outcome, properties: list[exp.Expr]) -> None:
+    """PostgreSQL's PARTITION OF p and INHERITS (p): the table has p's columns, and its rows are p's rows, too.
+
+    https://www.postgresql.org/docs/current/ddl-inherit.html
+    """
+    parents = [item.this for item in properties if isinstance(item, exp.PartitionedOfProperty)]
+    parents += [one for item in properties if isinstance(item, exp.InheritsProperty) for one in item.expressions]
+    inherited: dict[str, ColumnSchema] = {}
+    is_open = False
+    for parent in parents:
+        if not isinstance(parent, exp.Table) or outcome.target is None:
+            continue
+        name, known = resolver.look_up(resolver.identifiers.table_parts(parent))
+        own = BaseTable(outcome.target, dict.fromkeys(column for column, _ in known.columns()), resolver.source)
+        names = [column for column, _ in known.columns()]
+        outcome.others.append(Outcome("INSERT", name, names, [own.infer(column) for column in names]))
+        if known.is_open:
+            is_open = True
+            resolver.report(
+                DiagnosticCode.UNRESOLVED_STAR,
+                Severity.WARNING,
+                f"the columns that {name} passes on are unknown",
+                parent,
+                hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+            )
+        inherited.update((column, ColumnSchema(column)) for column in names if not known.is_open)
+    if parents:
+        inherited.update((column.name, column) for column in outcome.schema)
+        outcome.schema = () if is_open else tuple(inherited.values())
 
 
 def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tuple[ColumnSchema, ...]:

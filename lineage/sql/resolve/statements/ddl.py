@@ -89,7 +89,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
                 added.append(name)
             columns.setdefault(name, {})
             computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
-        elif one.kind is Alteration.TYPE and one.node is not None:
+        elif one.kind in (Alteration.TYPE, Alteration.COMPUTE) and one.node is not None:
             _convert(resolver, outcome, one, known)
         elif one.kind is Alteration.ONLY and name is not None:
             only[name] = columns.get(name, {})
@@ -104,6 +104,8 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
             to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
             changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
         columns = reorder_columns(columns, one)
+    redefined = [action.this for action in tree.args.get("actions") or () if isinstance(action, exp.ModifyColumn)]
+    computed_columns(resolver, outcome, redefined, known)
     outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
     columns = only or columns
     is_known = bool(only) or not known.is_open

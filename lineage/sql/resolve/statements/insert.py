@@ -32,6 +32,10 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(named, exp.Table):
         path = file_written(named)
         if path is None or not isinstance(body, exp.Expr):
+            if isinstance(named, exp.Query):  # INSERT INTO SELECT …
+                message = "the table that this INSERT writes is missing"
+                resolver.report(DiagnosticCode.PARSE_ERROR, Severity.ERROR, message, named)
+                resolver.relation(named, resolver.new_scope())
             return Outcome(operation)
         return written_to_file(resolver, operation, path, body, resolver.new_scope())
     target, known = resolver.look_up(identifiers.table_parts(named))

@@ -1,0 +1,77 @@
+"""Calls of procedures that the input does not define: what such a statement reads and writes is not known.
+
+A procedure's statements are extracted where it is defined, so a call of a known one states nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import Dialect
+from lineage.model.names import split_name
+from lineage.model.statement import Completeness, StatementLineage
+
+__all__ = ["defined_procedures", "with_unknown_procedure"]
+
+_CALLS = frozenset(("CALL", "EXEC", "EXECUTE"))
+"""The operations of statements that may call a procedure."""
+
+_PART = r"(?:[\w$#]+|\"[^\"]+\"|\[[^\]]+\]|`[^`]+`)"
+_NAME = rf"({_PART}(?:\s*\.\s*{_PART})*)"
+_DEFINED = re.compile(rf"\b(?:PROC(?:EDURE)?|MACRO)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}", re.IGNORECASE)
+_CALLED = re.compile(rf"(CALL|EXEC(?:UTE)?)\s+(?:@\w+\s*=\s*)?{_NAME}", re.IGNORECASE)
+_NO_PROCEDURE = frozenset(("immediate", "as", "task", "alert", "script"))
+_OF_THE_SYSTEM = re.compile(
+    r"(?:.*\.)?(?:system|sys|mysql|sysproc|bq|dbms_\w+|utl_\w+|rdsadmin|performance_schema)\..*"
+    r"|(?:.*\.)?(?:pg_\w+|system\$\w+|xp_\w+|sp_(?:rename|help\w*|executesql|prepare|prepexec|unprepare|execute"
+    r"|cursor\w*|reset_connection|\w+extendedproperty|updatestats|configure|recompile|msforeach\w+|tables|columns"
+    r"|\w*columns\w*|who2?|lock|spaceused|addmessage|\w*applock|\w*session_context|refresh\w+|depends|dboption"
+    r"|\w*linkedserver|\w*srvlogin\w*|send_dbmail|\w+_job|oa\w+|\w*rolemember|\w*login|\w*user|fkeys|pkeys"
+    r"|statistics|databases|tableoption|indexoption|invalidate_textptr|xml_\w+|describe\w+|set\w*|settriggerorder))",
+    re.IGNORECASE,
+)
+"""Procedures of the products, which move no rows of the user's tables."""
+
+
+def defined_procedures(texts: Iterable[str]) -> frozenset[str]:
+    """Return the names of the procedures that texts define, without their schemas, in lower case."""
+    return frozenset(_last_part(found.group(1)) for text in texts for found in _DEFINED.finditer(text))
+
+
+def with_unknown_procedure(
+    statement: StatementLineage, text: str, defined: Callable[[], Collection[str]], dialect: Dialect
+) -> StatementLineage:
+    """Return a statement that is partial if it calls a procedure that is not defined; else as it is.
+
+    `text` contains the statement at its span; `defined` returns the names of the procedures of the input.
+    """
+    if statement.operation not in _CALLS or statement.completeness is not Completeness.FULL:
+        return statement
+    called = _CALLED.match(text, statement.span.start) if statement.span is not None else None
+    if called is None or (called.group(1).upper() != "CALL" and not dialect.execute_calls_procedures):
+        return statement
+    name = re.sub(r"\s", "", called.group(2))
+    if name.lower() in _NO_PROCEDURE or _OF_THE_SYSTEM.fullmatch(name) is not None:
+        return statement
+    if _last_part(name) in defined():
+        return statement
+    problem = Diagnostic(
+        DiagnosticCode.UNSUPPORTED_STATEMENT,
+        Severity.WARNING,
+        f"the procedure {name} is not defined in the input: what it reads and writes is not known",
+        statement.span,
+        "ingest the procedure's definition with the statements that call it",
+    )
+    return replace(
+        statement,
+        diagnostics=[*statement.diagnostics, problem],
+        completeness=Completeness.PARTIAL,
+        reason=f"{problem.code}: {problem.message}",
+    )
+
+
+def _last_part(name: str) -> str:
+    return split_name(re.sub(r"[\[\]`]", '"', name))[-1][0].lower()

@@ -203,6 +203,11 @@ class Relation:
         """Whether it may have columns besides those named."""
         return bool(self.opens)
 
+    @property
+    def has_unknown_columns(self) -> bool:
+        """Whether `*` may stand for more columns than those named."""
+        return self.is_open
+
     def find(self, name: str) -> Sources | None:
         """Return the sources of a known column; None if there is none of that name."""
         index = self.index
@@ -383,6 +388,11 @@ class FunctionTable(Relation):
     def is_open(self) -> bool:
         """Whether it may have columns besides those named."""
         return True
+
+    @property
+    def has_unknown_columns(self) -> bool:
+        """Whether it has columns that are not declared."""
+        return not self.declared
 
     def infer(self, _: str) -> Sources:
         """Return the sources of the arguments, for any column name."""

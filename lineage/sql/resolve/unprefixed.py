@@ -78,10 +78,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
 
 def may_have_any(scope: QueryBlock) -> bool:
     """Return whether a relation of a block may have columns that are not known."""
-    return any(
-        relation.is_open and not (isinstance(relation, FunctionTable) and relation.declared)
-        for relation in scope.items.values()
-    )
+    return any(relation.has_unknown_columns for relation in scope.items.values())
 
 
 def _candidates(scope: QueryBlock, name: str) -> tuple[dict[str, Relation], bool]:

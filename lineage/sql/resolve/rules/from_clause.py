@@ -183,7 +183,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
 
 def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys: list[str]) -> None:
     """Report a NATURAL JOIN with a side of unknown columns: it may compare and merge any of them."""
-    unknown = [key for key in keys if scope.items[key].is_open]
+    unknown = [key for key in keys if scope.items[key].has_unknown_columns]
     if unknown:
         resolver.report(
             DiagnosticCode.UNRESOLVED_STAR,

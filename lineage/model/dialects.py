@@ -111,7 +111,8 @@ class Dialect:
     numbers_repeated_columns: bool = False
     """Repeated column names in a derived table or a stored query get numbers from the second on (DuckDB)."""
     using_keeps_positions: bool = False
-    """`*` returns the columns merged by USING at their position in the left side; SQL:2016 7.10 puts them first."""
+    """`*` returns the columns merged by USING at their position in the left side (DuckDB, SQLite); SQL:2016 7.10 puts
+    them first."""
     unnamed_column_prefix: str | None = None
     """An expression without an alias is named by this prefix and its position in the output, from 0: Hive's `_c0`
     (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
@@ -519,6 +520,7 @@ _SQLITE = Dialect(
     shows_columns=True,
     unknown_quoted_names_are_strings=True,
     order_by_prefers_input=True,
+    using_keeps_positions=True,
     replace_is_insert=True,
     explain_never_runs=True,
     temp_tables_without_schema=True,

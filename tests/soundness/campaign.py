@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from tests.soundness.check import Finding, check_experiment, check_precision, extracted
-from tests.soundness.experiment import Laboratory, RejectedError
+from tests.soundness.check import Finding, check_precision, extracted
+from tests.soundness.experiment import RejectedError
 from tests.soundness.generator import random_statement
-from tests.soundness.laboratories import random_laboratory
+from tests.soundness.grammar import GRAMMARS
+from tests.soundness.referee import Referee, referee_for
 from tests.soundness.shrink import as_case, shrink
 from tests.soundness.tree import Statement
 
@@ -35,32 +36,33 @@ class Failure:
 
 @dataclass(slots=True)
 class Campaign:
-    """Checks the queries of one seed; `ways` is how often each input column is changed."""
+    """Checks the queries of one seed in a dialect; `ways` is how often each input column is changed on DuckDB."""
 
     seed: int
     ways: int | None = None
+    dialect: str = "duckdb"
     queries: int = 0
     experiments: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     seconds: float = 0.0
-    _laboratory: Laboratory | None = None
+    _referee: Referee | None = None
     _content: int = -1
 
     def run(self, numbers: Iterable[int]) -> None:
         """Check the queries of these numbers."""
         begun = perf_counter()
         for number in numbers:
-            laboratory = self._laboratory_of(number)
-            statement = random_statement(f"{self.seed}/{number}")
+            referee = self._referee_of(number)
+            statement = random_statement(f"{self.seed}/{number}", GRAMMARS[self.dialect])
             self.queries += 1
             try:
-                finding = self._finding(statement, laboratory, self.ways)
+                finding = self._finding(statement, referee, self.ways)
             except RejectedError as error:
                 self.rejected[str(error)[:70]] += 1
                 continue
             if finding is not None:
-                self.failures.append(self._shrunk(number, statement, finding, laboratory))
+                self.failures.append(self._shrunk(number, statement, finding, referee))
         self.seconds += perf_counter() - begun
 
     def add(self, part: Campaign) -> None:
@@ -72,37 +74,37 @@ class Campaign:
 
     def close(self) -> None:
         """Let the tables go."""
-        if self._laboratory is not None:
-            self._laboratory.close()
-            self._laboratory = None
+        if self._referee is not None:
+            self._referee.close()
+            self._referee = None
 
-    def _laboratory_of(self, number: int) -> Laboratory:
+    def _referee_of(self, number: int) -> Referee:
         content = number // QUERIES_PER_LABORATORY
-        if self._laboratory is None or content != self._content:
+        if self._referee is None or content != self._content:
             self.close()
-            self._laboratory, self._content = random_laboratory(f"{self.seed}/{content}"), content
-        return self._laboratory
+            self._referee, self._content = referee_for(self.dialect, f"{self.seed}/{content}"), content
+        return self._referee
 
-    def _finding(self, statement: Statement, laboratory: Laboratory, ways: int | None = None) -> Finding | None:
-        """Return what is wrong with a statement that DuckDB runs.
+    def _finding(self, statement: Statement, referee: Referee, ways: int | None = None) -> Finding | None:
+        """Return what is wrong with a statement that the engine accepts.
 
         Raises:
-            RejectedError: DuckDB does not run it.
+            RejectedError: the engine does not accept it.
         """
         lineage = extracted(statement)
-        before = laboratory.runs
-        shown = check_experiment(statement, lineage, laboratory, ways)
-        self.experiments += laboratory.runs - before
+        before = referee.runs
+        shown = referee.judge(statement, lineage, ways)
+        self.experiments += referee.runs - before
         return check_precision(statement, lineage) or shown
 
-    def _shrunk(self, number: int, statement: Statement, finding: Finding, laboratory: Laboratory) -> Failure:
+    def _shrunk(self, number: int, statement: Statement, finding: Finding, referee: Referee) -> Failure:
         def fails(smaller: Statement) -> bool:
             try:
-                found = self._finding(smaller, laboratory)
+                found = self._finding(smaller, referee)
             except (RejectedError, *_MALFORMED):
                 return False
             return found is not None and found.sign == finding.sign
 
         small = shrink(statement, fails)
-        found = self._finding(small, laboratory) or finding
+        found = self._finding(small, referee) or finding
         return Failure(number, found, as_case(small, f"query {number} of seed {self.seed}: {found.details[0]}"))

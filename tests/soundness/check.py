@@ -10,18 +10,22 @@ from typing import TypeAlias
 from lineage import Catalog, extract_script
 from lineage.model.statement import ColumnRef, StatementLineage
 from tests.soundness.experiment import WAYS, Change, Laboratory, Outcome, RejectedError
+from tests.soundness.grammar import GRAMMARS
 from tests.soundness.meaning import expected
 from tests.soundness.render import query_text, script, statements
 from tests.soundness.tree import TABLES, TARGET, Statement
 
-__all__ = ["CATALOG", "Finding", "Reach", "check_experiment", "check_precision", "missed"]
+__all__ = ["CATALOGS", "Finding", "Reach", "check_experiment", "check_precision", "missed"]
 
 _NAMES = re.compile(r"\w+\.\w+|`\w+'*`")
 
 Run: TypeAlias = "tuple[Sequence[str], Sequence[str], str | None]"
 """What a laboratory runs: a script, what cleans up after it, and what reads its result."""
 
-CATALOG = Catalog.from_dict({table: list(columns) for table, columns in TABLES.items()}, "duckdb")
+CATALOGS = {
+    dialect: Catalog.from_dict({table: list(columns) for table, columns in TABLES.items()}, dialect)
+    for dialect in GRAMMARS
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,9 @@ def extracted(statement: Statement) -> list[StatementLineage]:
     schemas = {table: list(columns) for table, columns in TABLES.items()}
     if statement.schema:
         schemas[TARGET] = [name for name, _ in statement.schema]
-    catalog = Catalog.from_dict(schemas, "duckdb") if statement.schema else CATALOG
-    return extract_script(script(statement), "duckdb", catalog)
+    dialect = statement.dialect
+    catalog = Catalog.from_dict(schemas, dialect) if statement.schema else CATALOGS[dialect]
+    return extract_script(script(statement), dialect, catalog)
 
 
 def check_precision(statement: Statement, lineage: list[StatementLineage]) -> Finding | None:

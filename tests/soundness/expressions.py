@@ -6,19 +6,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tests.soundness.operations import AGGREGATES, OPERATIONS, WINDOWS, Operation
+from tests.soundness.grammar import Grammar
+from tests.soundness.operations import Operation
 from tests.soundness.scopes import Scope
 from tests.soundness.tree import Call, Constant, Expr, ItemRef, Ref, Type
 
-__all__ = ["CONSTANTS", "Expressions", "Place"]
-
-CONSTANTS: dict[Type, tuple[str, ...]] = {
-    "int": ("0", "1", "2", "3", "NULL::INTEGER"),
-    "text": ("'1'", "'12'", "'x'", "''"),
-    "bool": ("true", "false"),
-    "list": ("[1, 2]", "[3]", "[]::INTEGER[]"),
-    "struct": ("{'x': 1, 'y': 'x'}::STRUCT(x INTEGER, y VARCHAR)",),
-}
+__all__ = ["Expressions", "Place"]
 
 SubQuery = Callable[[Scope | None, Type], Expr]
 """Makes an expression of a type that holds a sub-query."""
@@ -44,11 +37,12 @@ class Place:
 class Expressions:
     """Draws expressions of a wanted type."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, grammar: Grammar) -> None:
         self.rng = rng
+        self.grammar = grammar
 
     def constant(self, kind: Type) -> Constant:
-        return Constant(self.rng.choice(CONSTANTS[kind]), kind)
+        return Constant(self.rng.choice(self.grammar.constants[kind]), kind)
 
     def reference(self, place: Place, kind: Type) -> Expr | None:
         """Return a column, mostly of the block itself, or an alias; None if nothing of that type is visible."""
@@ -83,19 +77,20 @@ class Expressions:
         return self._call(place, kind, depth)
 
     def _call(self, place: Place, kind: Type, depth: int) -> Expr:
-        return self.call(self.rng.choice(OPERATIONS[kind]), place, depth - 1)
+        return self.call(self.rng.choice(self.grammar.operations[kind]), place, depth - 1)
 
     def call(self, operation: Operation, place: Place, depth: int) -> Call:
-        if "lambda" in operation.template or " FOR q " in operation.template:  # DuckDB allows no sub-query inside
+        if "lambda" in operation.template or " FOR q " in operation.template or " -> " in operation.template:
+            # no sub-query may stand inside
             place = place.plain()
         args = tuple(self.value(place, taken, depth) for taken in operation.takes)
         return Call(operation.template, args, operation.steps, operation.gives, builds=operation.gives == "struct")
 
     def aggregate(self, place: Place, kind: Type, depth: int = 1) -> Call:
-        return self.call(self.rng.choice(AGGREGATES[kind]), place.plain(), depth)
+        return self.call(self.rng.choice(self.grammar.aggregates[kind]), place.plain(), depth)
 
     def window(self, place: Place, kind: Type, depth: int = 1) -> Call:
-        return self.call(self.rng.choice(WINDOWS[kind]), place.plain(), depth)
+        return self.call(self.rng.choice(self.grammar.windows[kind]), place.plain(), depth)
 
     def columns(self, place: Place, kinds: Sequence[Type]) -> list[Ref]:
         """Return the columns of the block itself that have one of some types."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from tests.soundness.expressions import Expressions
+from tests.soundness.grammar import DUCKDB, Grammar
 from tests.soundness.scopes import Output, Scope
 from tests.soundness.selects import SelectBuilder
 from tests.soundness.sources import Ctes, FromBuilder, KnownCte
@@ -32,14 +34,13 @@ from tests.soundness.tree import (
 
 __all__ = ["QueryGenerator", "random_statement"]
 
-TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "bool", "list")
-_SQL_TYPES: dict[Type, str] = {"int": "HUGEINT", "text": "VARCHAR", "bool": "BOOLEAN", "list": "HUGEINT[]"}
-_SQL_TYPES["struct"] = "STRUCT(x HUGEINT, y VARCHAR)"
+TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "bool")
+"""Of the columns of a set operation."""
 
 
-def random_statement(seed: str) -> Statement:
-    """Return the statement that a seed stands for."""
-    return QueryGenerator(random.Random(seed)).statement()
+def random_statement(seed: str, grammar: Grammar = DUCKDB) -> Statement:
+    """Return the statement that a seed stands for in a dialect."""
+    return replace(QueryGenerator(random.Random(seed), grammar).statement(), dialect=grammar.dialect)
 
 
 class QueryGenerator:
@@ -47,10 +48,11 @@ class QueryGenerator:
 
     sources: type[FromBuilder] = FromBuilder
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, grammar: Grammar = DUCKDB) -> None:
         self._rng = rng
+        self._grammar = grammar
         self._uids: Iterator[int] = count(1)
-        self._expressions = Expressions(rng)
+        self._expressions = Expressions(rng, grammar)
         self._from = self.sources(rng, self._uids, self._expressions, self)
         self._selects = SelectBuilder(rng, self._uids, self._expressions, self._from)
 
@@ -65,7 +67,8 @@ class QueryGenerator:
             ctes["work"] = KnownCte(temporary.uid, columns)
         query, columns = self.query(rng.choice((0, 1, 1, 1, 1, 2)), None, ctes)
         made = tuple(temporaries)
-        form = rng.choice(("QUERY", "QUERY", "QUERY", "VIEW", "TABLE", "INSERT", "INSERT BY NAME"))
+        form = rng.choice(self._grammar.forms)
+        column_types = self._grammar.column_types
         if form == "VIEW" and not made and rng.random() < 0.5:
             listed = tuple(f"r{i}" for i in range(rng.randint(1, len(columns))))
             if not set(listed) & {c.name for c in columns}:
@@ -73,13 +76,13 @@ class QueryGenerator:
         if form == "VIEW" and made:
             form = "TABLE"  # a view cannot outlive a temporary table
         if form == "INSERT":
-            schema = [(f"r{i}", _SQL_TYPES[c.type]) for i, c in enumerate(columns)]
+            schema = [(f"r{i}", column_types[c.type]) for i, c in enumerate(columns)]
             if rng.random() < 0.5:
                 return Statement(query, form, (), tuple(schema), made)
             order = rng.sample(schema, len(schema))
-            return Statement(query, form, tuple(n for n, _ in schema), (*order, ("more", "INTEGER")), made)
+            return Statement(query, form, tuple(n for n, _ in schema), (*order, ("more", self._grammar.integer)), made)
         if form == "INSERT BY NAME":
-            schema = [(c.name, _SQL_TYPES[c.type]) for c in rng.sample(columns, len(columns))]
+            schema = [(c.name, column_types[c.type]) for c in rng.sample(columns, len(columns))]
             return Statement(query, form, (), tuple(schema), made)
         return Statement(query, form, temporaries=made)
 
@@ -102,9 +105,11 @@ class QueryGenerator:
         rng = self._rng
         known = dict(ctes)
         defined: list[Cte] = []
+        grammar = self._grammar
         recursive = rng.random() < 0.2
         for position in range(rng.choice((1, 1, 2, 3))):
-            name = f"c{position}_{depth}" if recursive or rng.random() < 0.7 else rng.choice(("t", "u", "v"))
+            own = recursive or rng.random() < 0.7 or not grammar.may("ctes hide tables")
+            name = f"c{position}_{depth}" if own else rng.choice(("t", "u", "v"))
             if any(cte.name == name for cte in defined):
                 continue
             uid = next(self._uids)
@@ -117,6 +122,7 @@ class QueryGenerator:
                     listed = tuple(f"m{i}" for i in range(len(columns)))
                     columns = tuple(Output(n, c.type) for n, c in zip(listed, columns, strict=True))
                 word = rng.choice(("", "", "", "MATERIALIZED ", "NOT MATERIALIZED "))
+                word = word if grammar.may("materialized") else ""
                 cte = Cte(uid, name, query, listed, materialized=word)
             defined.append(cte)
             known[name] = KnownCte(uid, columns)
@@ -141,14 +147,15 @@ class QueryGenerator:
         items = tuple(Item(next(self._uids), value, f"s{i}") for i, value in enumerate(values))
         where = Call("{0} < 3", (refs[0],), ((TRANSFORMATION,),), "bool")
         step = Select(items, tuple(joins), where=where)
-        body = SetOperation("UNION", rng.random() < 0.5, False, anchor, step)
+        keeps_all = rng.random() < 0.5 or not self._grammar.may("union in recursion")
+        body = SetOperation("UNION", keeps_all, False, anchor, step)
         return Cte(uid, name, body, tuple(c.name for c in columns), recursive=True), columns
 
     def _set_operation(self, depth: int, outer: Scope | None, ctes: Ctes) -> tuple[SetOperation, tuple[Output, ...]]:
         rng = self._rng
         kind = rng.choice(("UNION", "UNION", "UNION", "INTERSECT", "EXCEPT"))
-        by_name = kind == "UNION" and rng.random() < 0.25
-        types = rng.choices(TYPES[:5], k=rng.randint(1, 3))
+        by_name = kind == "UNION" and rng.random() < 0.25 and self._grammar.may("by name")
+        types = rng.choices(TYPES, k=rng.randint(1, 3))
         defined: tuple[Cte, ...] = ()
         if rng.random() < 0.15:
             defined, ctes = self._ctes(depth, outer, ctes)
@@ -178,7 +185,7 @@ class QueryGenerator:
                 limit = Limit(Constant(str(rng.randint(1, 5)), "int"))
             else:
                 order = order[: rng.randint(1, len(order))]
-        keeps_all = rng.random() < 0.5
+        keeps_all = self._keeps_all(kind)
         return SetOperation(kind, keeps_all, by_name, left, right, defined, order, limit), columns
 
     def _branch(
@@ -187,4 +194,7 @@ class QueryGenerator:
         left, columns = self._with_ctes(depth - 1, outer, ctes, types)
         right, _ = self._with_ctes(depth - 1, outer, ctes, types)
         kind = self._rng.choice(("UNION", "INTERSECT", "EXCEPT"))
-        return SetOperation(kind, self._rng.random() < 0.5, False, left, right), columns
+        return SetOperation(kind, self._keeps_all(kind), False, left, right), columns
+
+    def _keeps_all(self, kind: str) -> bool:
+        return self._rng.random() < 0.5 and (kind == "UNION" or self._grammar.may("keeps all"))

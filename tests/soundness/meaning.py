@@ -111,11 +111,17 @@ def _compose(inner: Step, outer: Step) -> Step:
 class Meaning:
     """Evaluates trees; what references may point at is kept by number, which no two nodes share."""
 
+    merged_first: bool = False
+    """Whether a star shows the columns that USING merges before the others."""
     relations: dict[int, Relation] = field(default_factory=dict)
     items: dict[int, Sources] = field(default_factory=dict)
     structs: dict[int, Fields | None] = field(default_factory=dict)
     """The fields of select items that are structs."""
     windows: dict[int, Sources] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    """The base columns behind every name that is read, also where nothing uses what is read."""
+    merged: set[str] = field(default_factory=set)
+    """The base columns behind the names that joins merge."""
     output: Relation | None = None
     """The set operation whose ORDER BY is read."""
 
@@ -147,8 +153,13 @@ class Meaning:
     def _select(self, select: Select) -> Relation:
         rows: Sources = NOTHING
         slots: list[tuple[int, str]] = []
+        start = 0
         for join in select.joins:
+            start = len(slots) if join.kind == "," else start
             rows |= self._join(join, slots)
+            if self.merged_first and join.using:
+                merged = [(join.uid, using.name) for using in join.using]
+                slots[start:] = [*merged, *(slot for slot in slots[start:] if slot not in merged)]
         for window in select.windows:
             keys = self._all((*window.partition, *window.order))
             self.windows[window.uid] = keys | (self.windows[window.base] if window.base is not None else NOTHING)
@@ -213,6 +224,7 @@ class Meaning:
             relation = self.relations[item.owner]
             pairs = [(name, relation.column(name), relation.fields_of(name)) for name in relation.names]
         known = {name for name, *_ in pairs}
+        self.named.update(column for _, sources, _ in pairs for column, _ in sources)
         for name in (*item.exclude, *(name for name, _ in (*item.replace, *item.rename))):
             if name not in known:
                 raise KeyError(name)
@@ -237,6 +249,7 @@ class Meaning:
         for using in join.using:
             left, right = self.relations[using.left].column(using.name), relation.column(using.name)
             rows |= through(left | right, JOIN)
+            self.merged.update(column for column, _ in left | right)
             seen = NOTHING if "RIGHT" in join.kind else left
             merged[using.name] = seen | right if "RIGHT" in join.kind or "FULL" in join.kind else seen
             slots[slots.index((using.left, using.name))] = (join.uid, using.name)
@@ -297,7 +310,9 @@ class Meaning:
                 return NOTHING
             case Ref(owner, name, _, _, inner):
                 relation = self.relations[owner]
-                return relation.field(name, inner) if inner else relation.column(name)
+                found = relation.field(name, inner) if inner else relation.column(name)
+                self.named.update(column for column, _ in found)
+                return found
             case ItemRef(item):
                 return self.items[item]
             case OutputRef(position):
@@ -344,7 +359,7 @@ def expected(statement: Statement) -> list[Expected]:
     Raises:
         KeyError, ValueError, AssertionError: the tree points at something that is not there (a step of shrinking).
     """
-    meaning = Meaning()
+    meaning = Meaning(statement.dialect == "spark")
     found = []
     for temporary in statement.temporaries:
         relation = meaning.relations[temporary.uid] = meaning.query(temporary.query)
@@ -358,6 +373,18 @@ def expected(statement: Statement) -> list[Expected]:
     elif statement.form != "INSERT BY NAME":
         relation = relation.renamed(statement.columns)
     return [*found, _edges(relation, TARGET)]
+
+
+def columns_named(statement: Statement) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the base columns behind every name that a script reads, and those behind the names that joins merge.
+
+    Those are among them that nothing uses, as a column of a sub-query that nobody reads.
+    """
+    meaning = Meaning(statement.dialect == "spark")
+    for temporary in statement.temporaries:
+        meaning.relations[temporary.uid] = meaning.query(temporary.query)
+    meaning.query(statement.query)
+    return frozenset(meaning.named), frozenset(meaning.merged)
 
 
 def _edges(relation: Relation, target: str | None) -> Expected:

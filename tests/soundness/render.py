@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.soundness.grammar import DUCKDB, GRAMMARS, Grammar
 from tests.soundness.tree import (
     TARGET,
     Call,
@@ -38,15 +39,16 @@ __all__ = ["Renderer", "query_text", "script", "statements"]
 
 def statements(statement: Statement) -> list[str]:
     """Return the texts of a script's statements; the last is the one that is asked about."""
-    renderer = Renderer()
-    made = [f"CREATE TEMP TABLE {t.name} AS {renderer.query(t.query)}" for t in statement.temporaries]
+    grammar = GRAMMARS[statement.dialect]
+    renderer = Renderer(grammar)
+    made = [grammar.temporary.format(name=t.name, query=renderer.query(t.query)) for t in statement.temporaries]
     query = renderer.query(statement.query)
     listed = f"({', '.join(statement.columns)})" if statement.columns else ""
     match statement.form:
         case "VIEW":
             last = f"CREATE VIEW {TARGET}{listed} AS {query}"
         case "TABLE":
-            last = f"CREATE TABLE {TARGET} AS {query}"
+            last = grammar.table.format(name=TARGET, query=query)
         case "INSERT":
             last = f"INSERT INTO {TARGET}{' ' + listed if listed else ''} {query}"
         case "INSERT BY NAME":
@@ -58,7 +60,7 @@ def statements(statement: Statement) -> list[str]:
 
 def query_text(statement: Statement) -> str:
     """Return the text of the query that the last statement writes the rows of."""
-    return Renderer().query(statement.query)
+    return Renderer(GRAMMARS[statement.dialect]).query(statement.query)
 
 
 def script(statement: Statement) -> str:
@@ -69,7 +71,8 @@ def script(statement: Statement) -> str:
 class Renderer:
     """Writes queries; what select items are called, and where they stand, is kept by their number."""
 
-    def __init__(self) -> None:
+    def __init__(self, grammar: Grammar = DUCKDB) -> None:
+        self._grammar = grammar
         self._names: dict[int, str] = {}
         self._positions: dict[int, int] = {}
         self._windows: dict[int, str] = {}
@@ -129,6 +132,8 @@ class Renderer:
         # sqlglot reads GROUP BY ALL UNION (…) as a type UNION(…).
         group = query.group if isinstance(query, Select) else None
         plain = plain and not (group is not None and group.form == "ALL")
+        if self._grammar.may("plain branches"):  # none may stand in parentheses
+            return text if plain else f"SELECT * FROM ({text})"
         return text if plain else f"({text})"
 
     def _tail(self, order: tuple[Key, ...], limit: Limit | None) -> list[str]:
@@ -161,7 +166,7 @@ class Renderer:
             return self.value(item.value) + (f" AS {item.name}" if item.written else "")
         text = f"{item.prefix}.*" if item.owner is not None else "*"
         if item.exclude:
-            text += f" EXCLUDE ({', '.join(item.exclude)})"
+            text += f" {self._grammar.exclude} ({', '.join(item.exclude)})"
         if item.replace:
             text += f" REPLACE ({', '.join(f'{self.value(value)} AS {name}' for name, value in item.replace)})"
         if item.rename:

@@ -36,7 +36,6 @@ from tests.soundness.tree import (
 
 __all__ = ["SelectBuilder"]
 
-_TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "text", "bool", "list")
 _SUFFIXES = ("", "", "DESC", "NULLS FIRST", "DESC NULLS LAST")
 
 
@@ -47,6 +46,7 @@ class SelectBuilder:
         self._rng = rng
         self._uids = uids
         self._expressions = expressions
+        self._grammar = expressions.grammar
         self._sources = sources
 
     def select(
@@ -106,9 +106,10 @@ class SelectBuilder:
         if rng.random() < 0.45:
             # An alias hides the columns of the blocks around, but not those of its own block.
             hidden = frozenset(item.name for item in named if item.name not in scope.names())
-            here = replace(place, aliases=reusable if rng.random() < 0.3 else (), hidden=hidden)
+            shown = rng.random() < 0.3 and self._grammar.may("aliases in where")
+            here = replace(place, aliases=reusable if shown else (), hidden=hidden)
             where = expressions.value(_certain(here), "bool", 2)
-        if rng.random() < 0.1:
+        if rng.random() < 0.1 and self._grammar.may("qualify"):
             hidden = frozenset(item.name for item in named) - scope.names()
             call = expressions.window(replace(place, hidden=hidden), "int")
             over = [
@@ -128,11 +129,17 @@ class SelectBuilder:
             windows=windows,
             qualify=qualify,
             # sqlglot does not parse a FROM that comes first and starts with VALUES.
-            from_first=rng.random() < 0.05 and not isinstance(joins[0].item, ValuesItem),
+            from_first=rng.random() < 0.05
+            and not isinstance(joins[0].item, ValuesItem)
+            and self._grammar.may("from first"),
         )
         if rng.random() < 0.1:
             select = replace(select, distinct=True)
-        elif rng.random() < 0.07 and not any(isinstance(item, Star) for item in items):
+        elif (
+            rng.random() < 0.07
+            and not any(isinstance(item, Star) for item in items)
+            and self._grammar.may("distinct on")
+        ):
             on = self._distinct_keys(place, items)
             if on:
                 keys = tuple(Key(key) for key in on)
@@ -159,13 +166,15 @@ class SelectBuilder:
             if star is not None:
                 items.append(star[0])
                 columns += star[1]
-        wanted = types if types is not None else rng.choices(_TYPES, k=rng.randint(1, 4))
+        wanted = types if types is not None else rng.choices(self._grammar.output_types, k=rng.randint(1, 4))
         assert place.scope is not None
         fresh = place.scope.all_names()
         lateral: list[ItemRef] = []
         for kind in wanted:
             hidden = frozenset(column.name for column in columns) - place.scope.names()
             here = replace(place, aliases=tuple(lateral) if rng.random() < 0.4 else (), hidden=hidden)
+            if not self._grammar.may("aliases in select"):
+                here = replace(here, aliases=())
             here = _certain(here)
             value = self._item_value(here, kind, windows)
             item = self._named(value, columns, place.scope)
@@ -173,7 +182,7 @@ class SelectBuilder:
             columns.append(Output(item.name, kind))
             if item.written and item.name not in fresh and _is_simple(value):
                 lateral.append(ItemRef(item.uid, kind))
-        if types is None and rng.random() < 0.1:
+        if types is None and rng.random() < 0.1 and self._grammar.may("structs"):
             hidden = frozenset(column.name for column in columns) - place.scope.names()
             value = self._expressions.value(replace(place.plain(), hidden=hidden), "struct", 1)
             if value.type == "struct":
@@ -227,17 +236,19 @@ class SelectBuilder:
             shown = list(item.columns)
         counts = Counter(column.name for column in shown)
         exclude = tuple(sorted(name for name, number in counts.items() if number > 1))
-        if rng.random() < 0.3 and len(counts) - len(exclude) > 1:
+        if exclude and not self._grammar.may("replace"):
+            return None  # Spark's EXCEPT leaves out no name that is ambiguous
+        if self._grammar.may("exclude") and rng.random() < 0.3 and len(counts) - len(exclude) > 1:
             exclude += (rng.choice(sorted(name for name in counts if name not in exclude)),)
         rest = [column for column in shown if column.name not in exclude]
         if not rest:
             return None
         replaced: tuple[tuple[str, Expr], ...] = ()
         renamed: tuple[tuple[str, str], ...] = ()
-        if rng.random() < 0.2:
+        if rng.random() < 0.2 and self._grammar.may("replace"):
             column = rng.choice(rest)
             replaced = ((column.name, self._expressions.value(place.plain(), column.type, 1)),)
-        elif rng.random() < 0.2:
+        elif rng.random() < 0.2 and self._grammar.may("rename"):
             renamed = ((rng.choice(rest).name, "renamed"),)
         names = dict(renamed)
         if "renamed" in {c.name for c in rest}:
@@ -253,7 +264,7 @@ class SelectBuilder:
         part = expressions.value(place.plain(), "int", 1)
         order = expressions.value(place.plain(), "int", 1)
         first = NamedWindow(next(self._uids), "win", None, (part,), () if rng.random() < 0.5 else (order,))
-        if first.order or rng.random() < 0.5:
+        if first.order or rng.random() < 0.5 or not self._grammar.may("chained windows"):
             return (first,)
         return first, NamedWindow(next(self._uids), "win2", first.uid, (), (order,))
 
@@ -271,7 +282,7 @@ class SelectBuilder:
         found: list[Expr] = []
         for _ in range(rng.choice((0, 1, 1, 2))):
             own = place.scope.names() if place.scope is not None else set()
-            here = replace(place.plain(), hidden=aliases - own)
+            here = replace(place.plain(), hidden=aliases - own if self._grammar.may("own names in order") else aliases)
             value = self._expressions.value(here, rng.choice(("int", "text")), 1)
             if not _reads(value) or (isinstance(value, Ref) and value.text in aliases):
                 continue
@@ -283,7 +294,7 @@ class SelectBuilder:
         if rng.random() > 0.3:
             return select
         named = [item for item in select.items if isinstance(item, Item)]
-        if rng.random() < 0.1:
+        if rng.random() < 0.1 and self._grammar.may("order by all"):
             return replace(select, order_all=True, limit=self._limit(ctes) if rng.random() < 0.5 else None)
         if len(named) < len(select.items):
             values = [] if select.distinct else self._order_values(place, select.items)
@@ -299,7 +310,7 @@ class SelectBuilder:
 
     def _limit(self, ctes: Ctes) -> Limit:
         rng = self._rng
-        if rng.random() < 0.15:
+        if rng.random() < 0.15 and self._grammar.may("limit by query"):
             joins, scope = self._sources.build(0, None, ctes, most=0)
             value = self._expressions.aggregate(Place(scope), "int", 0)
             inner = Select((Item(next(self._uids), value, "n"),), joins)
@@ -316,7 +327,7 @@ class SelectBuilder:
         joins, scope = self._sources.build(depth, outer, ctes)
         place = Place(scope, correlates=False)
         keys = self._keys(place)
-        wanted = list(types) if types is not None else rng.choices(_TYPES, k=rng.randint(1, 4))
+        wanted = list(types) if types is not None else rng.choices(self._grammar.output_types, k=rng.randint(1, 4))
         sub_query = self._sub_queries(depth, ctes)
         after = Place(None, tuple(keys), subquery=lambda _, kind: sub_query(None, kind))
         items: list[Item] = []
@@ -379,9 +390,10 @@ class SelectBuilder:
         for item in items:
             if not item.aggregates:
                 by_value.setdefault(item.value, item)
-        if len(by_value) == len(keys) and rng.random() < 0.2:
+        if len(by_value) == len(keys) and rng.random() < 0.2 and self._grammar.may("group by all"):
             return Grouping("ALL")
         form = rng.choice(("", "", "", "", "ROLLUP", "CUBE", "GROUPING SETS"))
+        form = form if self._grammar.may("grouping sets") else ""
         if form == "GROUPING SETS":
             positions = range(len(keys))
             sets = tuple(tuple(rng.sample(positions, rng.randint(0, len(keys)))) for _ in range(2))
@@ -436,7 +448,7 @@ class SelectBuilder:
             return QueryValue(rng.choice(("EXISTS ({q})", "(NOT EXISTS ({q}))")), (), select, None, "bool")
         left = expressions.value(Place(scope), looked, 1)
         select = Select((Item(next(self._uids), value, "q1"),), joins, where=where, distinct=rng.random() < 0.1)
-        if form == "in":
+        if form == "in" or not self._grammar.may("quantifiers"):
             template = rng.choice(("({0} IN ({q}))", "({0} NOT IN ({q}))"))
         else:
             template = rng.choice(("({0} > ANY ({q}))", "({0} = ANY ({q}))", "({0} <= ALL ({q}))"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from tests.soundness.expressions import CONSTANTS
+from tests.soundness.grammar import GRAMMARS
 from tests.soundness.meaning import expected
+from tests.soundness.operations import CONSTANTS
 from tests.soundness.render import script
 from tests.soundness.tree import (
     TABLES,
@@ -21,40 +22,44 @@ from tests.soundness.tree import (
     SetOperation,
     Statement,
     TableItem,
+    Type,
 )
 
 __all__ = ["as_case", "shrink", "smaller"]
 
+Constants = Mapping[Type, tuple[str, ...]]
+
 
 def shrink(statement: Statement, fails: Callable[[Statement], bool]) -> Statement:
     """Return a smaller statement for which `fails` still holds, when no single step makes it smaller."""
+    constants = GRAMMARS[statement.dialect].constants
     found = True
     while found:
         found = False
-        for candidate in smaller(statement):
+        for candidate in smaller(statement, constants):
             if fails(candidate):
                 statement, found = candidate, True
                 break
     return statement
 
 
-def smaller(node: Any) -> Iterator[Any]:
+def smaller(node: Any, constants: Constants = CONSTANTS) -> Iterator[Any]:
     """Yield the trees that one step makes of a node: first those that cut most away."""
-    yield from _own_steps(node)
+    yield from _own_steps(node, constants)
     if not is_dataclass(node) or isinstance(node, type):
         return
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, tuple) and field.name not in ("steps", "schema"):
             for position, element in enumerate(value):
-                for less in smaller(element):
+                for less in smaller(element, constants):
                     yield replace(node, **{field.name: (*value[:position], less, *value[position + 1 :])})
         elif is_dataclass(value):
-            for less in smaller(value):
+            for less in smaller(value, constants):
                 yield replace(node, **{field.name: less})
 
 
-def _own_steps(node: Any) -> Iterator[Any]:
+def _own_steps(node: Any, constants: Constants) -> Iterator[Any]:
     match node:
         case Statement(form=form):
             if form != "QUERY":
@@ -75,7 +80,7 @@ def _own_steps(node: Any) -> Iterator[Any]:
         case Select():
             yield from _select_steps(node)
         case Call(_, args, _, kind) | QueryValue(_, args, _, _, kind):
-            yield Constant(CONSTANTS[kind][0], kind)
+            yield Constant(constants[kind][0], kind)
             yield from (arg for arg in args if arg.type == kind)
         case Item(_, Call(_, args), _) if node.written:
             yield from (replace(node, value=arg) for arg in args)

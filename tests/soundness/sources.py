@@ -35,10 +35,6 @@ from tests.soundness.tree import (
 __all__ = ["EQUALS", "Ctes", "FromBuilder", "KnownCte", "Queries"]
 
 _ALIASES = ("x", "y", "z", "r", "a", "b", "t", "u")
-_KINDS = (
-    *("JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",", ","),
-    *("SEMI JOIN", "ANTI JOIN", "LATERAL"),
-)
 EQUALS = ((TRANSFORMATION,), (TRANSFORMATION,))
 
 
@@ -66,6 +62,7 @@ class FromBuilder:
         self._rng = rng
         self._uids = uids
         self._expressions = expressions
+        self._grammar = expressions.grammar
         self._queries = queries
 
     def build(self, depth: int, outer: Scope | None, ctes: Ctes, most: int = 3) -> tuple[tuple[Join, ...], Scope]:
@@ -87,7 +84,7 @@ class FromBuilder:
 
     def _next(self, depth: int, scope: Scope, ctes: Ctes) -> Join:
         rng = self._rng
-        kind = rng.choice(_KINDS)
+        kind = rng.choice(self._grammar.join_kinds)
         if kind == "LATERAL":
             return self._lateral(depth, scope, ctes)
         uid = next(self._uids)
@@ -97,7 +94,7 @@ class FromBuilder:
         if turned and kind == "CROSS JOIN":
             kind = ","
         if kind in (",", "CROSS JOIN"):
-            if kind == ",":
+            if kind == "," and not self._grammar.may("comma joins to the left"):
                 scope.group_start = len(scope.slots)
             self._show(scope, item.uid, alias, columns, columns)
             return Join(uid, kind, item)
@@ -160,13 +157,23 @@ class FromBuilder:
             for using in join.using:
                 position = next(i for i, s in enumerate(scope.slots) if (s.owner, s.name) == (using.left, using.name))
                 scope.slots[position] = scope.slots[position]._replace(owner=join.uid)
+            self._merge_first(scope, join)
             return join
         for using in join.using:
             position = next(i for i, s in enumerate(scope.slots) if (s.owner, s.name) == (using.left, using.name))
             scope.slots[position] = scope.slots[position]._replace(owner=join.uid)
+        self._merge_first(scope, join)
         rest = tuple(column for column in columns if column.name not in merged)
         self._show(scope, join.item.uid, alias, columns, rest)
         return join
+
+    def _merge_first(self, scope: Scope, join: Join) -> None:
+        """Move the columns that a join merges before the others, if the dialect shows them there."""
+        if self._grammar.may("merged columns first"):
+            start, order = scope.group_start, [using.name for using in join.using]
+            own = [slot for slot in scope.slots[start:] if slot.owner == join.uid]
+            own.sort(key=lambda slot: order.index(slot.name))
+            scope.slots[start:] = [*own, *(slot for slot in scope.slots[start:] if slot.owner != join.uid)]
 
     def _lateral(self, depth: int, scope: Scope, ctes: Ctes) -> Join:
         """Return an item that reads those to its left: a sub-query, VALUES, unnest or generate_series."""
@@ -179,16 +186,17 @@ class FromBuilder:
         item: FromItem
         lists = self._expressions.columns(place, ("list",))
         if lists and choice < 0.35:
-            ordinality = rng.random() < 0.3
+            ordinality = rng.random() < 0.3 and self._grammar.may("ordinality")
             names = (rng.choice(("e", "elem")), *(["n"] if ordinality else []))
-            item = FunctionItem(item_uid, "unnest({0})", (rng.choice(lists),), alias, names, ordinality)
+            item = FunctionItem(item_uid, self._grammar.elements, (rng.choice(lists),), alias, names, ordinality)
             columns: tuple[Output, ...] = tuple(Output(name, "int") for name in names)
         elif choice < 0.5:
             until = self._expressions.value(place, "int", 1)
-            args = (Constant("1", "int"), Call("CAST(least({0}, 3) AS INTEGER)", (until,), ((TRANSFORMATION,),), "int"))
-            item = FunctionItem(item_uid, "generate_series({0}, {1})", args, alias, ("n",))
+            text = f"CAST(least({{0}}, 3) AS {self._grammar.integer})"
+            args = (Constant("1", "int"), Call(text, (until,), ((TRANSFORMATION,),), "int"))
+            item = FunctionItem(item_uid, self._grammar.series, args, alias, ("n",))
             columns = (Output("n", "int"),)
-        elif choice < 0.6:
+        elif choice < 0.6 and self._grammar.may("lateral values"):
             rows = tuple((self._expressions.value(place, "int", 1),) for _ in range(2))
             item = ValuesItem(item_uid, rows, alias, ("val",))
             columns = (Output("val", "int"),)
@@ -221,11 +229,11 @@ class FromBuilder:
             renamed = self._listed(columns)
             listed = tuple(c.name for c in renamed) if renamed != columns else ()
             return Derived(uid, query, alias, listed), renamed, alias
-        if 0.93 < choice < 0.96:
+        if 0.93 < choice < 0.96 and self._grammar.may("unpivot"):
             turned = self._turned(depth, scope, ctes, uid)
             if turned is not None:
                 return turned
-        if choice > 0.96:
+        if choice > 0.96 and self._grammar.may("values"):
             kinds: tuple[Type, ...] = ("int", "text")
             rows = tuple(tuple(self._expressions.constant(kind) for kind in kinds) for _ in range(3))
             alias = self._alias(scope)
@@ -270,7 +278,7 @@ class FromBuilder:
         taken = {column.name for column in columns} | {alias}
         if own in taken or len(integers) < 2 or len(taken) <= len(columns) or taken & {"nam", "val"}:
             return None
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 or not self._grammar.may("pivot"):
             chosen = tuple(rng.sample(integers, 2))
             rest = tuple(column for column in columns if column.name not in chosen)
             shown = (*rest, Output("nam", "text"), Output("val", "int"))
@@ -289,7 +297,7 @@ class FromBuilder:
     def _listed(self, columns: tuple[Output, ...]) -> tuple[Output, ...]:
         """Return the columns, now and then the first of them under other names."""
         rng = self._rng
-        if rng.random() < 0.85:
+        if rng.random() < 0.85 or not self._grammar.may("column lists"):
             return columns
         names = rng.sample(("c1", "c2", "k", "m", "f"), min(2, len(columns)))
         renamed = [Output(name, column.type) for name, column in zip(names, columns, strict=False)]

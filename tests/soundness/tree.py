@@ -312,6 +312,7 @@ class Statement:
     schema: tuple[tuple[str, str], ...] = ()
     """The columns of the table that an INSERT writes to, with their types."""
     temporaries: tuple[Temporary, ...] = ()
+    dialect: str = "duckdb"
 
 
 TARGET = "target"

@@ -16,6 +16,8 @@ class Case:
     dialect: str
     sql: str
     schemas: dict[str, list[str]] = field(default_factory=dict)
+    tables: dict[str, tuple[list[tuple[str, str]], str]] = field(default_factory=dict)
+    """As an engine has them: columns with types, and what stands behind the list."""
     options: dict[str, str] = field(default_factory=dict)
     edges: list[str] = field(default_factory=list)
     rows: list[str] | None = None
@@ -34,6 +36,9 @@ def read_cases() -> Iterator[Case]:
                 if word == "schema":
                     table, _, columns = value.partition("(")
                     case.schemas[table.strip()] = [c.strip() for c in columns.rstrip(")").split(",")]
+                elif word == "table":
+                    table, _, columns = value.partition("(")
+                    case.tables[table.strip()] = _typed_columns(columns)
                 else:
                     case.options[word] = value.strip()
             for line in filter(None, map(str.strip, tail.splitlines())):
@@ -47,3 +52,17 @@ def read_cases() -> Iterator[Case]:
                 else:
                     case.edges.append(line)
             yield case
+
+
+def _typed_columns(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the columns and types of a list whose parenthesis has been opened, and the text behind it."""
+    depth, begin, found = 0, 0, []
+    for position, character in enumerate(text):
+        if depth == 0 and character in ",)":
+            name, _, kind = text[begin:position].strip().partition(" ")
+            found.append((name, kind.strip()))
+            begin = position + 1
+            if character == ")":
+                return found, text[begin:].strip()
+        depth += (character in "(<[") - (character in ")>]")
+    raise ValueError(f"the list does not end: {text}")

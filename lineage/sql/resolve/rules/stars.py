@@ -148,7 +148,7 @@ def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relat
 def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
     """Return the columns of FROM in the order of `*`, with each join's merged columns once.
 
-    SQL:2016 7.10 puts a join's merged columns first; DuckDB leaves them at their position in the left side.
+    SQL:2016 7.10 puts a join's merged columns first; DuckDB and SQLite leave them at their position in the left side.
     """
     blocks = {key: _columns(relation) for key, relation in scope.items.items()}
     in_place = resolver.naming.dialect.using_keeps_positions

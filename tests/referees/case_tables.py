@@ -1,0 +1,67 @@
+"""The tables that an engine needs before it can read a case, and its statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lineage import Catalog, extract_script
+from lineage.model.statement import ColumnRef, StatementLineage
+from tests.sql.case_files import Case
+
+__all__ = ["CaseTable", "ReadCase", "read_case"]
+
+_MAKES = re.compile(r"CREATE_|CACHE")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTable:
+    """A table that a case reads or writes and does not create; an empty type may be any."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    behind: str = ""
+
+    def create(self, default: str, using: str = "") -> str:
+        """Return the statement that creates it, with a type for the columns that have none."""
+        listed = ", ".join(f"{name} {kind or default}".strip() for name, kind in self.columns)
+        return " ".join(filter(None, (f"CREATE TABLE {self.name} ({listed})", using, self.behind)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCase:
+    """A case with its tables, and our lineage of each statement with its text."""
+
+    case: Case
+    tables: tuple[CaseTable, ...]
+    statements: tuple[tuple[str, StatementLineage], ...]
+
+
+def read_case(case: Case) -> ReadCase:
+    """Return a case as an engine needs it.
+
+    Tables that have no `schema` line have the columns that our edges read from them.
+    """
+    options = {k: v for k, v in case.options.items() if k.startswith("default_")}
+    catalog = Catalog.from_dict(case.schemas, case.dialect)
+    statements = extract_script(case.sql, case.dialect, catalog, **options)  # type: ignore[arg-type]
+    tables = dict(_declared(case))
+    made = {s.target for s in statements if s.target and _MAKES.match(s.operation)}
+    guessed: dict[str, dict[str, None]] = {}
+    for edge in (edge for statement in statements for edge in statement.edges):
+        for ref in (edge.source, edge.target):
+            if isinstance(ref, ColumnRef) and ref.table and not ref.table.startswith("/"):
+                guessed.setdefault(ref.table, {}).setdefault(ref.column.split(".")[0])
+    for name, columns in guessed.items():
+        if name not in made:
+            tables.setdefault(name, CaseTable(name, tuple((column, "") for column in columns)))
+    texts = ((case.sql[s.span.start : s.span.end] if s.span else case.sql, s) for s in statements)
+    return ReadCase(case, tuple(tables.values()), tuple(texts))
+
+
+def _declared(case: Case) -> Iterator[tuple[str, CaseTable]]:
+    for name, columns in case.schemas.items():
+        yield name, CaseTable(name, tuple((column, "") for column in columns))
+    for name, (typed, behind) in case.tables.items():
+        yield name, CaseTable(name, tuple(typed), behind)

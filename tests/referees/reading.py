@@ -1,0 +1,76 @@
+"""What an engine says of a statement, and how our lineage of it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lineage.model.statement import ColumnRef, StatementLineage
+from lineage.model.transformations import EdgeKind
+
+__all__ = ["Reading", "differences", "short_column"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Base columns are `table.column`, without schema, in lower case. What an engine does not say is None."""
+
+    columns: tuple[str, ...] | None = None
+    """The names of the output columns."""
+    sources: tuple[frozenset[str], ...] | None = None
+    """Of each output column: the base columns that its expression reads."""
+    rows: frozenset[str] | None = None
+    """The base columns that decide which rows there are."""
+    reads: frozenset[str] = field(default_factory=frozenset)
+    """All base columns that are read."""
+
+
+def short_column(table: str, column: str) -> str:
+    """Return a column by the last part of its table's name and the first of its own: engines give no fields."""
+    path = column.split(".")[0] if '"' not in column.split(".")[0] else column.split('"')[1]
+    return f"{table.split('.')[-1]}.{path}".replace('"', "").lower()
+
+
+def differences(statement: StatementLineage, reading: Reading) -> list[str]:
+    """Return in what our lineage of a statement differs from an engine's reading; nothing if it is the same."""
+    found: list[str] = []
+    if reading.columns is not None and not statement.target:
+        ours = [name.lower().replace('"', "") for name in statement.output_columns]
+        theirs = [name.lower() for name in reading.columns]
+        if ours != theirs:
+            found.append(f"columns {ours} instead of {theirs}")
+    known = {_source(edge.source) for edge in statement.edges}
+    if reading.columns is not None and reading.sources is not None:
+        found += _column_differences(statement, _by_name(reading.columns, reading.sources))
+    if reading.rows is not None:
+        decisive = {_source(edge.source) for edge in statement.edges if edge.kind is not EdgeKind.CONTRIBUTES}
+        found += [f"rows: {source} is missing" for source in sorted(reading.rows - decisive)]
+    found += [f"{source} is not reported" for source in sorted(reading.reads - known)]
+    found += [f"{source} is not read" for source in sorted(known - reading.reads)]
+    return found
+
+
+def _by_name(names: Iterable[str], sources: Iterable[frozenset[str]]) -> dict[str, frozenset[str]]:
+    merged: dict[str, frozenset[str]] = {}
+    for name, read in zip(names, sources, strict=True):
+        merged[name.lower()] = merged.get(name.lower(), frozenset()) | read
+    return merged
+
+
+def _column_differences(statement: StatementLineage, theirs: dict[str, frozenset[str]]) -> Iterator[str]:
+    reported: dict[str, set[str]] = {}
+    contributing: dict[str, set[str]] = {}
+    for edge in statement.edges:
+        if isinstance(edge.target, ColumnRef):
+            target = short_column("", edge.target.column).removeprefix(".")
+            reported.setdefault(target, set()).add(_source(edge.source))
+            if edge.kind is EdgeKind.CONTRIBUTES:
+                contributing.setdefault(target, set()).add(_source(edge.source))
+    for name, sources in theirs.items():
+        yield from (f"{name}: {source} is missing" for source in sorted(sources - reported.get(name, set())))
+        yield from (f"{name}: {source} is too much" for source in sorted(contributing.get(name, set()) - sources))
+    yield from (f"{name} is not a column" for name in sorted(reported.keys() - theirs.keys()))
+
+
+def _source(column: ColumnRef) -> str:
+    return short_column(column.table or "", column.column)

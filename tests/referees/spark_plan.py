@@ -7,8 +7,8 @@ and which base columns the value of each reads; its conditions decide the rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
@@ -72,13 +72,16 @@ class _Node:
         return str(self.fields["class"]).rpartition(".")[2]
 
 
-def readings_of_plan(text: str) -> list[Reading]:
+def readings_of_plan(text: str, names: Sequence[str] = ()) -> list[Reading]:
     """Return what a plan says of its statement: of a query, or of each command in it that writes the rows of one.
+
+    `names` is the column list of a view, which is not in the JSON.
 
     Raises:
         UnreadPlanError: the plan has an operator that is not read here.
     """
-    return list(_Plan().statement(_tree(json.loads(text))))
+    readings = list(_Plan().statement(_tree(json.loads(text))))
+    return [replace(one, columns=tuple(names)) for one in readings] if names else readings
 
 
 def _reading(relation: Relation) -> Reading:
@@ -126,18 +129,11 @@ class _Plan:
 
     def _written(self, node: _Node) -> Relation:
         if node.children:
-            inner = self.relation(node.children[-1], {}, "")
-        else:
-            queries = [value for value in node.fields.values() if _is_plan(value)]
-            if len(queries) != 1:
-                raise UnreadPlanError(node.kind)
-            inner = self.relation(_tree(queries[0]), {}, "")
-        listed = node.fields.get("userSpecifiedColumns") or ()
-        names = [str(one["_1"]) for one in listed if isinstance(one, dict)]
-        if not names:
-            return inner
-        renamed = (one._replace(name=name) for one, name in zip(inner.shown, names, strict=True))
-        return Relation(tuple(renamed), inner.rows)
+            return self.relation(node.children[-1], {}, "")
+        queries = [value for value in node.fields.values() if _is_plan(value)]
+        if len(queries) != 1:
+            raise UnreadPlanError(node.kind)
+        return self.relation(_tree(queries[0]), {}, "")
 
     def _changes(self, node: _Node) -> Reading:
         """Return what MERGE, UPDATE or DELETE reads; what it writes a column from is beside the conditions."""
@@ -163,13 +159,13 @@ class _Plan:
         match node.kind:
             case "SubqueryAlias":
                 return self.relation(node.children[0], outer, str(fields["identifier"]["name"]))
-            case "LogicalRelation" | "LocalRelation" | "StreamingRelation":
+            case "LogicalRelation" | "StreamingRelation":
                 table = fields.get("catalogTable")
                 name = table["identifier"]["table"] if isinstance(table, dict) else name
                 return Relation(tuple(self._base(name, one) for one in _attributes(fields["output"])))
             case "OneRowRelation":
                 return Relation(())
-            case "Range":
+            case "Range" | "LocalRelation":  # VALUES
                 return Relation(tuple(Shown(n, text, Value()) for n, text in _attributes(fields["output"])))
             case "View":
                 inner = self.relation(node.children[0], outer, name)
@@ -270,8 +266,11 @@ class _Plan:
             self.ctes[number] = total
             grown = self._union([total, self.relation(step, outer, "")])
             if grown == total:
-                return total
+                break
             total = grown
+        numbers = [one["id"] for one in node.fields["outputAttrIds"]]
+        shown = (one._replace(number=own) for one, own in zip(total.shown, numbers, strict=True))
+        return Relation(tuple(shown), total.rows)
 
     def _join(self, node: _Node, outer: Values) -> Relation:
         left, right = (self.relation(child, outer, "") for child in node.children)
@@ -331,10 +330,12 @@ class _Plan:
         if node.kind == "GetStructField" and below[0].fields is not None:
             return Value(below[0].fields[node.fields["ordinal"]])
         sources = _NOTHING.union(*(one.sources for one in below))
+        if node.kind == "Exists":
+            return Value(sources | self.relation(_tree(node.fields["plan"]), values, "").rows)
         if node.kind == "CreateNamedStruct":
             return Value(sources, tuple(one.sources for one in below[1::2]))
-        nested = (self._reads(one, values) for key, one in node.fields.items() if key != "dataType")
-        return Value(sources.union(*nested))
+        # What a function was written with stands in its fields too, as it was before numbers changed.
+        return Value(sources.union(*(self._reads(one, values) for one in node.fields.values() if _is_plan(one))))
 
 
 def _nodes(node: _Node) -> Iterator[_Node]:

@@ -45,7 +45,8 @@ class SparkAnalyser:
         try:
             execution = self._state.executePlan(self._state.sqlParser().parsePlan(sql), self._skip)
             execution.assertAnalyzed()
-            return readings_of_plan(execution.analyzed().toJSON())
+            plan = execution.analyzed()
+            return readings_of_plan(plan.toJSON(), _listed(plan))
         except (PySparkException, Py4JJavaError) as error:
             raise RejectedError(_message(error)) from error
 
@@ -59,6 +60,14 @@ class SparkAnalyser:
             self.spark.sql(sql)
         except (PySparkException, Py4JJavaError) as error:
             raise RejectedError(_message(error)) from error
+
+
+def _listed(plan: Any) -> list[str]:
+    """Return the column list of CREATE VIEW."""
+    if not plan.nodeName().startswith("CreateView"):
+        return []
+    columns = plan.userSpecifiedColumns()
+    return [columns.apply(position)._1() for position in range(columns.size())]
 
 
 def _message(error: Exception) -> str:

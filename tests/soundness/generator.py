@@ -70,7 +70,8 @@ class QueryGenerator:
         form = rng.choice(self._grammar.forms)
         column_types = self._grammar.column_types
         if form == "VIEW" and not made and rng.random() < 0.5:
-            listed = tuple(f"r{i}" for i in range(rng.randint(1, len(columns))))
+            least = 1 if self._grammar.may("short column lists") else len(columns)
+            listed = tuple(f"r{i}" for i in range(rng.randint(least, len(columns))))
             if not set(listed) & {c.name for c in columns}:
                 return Statement(query, "VIEW", listed)
         if form == "VIEW" and made:

@@ -66,7 +66,7 @@ DUCKDB = Grammar(
         "aliases in select", "aliases in where", "by name", "chained windows", "column lists", "ctes hide tables",
         "distinct on", "exclude", "from first", "function items", "group by all", "grouping sets", "keeps all",
         "lateral values", "limit by query", "materialized", "order by all", "ordinality", "own names in order",
-        "pivot", "qualify", "quantifiers", "rename", "replace", "structs", "union in recursion", "unpivot",
+        "pivot", "qualify", "quantifiers", "rename", "replace", "short column lists", "structs", "union in recursion", "unpivot",
         "values",
     },
     {

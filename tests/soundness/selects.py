@@ -314,7 +314,7 @@ class SelectBuilder:
             joins, scope = self._sources.build(0, None, ctes, most=0)
             value = self._expressions.aggregate(Place(scope), "int", 0)
             inner = Select((Item(next(self._uids), value, "n"),), joins)
-            counted = QueryValue("(SELECT abs(n) % 4 FROM ({q}) AS k)", (), inner, TRANSFORMATION, "int")
+            counted = QueryValue("(SELECT coalesce(abs(n), 0) % 4 FROM ({q}) AS k)", (), inner, TRANSFORMATION, "int")
             return Limit(counted)
         return Limit(Constant(str(rng.randint(1, 5)), "int"), rng.choice((0, 0, 1)))
 

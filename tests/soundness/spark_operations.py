@@ -116,7 +116,7 @@ AGGREGATES: dict[Type, list[Operation]] = {
     "text": [
         operation("min({0})", "text", "A", "text"),
         operation("max({0})", "text", "A", "text"),
-        operation("listagg({0}, ',') WITHIN GROUP (ORDER BY {0})", "text", "A", "text"),
+        operation("listagg({0}, ',') WITHIN GROUP (ORDER BY {0})", "text", "A+S", "text"),
         operation("md5(max({0}))", "text", "M", "text"),
     ],
     "bool": [

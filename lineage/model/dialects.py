@@ -113,6 +113,8 @@ class Dialect:
     using_keeps_positions: bool = False
     """`*` returns the columns merged by USING at their position in the left side (DuckDB, SQLite); SQL:2016 7.10 puts
     them first."""
+    qualified_star_shows_merged_first: bool = False
+    """`t.*` returns the columns that USING compares before the others (Spark)."""
     unnamed_column_prefix: str | None = None
     """An expression without an alias is named by this prefix and its position in the output, from 0: Hive's `_c0`
     (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
@@ -477,6 +479,7 @@ _SPARK = Dialect(
     names_in_strings=True,
     fields_by_dot=True,
     pivots_whole_joins=True,
+    qualified_star_shows_merged_first=True,
     explain_never_runs=True,
     has_backslash_escapes=True,
     set_assigns_variables=True,

@@ -321,7 +321,10 @@ class _Plan:
     def _value(self, node: _Node, values: Values) -> Value:
         """Return what an expression reads."""
         if node.kind == "AttributeReference":
-            return values[node.fields["exprId"]["id"]]
+            try:
+                return values[node.fields["exprId"]["id"]]
+            except KeyError as error:  # the plan is not valid: Spark fails when it optimises it
+                raise UnreadPlanError("an attribute that no operator gives") from error
         below = [self._value(child, values) for child in node.children]
         if node.kind in ("Alias", "Cast", "PipeExpression"):
             return below[0]

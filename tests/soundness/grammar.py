@@ -86,7 +86,7 @@ SPARK = Grammar(
     ("QUERY", "QUERY", "QUERY", "VIEW", "TABLE"),
     _COMMON
     | {
-        "aliases in select", "column lists", "ctes hide tables", "exclude", "function items", "group by all",
+        "aliases in select", "column lists", "comma joins to the left", "ctes hide tables", "exclude", "function items", "group by all",
         "grouping sets", "keeps all", "merged columns first", "order by all", "structs", "unpivot", "values",
     },
     {"int": "INT", "text": "STRING", "bool": "BOOLEAN", "list": "ARRAY<INT>", "struct": "STRUCT<x: INT, y: STRING>"},

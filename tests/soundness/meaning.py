@@ -153,13 +153,11 @@ class Meaning:
     def _select(self, select: Select) -> Relation:
         rows: Sources = NOTHING
         slots: list[tuple[int, str]] = []
-        start = 0
         for join in select.joins:
-            start = len(slots) if join.kind == "," else start
             rows |= self._join(join, slots)
             if self.merged_first and join.using:
                 merged = [(join.uid, using.name) for using in join.using]
-                slots[start:] = [*merged, *(slot for slot in slots[start:] if slot not in merged)]
+                slots[:] = [*merged, *(slot for slot in slots if slot not in merged)]
         for window in select.windows:
             keys = self._all((*window.partition, *window.order))
             self.windows[window.uid] = keys | (self.windows[window.base] if window.base is not None else NOTHING)

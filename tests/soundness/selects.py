@@ -229,8 +229,9 @@ class SelectBuilder:
         else:
             aliases = Counter(item.alias for item in scope.visible)
             choices = [item for item in scope.visible if aliases[item.alias] == 1]
-            if not choices:
-                return None
+            merges = {slot.owner for slot in scope.slots} - {item.uid for item in scope.visible}
+            if not choices or (merges and self._grammar.may("merged columns first")):
+                return None  # in Spark `t.*` has an order of its own: tests/cases/stars/spark.case
             item = rng.choice(choices)
             owner, prefix = item.uid, item.alias
             shown = list(item.columns)

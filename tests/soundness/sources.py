@@ -205,7 +205,7 @@ class FromBuilder:
             kind = rng.choice((", LATERAL", "CROSS JOIN LATERAL", "JOIN LATERAL", "LEFT JOIN LATERAL"))
             item = Derived(item_uid, query, alias, (), lateral=True)
             kind = kind.removesuffix("LATERAL").strip()
-        if kind == ",":
+        if kind == "," and not self._grammar.may("comma joins to the left"):
             scope.group_start = len(scope.slots)
         self._show(scope, item_uid, alias, columns, columns)
         on = Constant("true", "bool") if kind in ("JOIN", "LEFT JOIN") else None

@@ -23,11 +23,15 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Merge(NamedTuple):
-    """The columns merged by a USING or NATURAL join, and the keys of the items on its two sides, in order."""
+    """The columns merged by a USING or NATURAL join, and the keys of the items on its two sides, in order.
+
+    `side` is LEFT, RIGHT, FULL or nothing.
+    """
 
     left: dict[str, None]
     right: dict[str, None]
     columns: dict[str, Sources]
+    side: str = ""
 
 
 class Choice:

@@ -176,7 +176,11 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
     if kind in _HALF_JOINS:
         # Only the existence of a match matters: the other side is not visible after the join.
         gone = left if side == "RIGHT" else right
+        merges = scope.merges[-1:] if using or args.get("method") else ()
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
+        for merge in merges:  # `*` shows the columns compared where those of another join are
+            kept = ({} if keys.keys() & set(gone) else keys for keys in (merge.left, merge.right))
+            scope.merge(Merge(*kept, merge.columns))
     if pivots := args.get("pivots"):
         _pivot(resolver, pivots, scope, rows, start)
 
@@ -255,7 +259,7 @@ def _merge(
             absorb(seen, ours, IDENTITY, None)
         if side in ("RIGHT", "FULL"):
             absorb(seen, theirs, IDENTITY, None)
-    scope.merge(Merge(dict.fromkeys(left), dict.fromkeys(right), merged))
+    scope.merge(Merge(dict.fromkeys(left), dict.fromkeys(right), merged, side))
 
 
 def _column(part: Scope, name: str) -> Sources:

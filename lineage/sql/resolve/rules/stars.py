@@ -96,7 +96,10 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
         schema = item.args.get("db")
         relation = scope.item(alias, resolver.identifiers.alias(schema) if schema is not None else None)
         if relation is not None:
-            return _columns(relation), None, None
+            columns = _columns(relation)
+            if scope.merges and resolver.naming.dialect.qualified_star_shows_merged_first:
+                columns = _merged_first(scope, relation, columns)
+            return columns, None, None
         path = [resolver.identifiers.column(p) for k in ("catalog", "db", "table") if (p := item.args.get(k))]
         value = scope.value(path)
         if value is None:
@@ -134,6 +137,32 @@ def _columns(relation: Relation) -> list[_Shown]:
     return [(name, sources, relation) for name, sources in relation.columns()]
 
 
+def _merged_first(scope: Scope, relation: Relation, columns: list[_Shown]) -> list[_Shown]:
+    """Return the columns of `t.*` in Spark's order: those hidden by joins, then those shown, each join's merged first.
+
+    A join shows the compared columns of its left side, RIGHT those of its right side, and FULL of neither.
+    """
+    hidden: list[_Shown] = []
+    for merge in scope.merges:
+        ours = _owns(scope, merge.left, relation, merge.columns)
+        theirs = _owns(scope, merge.right, relation, merge.columns)
+        names = ours or theirs
+        found = [column for name in names for column in columns if column[0] == name][: len(names)]
+        rest = [column for column in columns if column not in found]
+        if merge.side == "FULL" or (merge.side == "RIGHT") == bool(ours):
+            hidden, columns = [*found, *hidden], rest
+        else:
+            columns = [*found, *rest]
+    return [*hidden, *columns]
+
+
+def _owns(scope: Scope, keys: Iterable[str], relation: Relation, names: Iterable[str]) -> list[str]:
+    """Return the names that one relation of a join's side gives to the join: the first that has them."""
+    items = [scope.items[key] for key in keys if key in scope.items]
+    owners = ((name, next((item for item in items if item.find(name) is not None), None)) for name in names)
+    return [name for name, owner in owners if owner is relation]
+
+
 def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relation:
     """Return relations of a scope as the relation of `SELECT *` over them."""
     part = Scope(resolver, scope, scope.ctes)
@@ -152,7 +181,7 @@ def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
     """
     blocks = {key: _columns(relation) for key, relation in scope.items.items()}
     in_place = resolver.naming.dialect.using_keeps_positions
-    for left_keys, right_keys, merged in scope.merges:
+    for left_keys, right_keys, merged, _ in scope.merges:
         left, right = (_distinct(blocks, keys) for keys in (left_keys, right_keys))
         ours, theirs = ([column for block in side for column in block] for side in (left, right))
         front: list[_Shown] = []

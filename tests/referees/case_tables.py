@@ -23,6 +23,12 @@ class CaseTable:
     columns: tuple[tuple[str, str], ...]
     behind: str = ""
 
+    @property
+    def schema(self) -> str:
+        """The schema that its name gives; empty if it gives none."""
+        parts = self.name.split(".")
+        return parts[-2] if len(parts) > 1 else ""
+
     def create(self, default: str, using: str = "") -> str:
         """Return the statement that creates it, with a type for the columns that have none."""
         listed = ", ".join(f"{name} {kind or default}".strip() for name, kind in self.columns)
@@ -53,6 +59,8 @@ def read_case(case: Case) -> ReadCase:
         for ref in (edge.source, edge.target):
             if isinstance(ref, ColumnRef) and ref.table and not ref.table.startswith("/"):
                 guessed.setdefault(ref.table, {}).setdefault(ref.column.split(".")[0])
+    for name in (source for statement in statements for source in statement.sources if "/" not in source):
+        guessed.setdefault(name, {})
     for name, columns in guessed.items():
         if name not in made:
             tables.setdefault(name, CaseTable(name, tuple((column, "") for column in columns)))

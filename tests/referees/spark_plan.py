@@ -84,6 +84,11 @@ def readings_of_plan(text: str, names: Sequence[str] = ()) -> list[Reading]:
     return [replace(one, columns=tuple(names)) for one in readings] if names else readings
 
 
+def _of_all(values: list[Value]) -> Value:
+    """Return what a column reads that has its rows from several expressions; NULL says nothing of fields."""
+    return reduce(Value.beside, [one for one in values if one.sources] or values)
+
+
 def _reading(relation: Relation) -> Reading:
     sources = tuple(one.value.sources for one in relation.shown)
     return Reading(tuple(one.name for one in relation.shown), sources, relation.rows, relation.rows.union(*sources))
@@ -178,6 +183,8 @@ class _Plan:
                     self._define(definition, outer)
                 return self.relation(node.children[-1], outer, "")
             case "CTERelationRef":
+                if fields["cteId"] not in self.ctes:
+                    raise UnreadPlanError("a CTE that stands nowhere")
                 return self._same(self.ctes[fields["cteId"]], fields["output"])
             case "UnionLoopRef":
                 return self._same(self.ctes[fields["loopId"]], fields["output"])
@@ -218,9 +225,9 @@ class _Plan:
             case "Generate":
                 return self._generate(fields, below, values)
             case "Expand":
-                lists = [[self._reads(one, values) for one in projection] for projection in fields["projections"]]
+                lists = [[self._value(_tree(one), values) for one in each] for each in fields["projections"]]
                 shown = tuple(
-                    Shown(number, text, Value(_NOTHING.union(*(one[position] for one in lists))))
+                    Shown(number, text, _of_all([one[position] for one in lists]))
                     for position, (number, text) in enumerate(_attributes(fields["output"]))
                 )
                 return Relation(shown, below.rows)

@@ -50,6 +50,12 @@ class SparkAnalyser:
         except (PySparkException, Py4JJavaError) as error:
             raise RejectedError(_message(error)) from error
 
+    def drop_views(self) -> None:
+        """Drop all temporary views."""
+        for view in self.spark.catalog.listTables():
+            if view.isTemporary:
+                self.run(f"DROP VIEW IF EXISTS {view.name}")
+
     def run(self, sql: str) -> None:
         """Run a statement that defines something.
 

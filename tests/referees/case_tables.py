@@ -61,15 +61,17 @@ def read_case(case: Case) -> ReadCase:
                 guessed.setdefault(ref.table, {}).setdefault(ref.column.split(".")[0])
     for name in (source for statement in statements for source in statement.sources if "/" not in source):
         guessed.setdefault(name, {})
+    declared = {name.replace('"', "").lower() for name in tables}
     for name, columns in guessed.items():
-        if name not in made:
+        if name not in made and name.lower() not in declared:
             tables.setdefault(name, CaseTable(name, tuple((column, "") for column in columns)))
     texts = ((case.sql[s.span.start : s.span.end] if s.span else case.sql, s) for s in statements)
     return ReadCase(case, tuple(tables.values()), tuple(texts))
 
 
 def _declared(case: Case) -> Iterator[tuple[str, CaseTable]]:
-    for name, columns in case.schemas.items():
-        yield name, CaseTable(name, tuple((column, "") for column in columns))
     for name, (typed, behind) in case.tables.items():
         yield name, CaseTable(name, tuple(typed), behind)
+    for name, columns in case.schemas.items():
+        if name not in case.tables:
+            yield name, CaseTable(name, tuple((column, "") for column in columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
@@ -21,10 +21,12 @@ class Reading:
     """Of each output column: the base columns that its expression reads."""
     rows: frozenset[str] | None = None
     """The base columns that decide which rows there are."""
-    reads: frozenset[str] = field(default_factory=frozenset)
+    reads: frozenset[str] | None = None
     """All base columns that are read."""
-    whole: frozenset[str] = field(default_factory=frozenset)
+    whole: frozenset[str] = frozenset()
     """Tables whose rows are read, and of which no column is named."""
+    changes: tuple[str, ...] = ()
+    """What a changed column changes without an edge."""
 
 
 def short_column(table: str, column: str) -> str:
@@ -52,9 +54,12 @@ def differences(
     if reading.rows is not None:
         decisive = {_source(edge.source) for edge in statement.edges if edge.kind is not EdgeKind.CONTRIBUTES}
         found += [f"rows: {source} is missing" for source in sorted(reading.rows - decisive)]
+    found += reading.changes
+    if reading.reads is None:
+        return found
     reads = {one for one in reading.reads if one.split(".")[0] not in composed}
     found += [f"{source} is not reported" for source in sorted(reads - known)]
-    if reads == reading.reads:
+    if reads == reading.reads and not reading.whole & composed:
         extra = {source for source in known - reads if source.split(".")[0] not in reading.whole}
         found += [f"{source} is not read" for source in sorted(extra)]
     return found

@@ -101,7 +101,7 @@ class Laboratory:
             self._database.execute("PRAGMA disable_optimizer")
         else:  # the TPC queries rely on keys that random tables do not have
             self._database.execute("SET scalar_subquery_error_on_multiple_rows = false")
-        self._schema = schema
+        self.schema = self._schema = schema
         self.runs = 0
         self._database.execute(f"CREATE SCHEMA wide; CREATE SCHEMA {SHUFFLED}; CREATE SCHEMA changed")
         for table, columns in schema.items():

@@ -108,9 +108,8 @@ def _choose(
     if isinstance(what, exp.Literal):
         test = _matches(resolver, node, what.this, flags, anywhere=True)
     elif isinstance(what, exp.Array) and all(isinstance(item, exp.Literal) for item in what.expressions):
-        by_name = dict(reversed(shown))
-        names = [resolver.naming.dialect.fold_column(item.name, quoted=True) for item in what.expressions]
-        return [(name, by_name[name]) for name in names if name in by_name]
+        listed = {resolver.naming.dialect.fold_column(item.name, quoted=True) for item in what.expressions}
+        return [(name, sources) for name, sources in shown if name in listed]
     elif isinstance(what, exp.Lambda) and len(what.expressions) == 1:
         test = _predicate(resolver, what.this, what.expressions[0].name)
     elif (kept := _of_comprehension(what)) is not None:

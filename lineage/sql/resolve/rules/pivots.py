@@ -188,13 +188,13 @@ def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, s
         parts = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
         for position, part in enumerate(parts):
             into_value = turned[position % len(turned)]
-            gone |= {resolver.identifiers.column(column.this) for column in part.find_all(exp.Column)}
             if part.find(exp.Columns) is not None:
                 scope.choice = None
                 resolver.evaluate(scope, part, IDENTITY, into_value)
                 chosen = scope.choice
                 gone |= set(chosen.names) if chosen is not None else set()
             else:
+                gone |= {resolver.identifiers.column(column.this) for column in part.find_all(exp.Column)}
                 resolver.evaluate(scope, part, IDENTITY, into_value)
     kept = [(name, sources) for name, sources in relation.columns() if name not in gone]
     return Relation(

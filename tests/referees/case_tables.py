@@ -26,8 +26,7 @@ class CaseTable:
     @property
     def schema(self) -> str:
         """The schema that its name gives; empty if it gives none."""
-        parts = self.name.split(".")
-        return parts[-2] if len(parts) > 1 else ""
+        return _schema_of(self.name)
 
     def create(self, default: str, using: str = "") -> str:
         """Return the statement that creates it, with a type for the columns that have none."""
@@ -42,6 +41,12 @@ class ReadCase:
     case: Case
     tables: tuple[CaseTable, ...]
     statements: tuple[tuple[str, StatementLineage], ...]
+
+    @property
+    def schemas(self) -> list[str]:
+        """The schemas that the names of its tables give."""
+        made = {_schema_of(statement.target) for _, statement in self.statements if statement.target}
+        return sorted((made | {table.schema for table in self.tables}) - {""})
 
 
 def read_case(case: Case) -> ReadCase:
@@ -67,6 +72,11 @@ def read_case(case: Case) -> ReadCase:
             tables.setdefault(name, CaseTable(name, tuple((column, "") for column in columns)))
     texts = ((case.sql[s.span.start : s.span.end] if s.span else case.sql, s) for s in statements)
     return ReadCase(case, tuple(tables.values()), tuple(texts))
+
+
+def _schema_of(name: str) -> str:
+    parts = name.split(".")
+    return parts[-2] if len(parts) > 1 and "/" not in name else ""
 
 
 def _declared(case: Case) -> Iterator[tuple[str, CaseTable]]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lineage.model.statement import StatementLineage
 from tests.referees.case_tables import ReadCase
-from tests.referees.reading import Reading, differences
+from tests.referees.reading import Reading, combined, differences
 from tests.referees.spark_plan import UnreadPlanError
 from tests.soundness.experiment import RejectedError
 
@@ -67,7 +67,10 @@ def _compare(read: ReadCase, engine: CaseEngine, default: str) -> list[str]:
         for text, group in groupby(read.statements, key=lambda pair: pair[0]):
             statements = [statement for _, statement in group]
             if any(one.edges or one.operation == "SELECT" for one in statements):
-                for statement, reading in zip(statements, engine.read(text, statements), strict=False):
+                readings = engine.read(text, statements)
+                if len(statements) == 1 < len(readings):
+                    readings = [combined(readings)]
+                for statement, reading in zip(statements, readings, strict=False):
                     found += differences(statement, reading, _composed(read))
             if any(_DEFINES.match(one.operation) for one in statements):
                 engine.define(text)

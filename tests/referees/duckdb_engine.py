@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import duckdb
 
@@ -29,20 +30,19 @@ class DuckdbEngine:
 
     def __init__(self) -> None:
         self._database = duckdb.connect(":memory:")
-        self._laboratory: Laboratory | None = None
+        self._schema: dict[str, dict[str, str]] = {}
+        """Of the tables of a case with one statement."""
 
     def begin(self, read: ReadCase, default_type: str) -> None:
         self._database = duckdb.connect(":memory:")
-        for schema in sorted({table.schema for table in read.tables} - {""}):
+        self._schema = {}
+        for schema in read.schemas:
             self.define(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         for table in read.tables:
             self.define(table.create(default_type))
-        schema = {table.name: {n: (kind or default_type).upper() for n, kind in table.columns} for table in read.tables}
-        kinds = {kind for columns in schema.values() for kind in columns.values()}
-        plain = not any("." in name for name in schema) and all(schema.values())
-        if plain and kinds <= _VALUES.keys() and len(read.statements) == 1:
-            domains = {(table, name): _VALUES[kind] for table, each in schema.items() for name, kind in each.items()}
-            self._laboratory = Laboratory(schema, domains, random.Random(read.case.name))
+        if len(read.statements) > 1:
+            return
+        self._schema = {table.name: {n: (kind or default_type).upper() for n, kind in table.columns} for table in read.tables}
 
     def read(self, text: str, statements: list[StatementLineage]) -> list[Reading]:
         (statement, *_) = statements
@@ -52,8 +52,9 @@ class DuckdbEngine:
             described = self._database.execute(f"DESCRIBE {text}").fetchall()
         except duckdb.Error as error:
             raise RejectedError(str(error).partition("\n")[0]) from error
-        changed = () if self._laboratory is None else tuple(_unseen(self._laboratory, text, statement))
-        return [Reading(tuple(str(row[0]) for row in described), changes=changed)]
+        asked = statement.completeness == "full"  # else something may be missed
+        changed = _unseen(self._schema, text, statement) if asked else []
+        return [Reading(tuple(str(row[0]) for row in described), changes=tuple(changed))]
 
     def define(self, text: str) -> None:
         try:
@@ -63,20 +64,31 @@ class DuckdbEngine:
 
     def end(self) -> None:
         self._database.close()
-        if self._laboratory is not None:
-            self._laboratory.close()
-            self._laboratory = None
 
 
-def _unseen(laboratory: Laboratory, text: str, statement: StatementLineage) -> list[str]:
+def _unseen(schema: Mapping[str, Mapping[str, str]], text: str, statement: StatementLineage) -> list[str]:
     """Return what a changed column changes without an edge that says so; nothing if the query does not run."""
+    kinds = {kind for columns in schema.values() for kind in columns.values()}
+    if not kinds or not kinds <= _VALUES.keys() or not all(schema.values()) or any("." in name for name in schema):
+        return []
+    domains = {(table, name): _VALUES[kind] for table, each in schema.items() for name, kind in each.items()}
+    laboratory = Laboratory(schema, domains, random.Random(text))
+    try:
+        return _changes(laboratory, text, statement)
+    finally:
+        laboratory.close()
+
+
+def _changes(laboratory: Laboratory, text: str, statement: StatementLineage) -> list[str]:
     run = ((text,), (), None)
     try:
         before = laboratory.run(*run)
     except RejectedError:
         return []
     reach = Reach.of(statement)
-    names = [name.lower() for name in before.names]
+    names = statement.output_columns
+    if len(names) != len(before.names):
+        return []
     columns = [(table, column) for table, each in laboratory.schema.items() for column in each]
     found = (missed(laboratory, run, (*column, way), before, reach, names) for column in columns for way in WAYS)
     return [detail for finding in found if finding is not None for detail in finding.details]

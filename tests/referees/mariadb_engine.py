@@ -32,7 +32,7 @@ class MariadbEngine:
         return said
 
     def begin(self, read: ReadCase, default_type: str) -> None:
-        self._schemas = ["referee", *sorted({table.schema for table in read.tables} - {""})]
+        self._schemas = ["referee", *read.schemas]
         for schema in self._schemas:
             self._run(f"CREATE DATABASE {schema}")
         self._run("USE referee")

@@ -43,7 +43,7 @@ class PostgresEngine:
     def begin(self, read: ReadCase, default_type: str) -> None:
         self._run("BEGIN")
         own = read.case.options.get("default_schema", "public")
-        for schema in sorted({table.schema for table in read.tables} - {"", "public"} | {own} - {"public"}):
+        for schema in sorted({*read.schemas, own} - {"public", "pg_temp"}):
             self._run(f"CREATE SCHEMA {schema}")
         self._run(f"SET LOCAL search_path = {own}")
         for table in read.tables:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
 
-__all__ = ["Reading", "differences", "short_column"]
+__all__ = ["Reading", "combined", "differences", "short_column"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,18 @@ class Reading:
     """What a changed column changes without an edge."""
 
 
+_UNNAMED = re.compile(r"_col\d+")
+"""What we call a column whose name we do not know."""
+
+
+def combined(readings: Sequence[Reading]) -> Reading:
+    """Return the reading of a statement that an engine reads as several: one FROM, many INSERTs."""
+    columns = tuple(name for one in readings for name in one.columns or ())
+    sources = tuple(read for one in readings for read in one.sources or ())
+    rows = frozenset(name for one in readings for name in one.rows or ())
+    return Reading(columns, sources, rows, frozenset(name for one in readings for name in one.reads or ()))
+
+
 def short_column(table: str, column: str) -> str:
     """Return a column by the last part of its table's name and the first of its own: engines give no fields."""
     path = column.split(".")[0] if '"' not in column.split(".")[0] else column.split('"')[1]
@@ -46,9 +60,9 @@ def differences(
     if reading.columns is not None and not statement.target:
         ours = [name.lower().replace('"', "") for name in statement.output_columns]
         theirs = [name.lower() for name in reading.columns]
-        if ours != theirs:
+        known = [b if _UNNAMED.fullmatch(a) else a for a, b in zip(ours, theirs, strict=False)]
+        if "*" not in ours and (len(ours) != len(theirs) or known != theirs):
             found.append(f"columns {ours} instead of {theirs}")
-    known = {_source(edge.source) for edge in statement.edges}
     if reading.columns is not None and reading.sources is not None:
         found += _column_differences(statement, _by_name(reading.columns, reading.sources))
     if reading.rows is not None:
@@ -57,6 +71,7 @@ def differences(
     found += reading.changes
     if reading.reads is None:
         return found
+    known = {_source(edge.source) for edge in statement.edges}
     reads = {one for one in reading.reads if one.split(".")[0] not in composed}
     found += [f"{source} is not reported" for source in sorted(reads - known)]
     if reads == reading.reads and not reading.whole & composed:

@@ -18,7 +18,7 @@ class SparkEngine:
         self._schemas: list[str] = []
 
     def begin(self, read: ReadCase, default_type: str) -> None:
-        self._schemas = ["case", *sorted({table.schema for table in read.tables} - {""})]
+        self._schemas = ["case", *read.schemas]
         for schema in self._schemas:
             self._spark.run(f"CREATE DATABASE IF NOT EXISTS {schema}")
         self._spark.run("USE case")

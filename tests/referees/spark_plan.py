@@ -225,6 +225,8 @@ class _Plan:
             case "Generate":
                 return self._generate(fields, below, values)
             case "Expand":
+                if fields["projections"] is None:  # those of UNPIVOT are not in the JSON
+                    raise UnreadPlanError("Expand without projections")
                 lists = [[self._value(_tree(one), values) for one in each] for each in fields["projections"]]
                 shown = tuple(
                     Shown(number, text, _of_all([one[position] for one in lists]))

@@ -46,9 +46,7 @@ class SqliteSession:
 
         def hear(action: int, table: str | None, column: str | None, *_: str | None) -> int:
             if action == sqlite3.SQLITE_READ and table and column and table.lower() not in views:
-                own = table.lower() in ("sqlite_master", "sqlite_temp_master", "sqlite_schema")
-                if not own:
-                    reads.add(short_column(table, f'"{column}"'))
+                reads.add(short_column(table, f'"{column}"'))
             return sqlite3.SQLITE_OK
 
         self._database.set_authorizer(hear)
@@ -60,7 +58,8 @@ class SqliteSession:
             raise RejectedError(str(error)) from error
         finally:
             self._database.set_authorizer(None)
-        return Reading(columns, reads=frozenset(reads))
+        tables = {str(row[0]).lower() for row in self._database.execute("SELECT name FROM sqlite_schema")}
+        return Reading(columns, reads=frozenset(one for one in reads if one.split(".")[0] in tables))
 
     def close(self) -> None:
         self._database.close()

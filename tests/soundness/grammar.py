@@ -87,7 +87,7 @@ SPARK = Grammar(
     _COMMON
     | {
         "aliases in select", "column lists", "comma joins to the left", "ctes hide tables", "exclude", "function items", "group by all",
-        "grouping sets", "keeps all", "merged columns first", "order by all", "structs", "unpivot", "values",
+        "grouping sets", "keeps all", "merged columns first", "order by all", "structs", "values",
     },
     {"int": "INT", "text": "STRING", "bool": "BOOLEAN", "list": "ARRAY<INT>", "struct": "STRUCT<x: INT, y: STRING>"},
     exclude="EXCEPT",

@@ -26,7 +26,7 @@ _VALUES: dict[str, tuple[object, ...]] = {
 
 
 class DuckdbEngine:
-    default_types = ("INTEGER", "VARCHAR", "INTEGER[]", "BOOLEAN", "DATE", "JSON")
+    default_types: tuple[str, ...] = ("INTEGER", "VARCHAR", "INTEGER[]", "BOOLEAN", "DATE", "JSON")
 
     def __init__(self) -> None:
         self._database = duckdb.connect(":memory:")
@@ -42,7 +42,9 @@ class DuckdbEngine:
             self.define(table.create(default_type))
         if len(read.statements) > 1:
             return
-        self._schema = {table.name: {n: (kind or default_type).upper() for n, kind in table.columns} for table in read.tables}
+        self._schema = {
+            table.name: {n: (kind or default_type).upper() for n, kind in table.columns} for table in read.tables
+        }
 
     def read(self, text: str, statements: list[StatementLineage]) -> list[Reading]:
         (statement, *_) = statements

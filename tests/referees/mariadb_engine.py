@@ -19,7 +19,7 @@ _ERROR = re.compile(r"^ERROR \d+ \(\w+\) at line \d+: (.*)")
 
 
 class MariadbEngine:
-    default_types = ("int", "varchar(20)", "datetime", "json")
+    default_types: tuple[str, ...] = ("int", "varchar(20)", "datetime", "json")
 
     def __init__(self, session: MariadbSession) -> None:
         self._session = session
@@ -44,8 +44,10 @@ class MariadbEngine:
         if statement.operation != "SELECT":
             return []
         self._run(f"CREATE TABLE referee.names AS {text}")
-        listed = self._run("SELECT column_name FROM information_schema.columns WHERE table_name = 'names'"
-                           " AND table_schema = 'referee' ORDER BY ordinal_position")
+        listed = self._run(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'names'"
+            " AND table_schema = 'referee' ORDER BY ordinal_position"
+        )
         self._run("DROP TABLE referee.names")
         return [Reading(tuple(listed))]
 

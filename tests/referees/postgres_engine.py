@@ -34,11 +34,24 @@ _CREATES = re.compile(r"\s*CREATE\s.*?\bAS\b\s*(?=\(?\s*(SELECT|WITH|VALUES|TABL
 
 
 class PostgresEngine:
-    default_types = ("int", "text", "timestamp", "int[]", "jsonb", "json", "boolean", "numeric", "text[]", "date")
+    default_types: tuple[str, ...] = (
+        "int",
+        "text",
+        "timestamp",
+        "int[]",
+        "jsonb",
+        "json",
+        "boolean",
+        "numeric",
+        "text[]",
+        "date",
+    )
 
     def __init__(self, connection: Libpq) -> None:
         self._run = connection.run
-        self._run("SET statement_timeout = '2s'; SET lock_timeout = '1s'; SET client_min_messages = error; SET check_function_bodies = off")
+        self._run(
+            "SET statement_timeout = '2s'; SET lock_timeout = '1s'; SET client_min_messages = error; SET check_function_bodies = off"
+        )
 
     def begin(self, read: ReadCase, default_type: str) -> None:
         self._run("BEGIN")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -45,13 +44,11 @@ def combined(readings: Sequence[Reading]) -> Reading:
 
 def short_column(table: str, column: str) -> str:
     """Return a column by the last part of its table's name and the first of its own: engines give no fields."""
-    path = column.split(".")[0] if '"' not in column.split(".")[0] else column.split('"')[1]
-    return f"{table.split('.')[-1]}.{path}".replace('"', "").lower()
+    path = column.split(".", maxsplit=1)[0] if '"' not in column.split(".", maxsplit=1)[0] else column.split('"')[1]
+    return f"{table.rsplit('.', maxsplit=1)[-1]}.{path}".replace('"', "").lower()
 
 
-def differences(
-    statement: StatementLineage, reading: Reading, composed: frozenset[str] = frozenset()
-) -> list[str]:
+def differences(statement: StatementLineage, reading: Reading, composed: frozenset[str] = frozenset()) -> list[str]:
     """Return in what our lineage of a statement differs from an engine's reading; nothing if it is the same.
 
     `composed` are temporary tables, through which our edges run: what a statement reads behind one is not compared.
@@ -60,8 +57,8 @@ def differences(
     if reading.columns is not None and not statement.target:
         ours = [name.lower().replace('"', "") for name in statement.output_columns]
         theirs = [name.lower() for name in reading.columns]
-        known = [b if _UNNAMED.fullmatch(a) else a for a, b in zip(ours, theirs, strict=False)]
-        if "*" not in ours and (len(ours) != len(theirs) or known != theirs):
+        named = [b if _UNNAMED.fullmatch(a) else a for a, b in zip(ours, theirs, strict=False)]
+        if "*" not in ours and (len(ours) != len(theirs) or named != theirs):
             found.append(f"columns {ours} instead of {theirs}")
     if reading.columns is not None and reading.sources is not None:
         found += _column_differences(statement, _by_name(reading.columns, reading.sources))

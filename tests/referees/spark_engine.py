@@ -11,7 +11,7 @@ __all__ = ["SparkEngine"]
 
 
 class SparkEngine:
-    default_types = ("int", "string", "array<int>")
+    default_types: tuple[str, ...] = ("int", "string", "array<int>")
 
     def __init__(self, spark: SparkAnalyser) -> None:
         self._spark = spark

@@ -155,7 +155,9 @@ class _Plan:
                     name = next(str(n.fields["name"]) for n in _nodes(key) if n.kind == "AttributeReference")
                     columns[name] = columns.get(name, _NOTHING) | self._value(value, values).sources
             conditions = (child for child in action.children if child.kind != "Assignment")
-            reads = reads.union(*(self._value(one, values).sources for one in conditions if action.kind != "Assignment"))
+            reads = reads.union(
+                *(self._value(one, values).sources for one in conditions if action.kind != "Assignment")
+            )
         return Reading(tuple(columns), tuple(columns.values()), None, reads.union(*columns.values()))
 
     def relation(self, node: _Node, outer: Values, name: str) -> Relation:  # noqa: PLR0915
@@ -334,6 +336,10 @@ class _Plan:
                 return values[node.fields["exprId"]["id"]]
             except KeyError as error:  # the plan is not valid: Spark fails when it optimises it
                 raise UnreadPlanError("an attribute that no operator gives") from error
+        plans = [one for one in node.fields.values() if _is_plan(one)]
+        if plans:  # a sub-query: its children are whole columns of the queries around, and it may read a field alone
+            inner = self.relation(_tree(plans[0]), values, "")
+            return Value(inner.rows if node.kind == "Exists" else inner.rows | inner.everything())
         below = [self._value(child, values) for child in node.children]
         if node.kind in ("Alias", "Cast", "PipeExpression"):
             return below[0]
@@ -342,12 +348,9 @@ class _Plan:
         if node.kind == "GetStructField" and below[0].fields is not None:
             return Value(below[0].fields[node.fields["ordinal"]])
         sources = _NOTHING.union(*(one.sources for one in below))
-        if node.kind == "Exists":
-            return Value(sources | self.relation(_tree(node.fields["plan"]), values, "").rows)
         if node.kind == "CreateNamedStruct":
             return Value(sources, tuple(one.sources for one in below[1::2]))
-        # What a function was written with stands in its fields too, as it was before numbers changed.
-        return Value(sources.union(*(self._reads(one, values) for one in node.fields.values() if _is_plan(one))))
+        return Value(sources)
 
 
 def _nodes(node: _Node) -> Iterator[_Node]:

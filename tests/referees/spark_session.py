@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.referees.reading import Reading
-from tests.soundness.experiment import RejectedError
 from tests.referees.spark_plan import readings_of_plan
+from tests.soundness.experiment import RejectedError
 
 __all__ = ["SparkAnalyser", "running_spark"]
 

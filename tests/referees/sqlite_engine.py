@@ -11,7 +11,7 @@ __all__ = ["SqliteEngine"]
 
 
 class SqliteEngine:
-    default_types = ("",)
+    default_types: tuple[str, ...] = ("",)
 
     def __init__(self) -> None:
         self._session = SqliteSession()

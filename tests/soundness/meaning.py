@@ -308,9 +308,9 @@ class Meaning:
                 return NOTHING
             case Ref(owner, name, _, _, inner):
                 relation = self.relations[owner]
-                found = relation.field(name, inner) if inner else relation.column(name)
-                self.named.update(column for column, _ in found)
-                return found
+                read = relation.field(name, inner) if inner else relation.column(name)
+                self.named.update(column for column, _ in read)
+                return read
             case ItemRef(item):
                 return self.items[item]
             case OutputRef(position):

@@ -14,9 +14,11 @@ __all__ = ["REFEREES", "Referee", "referee_for"]
 
 
 class Referee(Protocol):
-    """Judges statements; `runs` is how often it has asked its engine."""
+    """Judges statements."""
 
-    runs: int
+    @property
+    def runs(self) -> int:
+        """How often it has asked its engine."""
 
     def judge(self, statement: Statement, lineage: list[StatementLineage], ways: int | None) -> Finding | None:
         """Return in what the engine contradicts our lineage; `ways` is how often each column is changed, if any is.

@@ -179,8 +179,8 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
         merges = scope.merges[-1:] if using or args.get("method") else ()
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
         for merge in merges:  # `*` shows the columns compared where those of another join are
-            kept = ({} if keys.keys() & set(gone) else keys for keys in (merge.left, merge.right))
-            scope.merge(Merge(*kept, merge.columns))
+            kept_left, kept_right = ({}, merge.right) if side == "RIGHT" else (merge.left, {})
+            scope.merge(Merge(kept_left, kept_right, merge.columns))
     if pivots := args.get("pivots"):
         _pivot(resolver, pivots, scope, rows, start)
 

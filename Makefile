@@ -14,6 +14,7 @@ WORKERS ?= 2
 # Random queries of `make soundness`, warehouses of `make soundness-warehouse`: how many, and which.
 N ?= 2000
 SEED ?= 1
+DIALECT ?= duckdb
 
 .PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs editor openlineage-schemas clean
 
@@ -84,8 +85,8 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 test: setup $(DBT)/.installed mariadb ## every test, against real stores and servers
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-soundness: setup ## N random queries against DuckDB, on every core (N=100000 SEED=1)
-	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED)
+soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=duckdb, spark or sqlite)
+	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED) --dialect $(DIALECT)
 
 soundness-warehouse: setup ## N random warehouses, ingested and asked about, against DuckDB (N=2000 SEED=1)
 	@$(BIN)/python -m tests.soundness.warehouse $(N) --seed $(SEED)

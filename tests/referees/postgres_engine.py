@@ -49,9 +49,7 @@ class PostgresEngine:
 
     def __init__(self, connection: Libpq) -> None:
         self._run = connection.run
-        self._run(
-            "SET statement_timeout = '2s'; SET lock_timeout = '1s'; SET client_min_messages = error; SET check_function_bodies = off"
-        )
+        self._run("SET statement_timeout = '2s'; SET client_min_messages = error; SET check_function_bodies = off")
 
     def begin(self, read: ReadCase, default_type: str) -> None:
         self._run("BEGIN")

@@ -239,7 +239,7 @@ class _Plan:
                 made = tuple(Shown(n, text, Value(below.everything())) for n, text in _attributes(fields["output"]))
                 return Relation(made, below.rows)
             case (
-                "Offset" | "PipeOperator" | "ResolvedHint" | "RepartitionByExpression" | "Sample" | "CollectMetrics" | "SubqueryAlias"
+                "Offset" | "PipeOperator" | "ResolvedHint" | "RepartitionByExpression" | "Sample" | "CollectMetrics"
                 | "EventTimeWatermark" | "WithWindowDefinition"
             ):  # fmt: skip
                 return below

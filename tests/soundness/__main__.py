@@ -1,4 +1,4 @@
-"""`python -m tests.soundness N [--dialect D] [--seed S] [--jobs J]`: N random queries, with a line of progress and a summary.
+"""`python -m tests.soundness N [--dialect D] [--seed S] [--jobs J]`: N random queries, with their progress.
 
 Exit codes: 0 no failure, 1 failures, which are printed as cases for tests/cases.
 """

@@ -66,8 +66,8 @@ DUCKDB = Grammar(
         "aliases in select", "aliases in where", "by name", "chained windows", "column lists", "ctes hide tables",
         "distinct on", "exclude", "from first", "function items", "group by all", "grouping sets", "keeps all",
         "lateral values", "limit by query", "materialized", "order by all", "ordinality", "own names in order",
-        "pivot", "qualify", "quantifiers", "rename", "replace", "short column lists", "structs", "union in recursion", "unpivot",
-        "values",
+        "pivot", "qualify", "quantifiers", "rename", "replace", "short column lists", "structs",
+        "union in recursion", "unpivot", "values",
     },
     {
         "int": "HUGEINT", "text": "VARCHAR", "bool": "BOOLEAN", "list": "HUGEINT[]",
@@ -86,7 +86,8 @@ SPARK = Grammar(
     ("QUERY", "QUERY", "QUERY", "VIEW", "TABLE"),
     _COMMON
     | {
-        "aliases in select", "column lists", "comma joins to the left", "ctes hide tables", "exclude", "function items", "group by all",
+        "aliases in select", "column lists", "comma joins to the left", "ctes hide tables", "exclude",
+        "function items", "group by all",
         "grouping sets", "keeps all", "merged columns first", "order by all", "structs", "values",
     },
     {"int": "INT", "text": "STRING", "bool": "BOOLEAN", "list": "ARRAY<INT>", "struct": "STRUCT<x: INT, y: STRING>"},

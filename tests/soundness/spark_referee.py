@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 from contextlib import ExitStack
-from functools import cache
 
 from lineage.model.statement import StatementLineage
 from tests.referees.reading import differences
 from tests.referees.spark_plan import UnreadPlanError
-from tests.referees.spark_session import SparkAnalyser, running_spark
+from tests.referees.spark_session import running_spark
 from tests.soundness.check import Finding
 from tests.soundness.experiment import RejectedError
 from tests.soundness.grammar import SPARK
@@ -19,24 +17,16 @@ from tests.soundness.tree import TABLES, Statement
 __all__ = ["SparkReferee"]
 
 
-@cache
-def _spark() -> SparkAnalyser:
-    """Return the process's Spark, which lives as long as the process."""
-    stack = ExitStack()
-    atexit.register(stack.close)
-    spark = stack.enter_context(running_spark())
-    for table, columns in TABLES.items():
-        listed = ", ".join(f"{name} {SPARK.column_types[kind]}" for name, kind in columns.items())
-        spark.run(f"CREATE TABLE {table} ({listed}) USING parquet")
-    return spark
-
-
 class SparkReferee:
     """Compares the sources of each output column, and what decides the rows, with those of the plan."""
 
     def __init__(self) -> None:
         self.runs = 0
-        self._spark = _spark()
+        self._stack = ExitStack()
+        self._spark = self._stack.enter_context(running_spark())
+        for table, columns in TABLES.items():
+            listed = ", ".join(f"{name} {SPARK.column_types[kind]}" for name, kind in columns.items())
+            self._spark.run(f"CREATE TABLE {table} ({listed}) USING parquet")
 
     def judge(self, statement: Statement, lineage: list[StatementLineage], _: int | None) -> Finding | None:
         spark, found = self._spark, []
@@ -58,4 +48,4 @@ class SparkReferee:
         return Finding("plan", tuple(found)) if found else None
 
     def close(self) -> None:
-        """The process's Spark is kept for the next part."""
+        self._stack.close()

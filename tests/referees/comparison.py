@@ -47,6 +47,8 @@ def compare_case(read: ReadCase, engine: CaseEngine) -> list[str]:
             return _compare(read, engine, default)
         except RejectedError as error:
             said.append(f"rejected: {error}")
+            if said[-1] in said[:-1]:  # the types are not the reason
+                break
         except UnreadPlanError as error:
             return [f"not read: {error}"]
     return [] if read.case.diagnostics else said[:1]

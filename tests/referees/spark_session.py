@@ -79,7 +79,9 @@ def _listed(plan: Any) -> list[str]:
 def _message(error: Exception) -> str:
     """Return the line that says what is wrong, without places."""
     lines = [line for line in str(error).splitlines() if _CONDITION.search(line)]
-    return _CONDITION.search(lines[0])[0] if lines else str(error)[:100]  # type: ignore[index]
+    if not lines:
+        return next(line for line in str(error).splitlines() if line.strip())[:100]
+    return _CONDITION.search(lines[0])[0]  # type: ignore[index]
 
 
 @contextmanager

@@ -185,7 +185,7 @@ def resolve_statement(
             account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         _finish_outcome(resolver, outcome, query_target)
-        if isinstance(tree, _CHANGES) and not outcome.target and not outcome.others:
+        if isinstance(tree, _CHANGES) and not outcome.target and not outcome.others and not resolver.diagnostics:
             outcome.target = None
             resolver.report(
                 DiagnosticCode.UNSUPPORTED_SYNTAX,

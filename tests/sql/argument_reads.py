@@ -26,7 +26,8 @@ NOT_READ = {
     "Table.this", "Table.db", "Table.catalog",  # of CREATE SCHEMA, DROP FUNCTION and the like
     "Table.partition", "Tuple.expressions", "Paren.this",  # the partitions of ALTER TABLE
     "TableAlias.this",  # of what a PIVOT reads
-    "Select.expressions", "Select.from_",  # the query that stands for a trigger's row; CREATE DATABASE FROM SHARE
+    "Select.expressions", "Select.from_", "From.this",  # the query that stands for a trigger's row; FROM SHARE
+    "Anonymous.expressions", "Variadic.this",  # OPENQUERY as what DELETE changes; a named argument of constants
 }  # fmt: skip
 """Arguments of some nodes that no rule has to read, although rules read those of others of the type."""
 

@@ -104,7 +104,7 @@ def _inserts(
     elif not target.is_open:
         names = [name for name, _ in target.columns()]
     else:
-        names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values)]
+        names = [_name_of(resolver, value) or f"_col{i}" for i, value in enumerate(values)]
         _report_guess(resolver, then, "INSERT lists none, and the names of its values are used")
     if len(names) != len(values):
         resolver.report(
@@ -120,6 +120,12 @@ def _inserts(
         resolver.evaluate(visible, value, IDENTITY, sources)
         pairs.append((column_behind(name, target), sources))
     return pairs
+
+
+def _name_of(resolver: Resolver, value: exp.Expr) -> str | None:
+    """Return the name of a value that is a column."""
+    named = value.this if isinstance(value, exp.Column) else None
+    return resolver.identifiers.column(named) if isinstance(named, exp.Identifier) else None
 
 
 def _values(then: exp.Insert) -> list[exp.Expr] | None:

@@ -1,7 +1,8 @@
 """Runs one tool over one set of statements, in the tool's own environment: standard library only.
 
 `python worker.py ADAPTER.py` reads a task as JSON from its input and writes one JSON line for each statement, then
-one with its peak memory.
+one with its peak memory. An adapter's `answer` returns `columns` (by output column its sources), `full` (whether the
+tool calls the answer complete), and `references` where the tool tells them from values.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-_WARM_UP = {"statement": "CREATE TABLE warm AS SELECT 1 AS one", "query": "SELECT 1 AS one", "sql": "SELECT 1 AS one"}
+_WARM_UP = {"write": "CREATE TABLE warm AS SELECT 1 AS one", "query": "SELECT 1 AS one", "sql": "SELECT 1 AS one"}
 
 
 class OutOfTimeError(BaseException):
@@ -31,9 +32,11 @@ def main(adapter_path: str) -> None:
     spec.loader.exec_module(adapter)
     task = json.load(sys.stdin)
     signal.signal(signal.SIGPROF, _out_of_time)
-    prepared = adapter.prepare(task["schema"], task["dialect"])
+    prepared = adapter.prepare(task["statements"][0]["schema"], task["dialect"])
     _answer(adapter, prepared, _WARM_UP[adapter.WANTS], task["seconds"])
     for statement in task["statements"]:
+        if "schema" in statement:
+            prepared = adapter.prepare(statement["schema"], task["dialect"])
         answer = _answer(adapter, prepared, statement[adapter.WANTS], task["seconds"])
         print(json.dumps({"name": statement["name"], **answer}), file=out, flush=True)
     print(json.dumps({"peak_mb": round(_peak_kilobytes() / 1024)}), file=out, flush=True)
@@ -50,7 +53,7 @@ def _answer(adapter: Any, prepared: Any, sql: str, seconds: int) -> dict[str, An
     began = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        answer["columns"] = adapter.columns(prepared, sql)
+        answer.update(adapter.answer(prepared, sql))
     except OutOfTimeError:
         answer["error"] = f"no answer in {seconds} seconds"
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer

@@ -6,11 +6,12 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from lineage.catalog.ddl import read_ddl
-from lineage.model.dialects import dialect_named
+import duckdb
+
 from lineage.sql.scan import split_statements
 from tests.truth.compare import DATA, DEMO, read_truth
 
@@ -21,6 +22,19 @@ Schema: TypeAlias = "dict[str, dict[str, str]]"
 _PARTITION = re.compile(r"\bPARTITION\s*\(([^)]*)\)", re.IGNORECASE)
 _JUDGED = Path(__file__).parents[2] / "truth" / "hive_differences.json"
 _PROJECT = "physionet-data"
+_IN_BIGQUERY = {
+    "BIGINT": "INT64",
+    "INTEGER": "INT64",
+    "SMALLINT": "INT64",
+    "DOUBLE": "FLOAT64",
+    "FLOAT": "FLOAT64",
+    "DECIMAL": "NUMERIC",
+    "VARCHAR": "STRING",
+    "BOOLEAN": "BOOL",
+    "TIMESTAMP": "DATETIME",
+    "TIMESTAMP_S": "DATETIME",
+    "TIMESTAMP_MS": "DATETIME",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +82,8 @@ def _mimic_iv(dialect: str) -> Corpus:
     """
     titles = {"postgres": "PostgreSQL", "duckdb": "DuckDB", "bigquery": "BigQuery"}
     prefix = f"{_PROJECT}." if dialect == "bigquery" else ""
-    data_type = "STRING" if dialect == "bigquery" else "text"
-    tables = read_ddl((DEMO / "create.sql").read_text(encoding="utf-8"), dialect_named("postgres"))
-    schema: Schema = {f"{prefix}{one.name}": {c.name: data_type for c in one.columns} for one in tables}
+    schema = {f"{prefix}{name}": columns for name, columns in _mimic_iv_tables(dialect == "bigquery").items()}
     truth = read_truth("mimic_iv")
-    for name, columns in truth.items():
-        schema[f"{prefix}mimiciv_derived.{Path(name).stem}"] = dict.fromkeys(columns, data_type)
     folder = DEMO / "concepts" if dialect == "postgres" else DATA / "mimic_iv" / dialect
     statements = []
     for name, columns in truth.items():
@@ -88,6 +98,28 @@ def _mimic_iv(dialect: str) -> Corpus:
         statements.append(_statement(name, sql, query, write, schema, columns))
     title = f"MIMIC-IV, {titles[dialect]}"
     return Corpus(f"mimic_iv_{dialect}", title, dialect, "PostgreSQL's analysed parse tree", tuple(statements))
+
+
+@cache
+def _mimic_iv_tables(in_bigquery: bool) -> Schema:
+    """Return the columns of the base and the derived tables, made by DuckDB, with its types or BigQuery's."""
+    database = duckdb.connect()
+    database.execute((DEMO / "create.sql").read_text(encoding="utf-8"))
+    left = [path.read_text(encoding="utf-8") for path in sorted((DATA / "mimic_iv" / "duckdb").glob("*/*.sql"))]
+    while left:
+        texts, left = left, []
+        for text in texts:
+            try:
+                database.execute(text)
+            except duckdb.CatalogException:  # it reads a table that is not made yet
+                left.append(text)
+        assert len(left) < len(texts)
+    found: Schema = {}
+    listed = "SELECT table_schema || '.' || table_name, column_name, data_type FROM information_schema.columns"
+    for table, column, data_type in database.execute(f"{listed} ORDER BY table_name, ordinal_position").fetchall():
+        plain = data_type.partition("(")[0]
+        found.setdefault(table, {})[column] = _IN_BIGQUERY.get(plain, plain) if in_bigquery else data_type
+    return found
 
 
 def _tpch() -> Corpus:

@@ -142,11 +142,11 @@ class _Answer:
         """Return the first thing that is wrong with an output column."""
         column = _short(_plain(column))
         must, may = self._must[column], self._may[column]
-        own = self._of(self._values, column)
-        if own is None and must:
+        own, referenced = self._of(self._values, column), self._of(self._references, column)
+        if own is None and referenced is None and must:
             return f"no column {column}"
         own = own or set()
-        if missing := must - own - (self._of(self._references, column) or set()):
+        if missing := must - own - (referenced or set()):
             return f"{column}: {min(missing)} is missing"
         if extra := own - must - may:
             return f"{column}: {min(extra)} is too much"

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.accuracy.corpora import Corpus, corpora
-from tests.benchmarks.accuracy.page import PAGE, Measured, as_markdown
-from tests.benchmarks.accuracy.scoring import score
-from tests.benchmarks.accuracy.tools import TOOLS, Tool, environment_of
+from tests.benchmarks.accuracy.page import PAGE, Figures, Measured, as_markdown
+from tests.benchmarks.accuracy.scoring import Score, score
+from tests.benchmarks.accuracy.tools import OURS, TOOLS, Tool, environment_of
 
-__all__ = ["ON_REQUEST", "ask", "run"]
+__all__ = ["ON_REQUEST", "RECORD", "ask", "run", "update_own"]
 
 ON_REQUEST = True
 """It needs a package index: `make bench` leaves it out."""
@@ -30,27 +30,42 @@ SECONDS = 20
 """What one statement may take."""
 _TOTAL_SECONDS = 3600
 _HERE = Path(__file__).parent
+RECORD = _HERE.parent / "results" / "accuracy.json"
 
 
 def run() -> dict[str, Any]:
     """Return what each tool answered, and write the page."""
     subjects = corpora()
-    figures: dict[str, dict[str, Measured] | str] = {}
+    figures: dict[str, Figures | str] = {}
     for tool in TOOLS:
         print(f"   {tool.name} …", flush=True)
         figures[tool.name] = _measure(tool, subjects)
+    return _write(subjects, figures)
+
+
+def update_own() -> dict[str, Any]:
+    """Ask this project only, and write the page with the recorded figures of the others."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))["figures"]
+    subjects = corpora()
+    figures = {name: one if isinstance(one, str) else _read(one) for name, one in record.items()}
+    figures[OURS.name] = _measure(OURS, subjects)
+    return _write(subjects, figures)
+
+
+def _write(subjects: tuple[Corpus, ...], figures: Mapping[str, Figures | str]) -> dict[str, Any]:
     PAGE.write_text(as_markdown(subjects, figures, SECONDS), encoding="utf-8")
-    return {name: found if isinstance(found, str) else _record(found) for name, found in figures.items()}
+    return {name: one if isinstance(one, str) else _as_record(one) for name, one in figures.items()}
 
 
-def _record(found: Mapping[str, Measured]) -> dict[str, Any]:
-    return {
-        name: {**asdict(one.score), "statements_per_second": one.speed, "peak_mb": one.peak_mb}
-        for name, one in found.items()
-    }
+def _as_record(found: Figures) -> dict[str, Any]:
+    return {corpus: {**one._asdict(), "score": asdict(one.score)} for corpus, one in found.items()}
 
 
-def _measure(tool: Tool, subjects: tuple[Corpus, ...]) -> dict[str, Measured] | str:
+def _read(record: Mapping[str, Any]) -> Figures:
+    return {corpus: Measured(Score(**one["score"]), one["speed"], one["peak_mb"]) for corpus, one in record.items()}
+
+
+def _measure(tool: Tool, subjects: tuple[Corpus, ...]) -> Figures | str:
     """Return what a tool answered, by corpus; or why it cannot be installed here."""
     try:
         python = environment_of(tool)

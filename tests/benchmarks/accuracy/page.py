@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tests.benchmarks.accuracy.corpora import Corpus
 from tests.benchmarks.accuracy.scoring import Score
 from tests.benchmarks.accuracy.tools import OURS, TOOLS
 
-__all__ = ["PAGE", "Measured", "as_markdown", "row"]
+__all__ = ["PAGE", "Figures", "Measured", "as_markdown", "row"]
 
 PAGE = Path(__file__).parents[3] / "docs" / "accuracy.md"
 _COLUMNS = ("tool", "exact statements", "exact columns", "coverage", "wrong though full", "at most")
@@ -22,6 +22,10 @@ class Measured(NamedTuple):
     score: Score
     speed: float | None
     peak_mb: int | None
+
+
+Figures: TypeAlias = "dict[str, Measured]"
+"""A tool's answers, by corpus."""
 
 
 def row(tool: str, found: Score) -> str:
@@ -37,7 +41,7 @@ def row(tool: str, found: Score) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def as_markdown(corpora: Sequence[Corpus], figures: Mapping[str, Mapping[str, Measured] | str], seconds: int) -> str:
+def as_markdown(corpora: Sequence[Corpus], figures: Mapping[str, Figures | str], seconds: int) -> str:
     """Return the page; `figures` are by tool and corpus, or say why a tool could not be installed."""
     lines = [*_introduction(seconds)]
     for corpus in corpora:
@@ -64,6 +68,9 @@ writes this page. It installs the other tools from PyPI, each into its own envir
 python -m tests.benchmarks accuracy
 ```
 
+`python -m tests.benchmarks.accuracy` asks this project only, and keeps the figures of the others. A test compares this
+project's rows with what it answers now.
+
 - **exact statements**: for every output column every source of its value is reported, and no other one.
 - **exact columns**: the same for each output column.
 - **coverage**: of the output columns whose value has a source, those for which any was reported.
@@ -85,24 +92,24 @@ TPC-DS, because nobody publishes its lineage: all its statements are `full` (`te
 `tests/soundness` compares their edges with experiments on DuckDB.""".splitlines()
 
 
-def _examples(corpus: Corpus, figures: Mapping[str, Mapping[str, Measured] | str]) -> list[str]:
+def _examples(corpus: Corpus, figures: Mapping[str, Figures | str]) -> list[str]:
     """Return what our own answers get wrong, and how many errors the tools report."""
     lines: list[str] = []
     own = figures.get(OURS.name)
-    if isinstance(own, Mapping) and corpus.name in own and (wrong := own[corpus.name].score.first_wrong):
+    if isinstance(own, dict) and corpus.name in own and (wrong := own[corpus.name].score.first_wrong):
         listed = "; ".join(f"`{name}`: {problem}" for name, problem in wrong.items())
         lines += ["", f"Ours that are not exact, the first {len(wrong)}: {listed}."]
     errors = [
         f"{tool} {found[corpus.name].score.errors}"
         for tool, found in figures.items()
-        if isinstance(found, Mapping) and corpus.name in found and found[corpus.name].score.errors
+        if isinstance(found, dict) and corpus.name in found and found[corpus.name].score.errors
     ]
     if errors:
         lines += ["", f"No answer, by number of statements: {', '.join(errors)}."]
     return lines
 
 
-def _speed(corpora: Sequence[Corpus], figures: Mapping[str, Mapping[str, Measured] | str]) -> list[str]:
+def _speed(corpora: Sequence[Corpus], figures: Mapping[str, Figures | str]) -> list[str]:
     lines = [
         "",
         "## Speed and memory",
@@ -114,7 +121,7 @@ def _speed(corpora: Sequence[Corpus], figures: Mapping[str, Mapping[str, Measure
         f"|{'---|' * (len(corpora) + 1)}",
     ]
     for tool, found in figures.items():
-        if isinstance(found, Mapping):
+        if isinstance(found, dict):
             cells = [
                 f"{found[corpus.name].speed}/s, {found[corpus.name].peak_mb} MB" if corpus.name in found else ""
                 for corpus in corpora
@@ -123,7 +130,7 @@ def _speed(corpora: Sequence[Corpus], figures: Mapping[str, Mapping[str, Measure
     return lines
 
 
-def _tools(figures: Mapping[str, Mapping[str, Measured] | str]) -> list[str]:
+def _tools(figures: Mapping[str, Figures | str]) -> list[str]:
     lines = ["", "## Tools", ""]
     for tool in TOOLS:
         packages = f"`{' '.join(tool.packages)}`: " if tool.packages else ""

@@ -47,7 +47,8 @@ TOOLS = (
         "DataHub",
         ("acryl-datahub[sql-parser]==1.7.0.17",),
         "datahub",
-        "`sqlglot_lineage` with a resolver that knows all tables; full where it reports no error",
+        "`sqlglot_lineage` with a resolver that knows all tables; full where it reports no "
+        "error. The columns of an INSERT get the names of the query's",
     ),
     Tool(
         "SQLLineage",

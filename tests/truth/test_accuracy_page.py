@@ -22,7 +22,7 @@ def subjects() -> dict[str, Corpus]:
     return {corpus.name: corpus for corpus in corpora()}
 
 
-NAMES = ("mimic_iv_postgres", "mimic_iv_duckdb", "mimic_iv_bigquery", "tpch", "hive")
+NAMES = ("mimic_iv_postgres", "mimic_iv_duckdb", "mimic_iv_bigquery", "tpch", "tpcds", "hive")
 
 
 def own(name: str) -> Score:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +15,10 @@ import duckdb
 from lineage.sql.scan import split_statements
 from tests.truth.compare import DATA, DEMO, read_truth
 
-__all__ = ["Corpus", "Statement", "corpora"]
+__all__ = ["ALL", "Corpus", "Statement", "corpora"]
+
+ALL = "*"
+"""As an ignored column: all that the truth does not list."""
 
 Schema: TypeAlias = "dict[str, dict[str, str]]"
 
@@ -71,6 +74,7 @@ def corpora() -> tuple[Corpus, ...]:
     return (
         *(_mimic_iv(dialect) for dialect in ("postgres", "duckdb", "bigquery")),
         _tpch(),
+        _tpcds(),
         _hive(),
     )
 
@@ -133,6 +137,18 @@ def _tpch() -> Corpus:
             text = text.replace("sum(l_quantity)\nfrom", "sum(l_quantity) as total_quantity\nfrom")
         statements.append(_statement(f"q{number}", text, text, f"CREATE TABLE result AS\n{text}", schema, columns))
     return Corpus("tpch", "TPC-H, Spark", "spark", "PostgreSQL's analysed parse tree", tuple(statements))
+
+
+def _tpcds() -> Corpus:
+    """Columns that the text does not name have names of Spark's own, with brackets: they are left out."""
+    schema = json.loads((DATA / "tpcds" / "schema.json").read_text(encoding="utf-8"))
+    statements = []
+    for name, columns in read_truth("tpcds").items():
+        text = (DATA / "tpcds" / f"{name}.sql").read_text(encoding="utf-8").strip().rstrip(";")
+        named = {column: sources for column, sources in columns.items() if "(" not in column}
+        one = _statement(name, text, text, f"CREATE TABLE result AS\n{text}", schema, named)
+        statements.append(one if named == columns else replace(one, ignored=frozenset({ALL})))
+    return Corpus("tpcds", "TPC-DS, Spark", "spark", "Spark's analysed plan", tuple(statements))
 
 
 def _statement(

@@ -87,9 +87,9 @@ Truth: PostgreSQL 15 resolved the queries of MIMIC-IV (MIT-LCP/mimic-code) and T
 parse tree; the concepts for DuckDB and BigQuery have the same lineage as those for PostgreSQL. Hive prints the lineage
 of each statement of its tests. That is not always what the text says: every difference between Hive and this project
 was read and judged (`tests/truth/hive_differences.json`); where Hive is wrong, every tool may give the text's sources
-or Hive's. The other tools' differences were not judged one by one, so a few of them may be right. There is no table for
-TPC-DS, because nobody publishes its lineage: all its statements are `full` (`tests/truth/test_tpc.py`), and
-`tests/soundness` compares their edges with experiments on DuckDB.""".splitlines()
+or Hive's. The other tools' differences were not judged one by one, so a few of them may be right. For TPC-DS the
+sources were read off Spark's analysed plan, of the 96 files of which it tells them all; columns that the text does not
+name are left out (`tests/data/README.md` has the details).""".splitlines()
 
 
 def _examples(corpus: Corpus, figures: Mapping[str, Figures | str]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.benchmarks.accuracy.corpora import Corpus, Statement
+from tests.benchmarks.accuracy.corpora import ALL, Corpus, Statement
 
 __all__ = ["Score", "score", "upper_bound"]
 
@@ -156,6 +156,8 @@ class _Answer:
         """Return an output column with sources that the statement does not write."""
         known = {*self._must, *(name.rpartition(".")[2] for name in self._must)}
         ignored = self._statement.ignored
+        if ALL in ignored:
+            return None
         for name, sources in self._values.items():
             last = name.rpartition(".")[2]
             bare = all("." not in one for one in self._must)

@@ -16,6 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,10 @@ from lineage.sql.script.parallel import resolve_texts, resolve_with
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.script import Script
 from lineage.sql.script.worker_pool import ScriptInput, Task, WorkerError, WorkerPool
+from lineage.store import open_store
+from lineage_ingest import OptionError, SqlOptions, ingest_sql
 from tests.benchmarks._models import models
+from tests.cli.running import lineage
 from tests.soundness.warehouse.histories import random_warehouse
 from tests.soundness.warehouse.ingests import catalog_of
 from tests.soundness.warehouse.laboratory import Laboratory
@@ -190,6 +194,29 @@ def test_one_process_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
         extract_script(texts, "postgres", jobs=0)
 
 
+def test_ingest_and_commands_take_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(parallel, "_MIN_CHARACTERS", 1)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name, text in SCRIPTS["postgres"].items():
+        (folder / name).write_text(text, encoding="utf-8")
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    dumps = []
+    for jobs in (1, 2):
+        options = SqlOptions(dialect="postgres", observed_at=at, project="p", project_root=folder, jobs=jobs)
+        with open_store(f"{jobs}.lbug") as store:
+            ingest_sql("models", store=store, options=options)
+            dumps.append((sorted(map(repr, store.jobs())), sorted(map(repr, store.datasets()))))
+    assert dumps[0] == dumps[1]
+    with pytest.raises(OptionError, match="at least 1"):
+        ingest_sql("models", store="3.lbug", options=SqlOptions(jobs=0))
+    files = sorted(str(path.relative_to(tmp_path)) for path in folder.iterdir())
+    one, two = (lineage("extract", "-d", "postgres", "--format", "json", "-j", jobs, *files) for jobs in "12")
+    assert one.json == two.json
+    assert len(one.json) > 20
+
+
 def test_small_inputs_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WorkerPool", None)
     assert len(extract_script(CONCEPTS, "postgres", MIMIC, jobs=8)) == 130
@@ -210,8 +237,8 @@ def test_a_killed_worker_is_an_error_that_names_its_texts() -> None:
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     for name, text in models(1200).items():
         (tmp_path / name.replace("/", "_")).write_text(text, encoding="utf-8")
-    lineage = Path(sys.executable).with_name("lineage")
-    command = [str(lineage), "extract", "-d", "trino", "--report", str(tmp_path), "--jobs", "2"]
+    program = Path(sys.executable).with_name("lineage")
+    command = [str(program), "extract", "-d", "trino", "--report", str(tmp_path), "--jobs", "2"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

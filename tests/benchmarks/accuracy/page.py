@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -36,7 +37,7 @@ def row(tool: str, found: Score) -> str:
         _share(found.exact_columns, found.columns),
         _share(found.covered, found.sourced),
         f"{found.wrong_though_full} of {found.claimed}",
-        f"{found.bound * 100:.1f} %",
+        f"{found.bound * 100:.1f} %" if found.claimed else "–",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -53,7 +54,7 @@ def as_markdown(corpora: Sequence[Corpus], figures: Mapping[str, Figures | str],
             elif corpus.name in found:
                 lines.append(row(tool, found[corpus.name].score))
         lines += _examples(corpus, figures)
-    return "\n".join([*lines, *_speed(corpora, figures), *_tools(figures)]) + "\n"
+    return "\n".join([*lines, *_tools(figures)]) + "\n"
 
 
 def _introduction(seconds: int) -> list[str]:
@@ -98,7 +99,7 @@ def _examples(corpus: Corpus, figures: Mapping[str, Figures | str]) -> list[str]
     own = figures.get(OURS.name)
     if isinstance(own, dict) and corpus.name in own and (wrong := own[corpus.name].score.first_wrong):
         listed = "; ".join(f"`{name}`: {problem}" for name, problem in wrong.items())
-        lines += ["", f"Ours that are not exact, the first {len(wrong)}: {listed}."]
+        lines += ["", *textwrap.wrap(f"Ours that are not exact, the first {len(wrong)}: {listed}.", 120)]
     errors = [
         f"{tool} {found[corpus.name].score.errors}"
         for tool, found in figures.items()
@@ -109,32 +110,12 @@ def _examples(corpus: Corpus, figures: Mapping[str, Figures | str]) -> list[str]
     return lines
 
 
-def _speed(corpora: Sequence[Corpus], figures: Mapping[str, Figures | str]) -> list[str]:
-    lines = [
-        "",
-        "## Speed and memory",
-        "",
-        "Statements per second of the processor's time in one process, after a warm-up, and its peak memory in MB,",
-        "when the page was written. They vary with the machine; compare them with each other.",
-        "",
-        f"| tool | {' | '.join(corpus.title for corpus in corpora)} |",
-        f"|{'---|' * (len(corpora) + 1)}",
-    ]
-    for tool, found in figures.items():
-        if isinstance(found, dict):
-            cells = [
-                f"{found[corpus.name].speed}/s, {found[corpus.name].peak_mb} MB" if corpus.name in found else ""
-                for corpus in corpora
-            ]
-            lines.append(f"| {' | '.join([tool, *cells])} |")
-    return lines
-
-
 def _tools(figures: Mapping[str, Figures | str]) -> list[str]:
     lines = ["", "## Tools", ""]
     for tool in TOOLS:
         packages = f"`{' '.join(tool.packages)}`: " if tool.packages else ""
-        lines.append(f"- {tool.name}: {packages}{tool.note}.")
+        text = f"- {tool.name}: {packages}{tool.note}."
+        lines += textwrap.wrap(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         why = figures.get(tool.name)
         if isinstance(why, str):
             lines.append(f"  It could not be installed: {why}.")

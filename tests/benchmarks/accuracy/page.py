@@ -37,7 +37,7 @@ def row(tool: str, found: Score) -> str:
         _share(found.exact_columns, found.columns),
         _share(found.covered, found.sourced),
         f"{found.wrong_though_full} of {found.claimed}",
-        f"{found.bound * 100:.1f} %" if found.claimed else "–",
+        f"{found.bound * 100:.1f} %" if found.claimed else "",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -67,8 +67,11 @@ def ingest_sql(
         ProjectError: the root of the project is ambiguous.
         GoneFilesError: most known files no longer exist, and `retire_most` is not set. Nothing is stored.
         StoreError: the store could not be read or written. Nothing is stored.
+        WorkerError: a worker process was killed, or crashed. Nothing is stored.
     """
     options = options or SqlOptions()
+    if options.jobs < 1:
+        raise OptionError("it must be at least 1", "jobs")
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
@@ -84,6 +87,7 @@ def ingest_sql(
             project=options.project,
             project_root=options.project_root,
             retire_most=options.retire_most,
+            jobs=options.jobs,
         )
         return replace(summary, store=opened.address)
 

@@ -72,6 +72,9 @@ class SqlOptions(IngestOptions):
     """Root folder of `project`."""
     retire_most: bool = False
     """Retire files that no longer exist, even if that is most of them."""
+    jobs: int = 1
+    """Largest number of processes that resolve the files. With more than one, a program of yours needs
+    `if __name__ == "__main__":` around its main part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,9 @@ class Catalog:
         for table in tables:
             self.add(table)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "memo": {}}  # another process derives its own
+
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any], dialect: str | Dialect = "ansi") -> Catalog:
         """Return a catalog of `{table: {column: type}}`, or `{table: [column, …]}`, or nested by schema.

@@ -18,6 +18,7 @@ from lineage.cli.options import (
     DialectOption,
     FormatOption,
     FunctionsOption,
+    JobsOption,
     NamespaceOption,
     SchemaOption,
     SchemasFromOption,
@@ -33,7 +34,8 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
-from lineage.sql.script.script import Script
+from lineage.sql.extraction import ExtractionOptions
+from lineage.sql.script.parallel import available_processors, resolve_texts
 
 __all__ = ["extract", "tables"]
 
@@ -72,6 +74,7 @@ def extract(
     set_operations: SetOperationsOption = SetOperations.EXACT,
     report: ReportOption = None,
     store: SchemasFromOption = None,
+    jobs: JobsOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the column lineage of SQL. Nothing is stored or executed.
@@ -87,11 +90,11 @@ def extract(
     schemas = read_schemas(catalog, options, store)
     if report is not None:
         with progress_bar() as progress:
-            measured = measure(report, options, schemas, progress)
+            measured = measure(report, options, schemas, progress, jobs)
         print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
-    statements = Script(texts, options, schemas).resolve()
+    statements = _resolve(texts, options, schemas, jobs)
     if output is OutputFormat.JSON:
         print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
     else:
@@ -115,6 +118,7 @@ def tables(
     namespace: NamespaceOption = "",
     catalog: CatalogOption = None,
     store: SchemasFromOption = None,
+    jobs: JobsOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the tables that SQL reads and writes, statement by statement.
@@ -124,7 +128,7 @@ def tables(
     options = extraction_options(dialect, namespace, default_database, default_schema)
     texts, problems = _texts(files, sql)
     schemas = read_schemas(catalog, options, store)
-    statements = Script(texts, options, schemas).resolve()
+    statements = _resolve(texts, options, schemas, jobs)
     written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
     several = any(statement.other_targets for statement in statements)
     rows = [
@@ -158,6 +162,20 @@ def _completeness_of_tables(statement: StatementLineage) -> Completeness:
     return (
         Completeness.FULL if statement.completeness is Completeness.PARTIAL and only_columns else statement.completeness
     )
+
+
+def _resolve(
+    texts: dict[str, str], options: ExtractionOptions, schemas: Catalog, jobs: int | None
+) -> list[StatementLineage]:
+    """Return the lineage of the statements; the progress is shown while it takes long."""
+    with progress_bar() as progress:
+        return resolve_texts(
+            texts,
+            options,
+            schemas,
+            jobs=jobs or available_processors(),
+            progress=lambda done, total: progress("resolving", done, total),
+        )
 
 
 def _rows(

@@ -6,6 +6,7 @@ from lineage.catalog import CatalogError
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
 from lineage.neo4j_server.errors import ServerError, ServerStartError
+from lineage.sql.script.worker_pool import WorkerError
 from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 
@@ -18,6 +19,8 @@ def explain_failure(error: Exception) -> int | None:
     """Print an error and its hint, and return the exit code; None for an unexpected error."""
     if isinstance(error, StoreError):
         code = UNREACHABLE if isinstance(error, StoreUnreachableError | StoreFullError) else INPUT_ERRORS
+    elif isinstance(error, WorkerError):
+        code = INPUT_ERRORS
     elif isinstance(error, ServerError):
         code = UNREACHABLE if isinstance(error, ServerStartError) else INPUT_ERRORS
     elif isinstance(error, NameLookupError | UnknownDialectError | CatalogError):

@@ -21,6 +21,7 @@ __all__ = [
     "DatabaseOption",
     "DialectOption",
     "FormatOption",
+    "JobsOption",
     "JsonOption",
     "NamespaceOption",
     "SchemaOption",
@@ -113,6 +114,16 @@ SetOperationsOption = Annotated[
     ),
 ]
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        help="Number of processes that resolve the files. Default: all processors; small inputs take one.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 StoreOption = Annotated[
     str | None,

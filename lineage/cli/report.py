@@ -18,7 +18,7 @@ from lineage.model.decoding import decode_sql
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.script import Script
+from lineage.sql.script.parallel import available_processors, resolve_texts
 
 __all__ = ["Report", "measure", "print_report", "texts_of"]
 
@@ -101,34 +101,41 @@ def _sql_of(line: str, path: Path, number: int) -> str:
     return str(found)
 
 
-def measure(path: Path, options: ExtractionOptions, catalog: Catalog, progress: Progress) -> Report:
-    """Return how much of the SQL is resolved: a folder's files together, as an ingest does; each row on its own."""
+def measure(
+    path: Path, options: ExtractionOptions, catalog: Catalog, progress: Progress, jobs: int | None = None
+) -> Report:
+    """Return how much of the SQL is resolved: a folder's files together, as an ingest does; each row on its own.
+
+    `jobs` is the number of processes for a folder (None: one for each processor).
+    """
     report = Report()
     if path.is_dir():
-        _measure(report, dict(texts_of(path)), options, catalog, progress)
+        _measure(report, dict(texts_of(path)), options, catalog, progress, jobs or available_processors())
     else:
         for name, text in texts_of(path):
-            _measure(report, {name: text}, options, catalog, lambda *_: None)
+            _measure(report, {name: text}, options, catalog, lambda *_: None, 1)
             progress("texts", report.texts, None)
     return report
 
 
 def _measure(
-    report: Report, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog, progress: Progress
+    report: Report, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog, progress: Progress, jobs: int
 ) -> None:
     """Add texts that are resolved together to a report. Time spent on other texts they need counts as theirs."""
     alone = next(iter(texts)) if len(texts) == 1 else ""
-    names = list(texts)
-    ends = [time.perf_counter()]
-
-    def done(number: int, total: int) -> None:
-        ends.append(time.perf_counter())
-        progress("texts", number, total)
-
-    statements = Script({"": texts[alone]} if alone else texts, options, catalog).resolve(done)
-    taken = [(end - begin, name) for name, begin, end in zip(names, ends, ends[1:], strict=False)]
+    seconds: dict[str, float] = {}
+    began = time.perf_counter()
+    statements = resolve_texts(
+        {"": texts[alone]} if alone else texts,
+        options,
+        catalog,
+        jobs=jobs,
+        progress=lambda done, total: progress("texts", done, total),
+        seconds=seconds,
+    )
+    taken = [(took, name or alone) for name, took in seconds.items()]
     report.texts += len(texts)
-    report.seconds += time.perf_counter() - ends[0]
+    report.seconds += time.perf_counter() - began
     report.slowest = sorted([*report.slowest, *taken], reverse=True)[:_MAX_ROWS]
     report.coverage.add(statements, alone)
 

@@ -234,6 +234,10 @@ class ColumnSchema:
     name: str
     data_type: str | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Statements have many of them, and by default each field is set by a call when they are read.
+        return ColumnSchema, (self.name, self.data_type)
+
 
 class ChangeKind(StrEnum):
     """What DDL does to a dataset as a whole, or to one of its columns."""

@@ -55,3 +55,34 @@ def test_quotes_of_another_dialect_make_no_tables(sql: str, read_as: str | None,
         said = [found.message for found in statement.diagnostics]
         assert len(said) == bool(read_as)
         assert all(str(read_as) in message for message in said)
+
+
+def test_large_texts_that_change_each_others_tables_are_read_once() -> None:
+    padding = f"/*{'x' * 1_200_000}*/\n"
+    texts = {
+        "1.sql": f"{padding}CREATE TABLE s.t AS SELECT a FROM r; CREATE VIEW s.v AS SELECT * FROM s.t",
+        "2.sql": f"{padding}DROP VIEW s.v; DROP TABLE s.t; CREATE TABLE s.t AS SELECT b FROM r",
+    }
+    statements = extract_script(texts, "postgres")
+    assert [(s.operation, s.source, s.output_columns) for s in statements] == [
+        ("CREATE_TABLE_AS", "1.sql", ["a"]),
+        ("CREATE_VIEW", "1.sql", ["a"]),
+        ("DROP_VIEW", "2.sql", []),
+        ("DROP_TABLE", "2.sql", []),
+        ("CREATE_TABLE_AS", "2.sql", ["b"]),
+    ]
+
+
+def test_tables_of_two_schemas_with_one_name_are_two_tables() -> None:
+    texts = {
+        "1.sql": "DROP TABLE IF EXISTS a.t; CREATE TABLE a.t AS SELECT x FROM r",
+        "2.sql": "DROP TABLE IF EXISTS b.t; CREATE TABLE b.t AS SELECT y FROM r",
+        "3.sql": "CREATE TABLE u AS SELECT a.*, b.* FROM a.t AS a, b.t AS b",
+    }
+    assert extract_script(texts, "postgres")[-1].output_columns == ["x", "y"]
+    moved = {
+        "1.sql": "CREATE TABLE a.t AS SELECT x FROM r; CREATE VIEW w AS SELECT * FROM a.t",
+        "2.sql": "ALTER TABLE a.t SET SCHEMA b; CREATE TABLE a.t AS SELECT y FROM r",
+        "3.sql": "DROP TABLE b.t; CREATE TABLE u AS SELECT * FROM a.t",
+    }
+    assert extract_script(moved, "postgres")[-1].output_columns == ["y"]

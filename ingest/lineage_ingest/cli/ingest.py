@@ -18,6 +18,7 @@ from lineage.cli.options import (
     DialectOption,
     FormatOption,
     FunctionsOption,
+    JobsOption,
     NamespaceOption,
     SchemaOption,
     SetOperations,
@@ -28,6 +29,7 @@ from lineage.cli.progress import progress_bar
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
+from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_sql
 from lineage_ingest.cli.log import log
 from lineage_ingest.cli.log_options import bad_parameter, parse_budget
@@ -87,6 +89,7 @@ def sql(
         bool, typer.Option("--yes", "-y", help="Retire files that no longer exist, even if that is most of them.")
     ] = False,
     observed_at: Annotated[datetime | None, typer.Option(help="Time of the definitions (UTC); default now.")] = None,
+    jobs: JobsOption = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
@@ -110,6 +113,7 @@ def sql(
         project_root=project_root,
         retire_most=yes,
         observed_at=observed_at,
+        jobs=jobs or available_processors(),
     )
 
     def run(options: SqlOptions) -> IngestSummary:

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from lineage.catalog import Catalog
@@ -14,7 +15,7 @@ from lineage.model.files import SQL_SUFFIXES, Environment
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.script import Script
+from lineage.sql.script.parallel import resolve_texts
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
@@ -42,13 +43,14 @@ def ingest_sql_files(
     project: str | None = None,
     project_root: Path | None = None,
     retire_most: bool = False,
+    jobs: int = 1,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
 
     `observed_at` is the time of the files' definitions (default: now). Files that the store has of the folders and
     that no longer exist are retired at that time; if they are most of the known files, only with `retire_most`.
     `project` names the project of all files and `project_root` its root folder; by default both are found from the
-    files' paths.
+    files' paths. `jobs` is the largest number of processes that resolve the files.
 
     Raises:
         NoSqlFilesError: a path does not exist, or a folder has no SQL file and never had one.
@@ -60,7 +62,7 @@ def ingest_sql_files(
     notify = progress or (lambda _stage, _done, _total: None)
     at = observed_at or datetime.now(UTC)
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
-    builder = _resolve(sources, store, options, catalog, at, notify)
+    builder = _resolve(sources, store, options, catalog, at, notify, jobs)
     gone = find_gone_files(store, sources, builder.targets(), at)
     if sources.found.empty_folders and not gone.files:
         suffixes = ", ".join(sorted(SQL_SUFFIXES))
@@ -102,15 +104,17 @@ def _resolve(
     catalog: Catalog | None,
     at: datetime,
     notify: Progress,
+    jobs: int,
 ) -> BatchBuilder:
     """Return a batch builder with the statements, resolved against each other, the catalog and the store."""
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
     stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
-    script = Script(texts, options, stored.with_tables(given))
+    resolving = partial(notify, "resolving")
+    statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving)
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
-    for statement in script.resolve(lambda done, total: notify("resolving", done, total)):
+    for statement in statements:
         by_file[statement.source or ""].append(statement)
     origins = {file.name: FileOrigin(file.source, str(file.key)) for file in sources.files}
     builder = BatchBuilder(naming, given, at, of_files(at, origins), files=origins)

@@ -24,6 +24,7 @@ class DefinitionIndex:
         self._candidates = candidates
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
+        self._indexed_names: set[str] = set()
         self.changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
         """Statements that change rows of a temporary table, in order, by the statement that creates it."""
         self.makers: dict[Position | None, list[Position]] = defaultdict(list)
@@ -32,8 +33,10 @@ class DefinitionIndex:
     def find(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of a table that applies to a use: the latest before, else the first after."""
         part = last_part(name)
-        for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
-            self._index(index)
+        if part not in self._indexed_names:
+            self._indexed_names.add(part)
+            for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
+                self._index(index)
         if part.startswith("@"):  # a table variable lives in its own text
             self._index(use[0])
         before: tuple[Position, Definition] | None = None
@@ -76,7 +79,7 @@ class DefinitionIndex:
             return
         self._indexed.add(index)
         text = self._texts[index]
-        text.parsed()
+        text.prepare()
         for number, definitions in enumerate(text.definitions or ()):
             for definition in definitions:
                 if definition.only_adds:

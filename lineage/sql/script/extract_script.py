@@ -11,6 +11,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.resolver import SetOperationReferences
+from lineage.sql.script.parallel import resolve_texts
 from lineage.sql.script.script import Script
 from lineage.sql.script.sources import ScriptPart
 
@@ -28,6 +29,7 @@ def extract_script(
     set_operation_references: SetOperationReferences = "exact",
     functions: Iterable[str | Path] = (),
     budget: Budget | None = None,
+    jobs: int = 1,
 ) -> list[StatementLineage]:
     """Return the lineage of the statements of a script, each resolved with what the others define.
 
@@ -35,6 +37,10 @@ def extract_script(
     which run one after the other and are called `1`, `2`, …. The order of the answer is that of the texts;
     `StatementLineage.source` names the text where there are several. A text of a mapping or folder that holds one
     query and nothing else defines a dataset of its name.
+
+    `jobs` is the largest number of processes that resolve the texts of a mapping or a folder; the result does not
+    depend on it. It is 1 by default because worker processes import the program's main module: a script that asks for
+    more needs `if __name__ == "__main__":` around what it does. Less than a second of work stays in this process.
 
     >>> view, table = extract_script('''
     ...     CREATE VIEW report AS SELECT * FROM orders;
@@ -45,10 +51,13 @@ def extract_script(
 
     Raises:
         UnknownDialectError: no dialect has that name.
-        ValueError: `set_operation_references` is neither "exact" nor "paper".
+        ValueError: `set_operation_references` is neither "exact" nor "paper", or `jobs` is less than 1.
         TypeError: `sql` is none of these.
         OSError: the path cannot be read.
+        WorkerError: a worker process was killed, or crashed.
     """
+    if jobs < 1:
+        raise ValueError(f"jobs: found {jobs}, expected at least 1")
     texts: Mapping[str, str | Sequence[ScriptPart]]
     if isinstance(sql, Path):
         files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
@@ -64,6 +73,9 @@ def extract_script(
         functions=functions,
         budget=budget,
     )
+    several = {name: text for name, text in texts.items() if isinstance(text, str)}
+    if len(several) > 1 and len(several) == len(texts):
+        return resolve_texts(several, options, catalog, jobs=jobs)
     return Script(texts, options, catalog).resolve()
 
 

@@ -9,6 +9,7 @@ Only texts that call a function defined in the script are handled here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,6 +55,7 @@ class Functions:
         self._fold = Names(dialect).fold
         self._known: dict[str, list[_Function]] = {}
         self._left = _MAX_IN_ALL
+        self._names: re.Pattern[str] | None = None
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that these statements define."""
@@ -65,6 +67,16 @@ class Functions:
             if tree is not None:
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
+
+    def may_be_in(self, text: str) -> bool:
+        """Return whether a text may call one of the functions: it has the name of one, as a word or in quotes."""
+        if not self._known:
+            return False
+        if self._names is None:
+            names = "|".join(re.escape(name) for name in sorted(self._known))
+            # A name with other characters may be written in several ways, with quotes in it doubled.
+            self._names = re.compile(names if all(map(str.isidentifier, self._known)) else "", re.IGNORECASE)
+        return self._names.search(text) is not None
 
     def inline(self, statement: ParsedStatement) -> ParsedStatement:
         """Return the statement with each call of a known function replaced by the function's body."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from lineage.model.diagnostics import Span
 from lineage.model.statement import StatementLineage
@@ -12,10 +13,39 @@ from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.script.definitions import Position
 from lineage.sql.script.renames import Renames
+from lineage.sql.script.resolutions import Columns, StatementResolution
 from lineage.sql.script.sources import Text
 from lineage.sql.script.temp_tables import Content
 
-__all__ = ["ResolvedStatements"]
+__all__ = ["Left", "ResolvedStatements"]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a resolved statement leaves for others: columns, the relation that it creates, the rows that it adds.
+
+    `schema` is None if the columns are not known; `additions` are by the name of the temporary table.
+    """
+
+    schema: Columns | None
+    relation: Relation | None
+    additions: Mapping[str | None, Relation]
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Left:
+        """Return what a rule's outcome leaves."""
+        written = (one for one in (outcome, *outcome.others) if one.adds_to_temporary)
+        return cls(
+            tuple((column.name, column.data_type) for column in outcome.schema) or None,
+            outcome.relation,
+            {one.target: one.addition() for one in written},
+        )
+
+    @classmethod
+    def of_resolution(cls, found: StatementResolution) -> Left:
+        """Return what a statement that another process resolved leaves: of relations only that there are some."""
+        relation = Relation([], []) if found.creates else None
+        return cls(found.schema, relation, {name: Relation([], []) for name in found.adds})
 
 
 class ResolvedStatements:
@@ -31,12 +61,11 @@ class ResolvedStatements:
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._columns: dict[str, set[str]] = defaultdict(set)
 
-    def keep(self, position: Position, statement: StatementLineage, outcome: Outcome | None) -> bool:
+    def keep(self, position: Position, statement: StatementLineage, left: Left | None) -> bool:
         """Store a statement's columns, contents and reads; return whether it had been resolved before."""
-        if outcome is not None:
-            known = outcome.schema or None
-            self._schemas[position] = {c.name: c.data_type for c in known} if known else None
-            self._keep_contents(position, outcome, statement.span)
+        if left is not None:
+            self.keep_schema(position, left.schema)
+            self._keep_contents(position, left, statement.span)
         again = position in self._reads
         self._reads[position] = tuple(statement.sources)
         for reference in statement.inferred:
@@ -44,17 +73,19 @@ class ResolvedStatements:
                 self._columns[reference.table].add(reference.column)
         return again
 
-    def _keep_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
+    def keep_schema(self, position: Position, columns: Columns | None) -> None:
+        """Store the columns of a statement's target; None if they are not known."""
+        self._schemas[position] = dict(columns) if columns is not None else None
+
+    def _keep_contents(self, position: Position, left: Left, whole: Span | None) -> None:
         """Store the relations that a statement creates or adds to; `whole` is its span in its text."""
         text = self._texts[position[0]]
-        name, made = text.part_of[position[1]].name, outcome.relation
+        name, made = text.part_of[position[1]].name, left.relation
         if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
             made = with_source(made, name, whole)
         self.relations[position] = made
         self._additions[position] = {
-            one.target: with_source(one.addition(), name, whole)
-            for one in (outcome, *outcome.others)
-            if one.adds_to_temporary
+            target: with_source(relation, name, whole) for target, relation in left.additions.items()
         }
 
     def schema(self, position: Position) -> dict[str, str | None] | None:

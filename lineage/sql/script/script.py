@@ -8,12 +8,12 @@ the first after it. Temporary tables are composed away, like CTEs.
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TypeAlias
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import DiagnosticCode, Span
@@ -24,16 +24,18 @@ from lineage.model.statement import (
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
-from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
-from lineage.sql.script.resolved_statements import ResolvedStatements
+from lineage.sql.script.resolutions import RecordingTables, StatementResolution, TextResolution, TextSchemas, are_alike
+from lineage.sql.script.resolved_statements import Left, ResolvedStatements
 from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement
-from lineage.sql.script.sources import ScriptPart, Text, definers, tied_by_changes
+from lineage.sql.script.script_tables import Decision, ScriptTables
+from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
 from lineage.sql.script.transactions import without_effect
@@ -42,11 +44,11 @@ __all__ = ["Decision", "Script", "ambiguous_columns"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
-Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""An unprefixed column and its candidate tables; other statements show that exactly one of them has it."""
-
 _MAX_KEPT = 2_000_000
 """Characters. The syntax trees of larger inputs are released between two passes over a text."""
+
+_ELSEWHERE = StatementLineage("")
+"""The result of a statement that another process resolved, of which only the columns are known here."""
 
 _MAX_ROUNDS = 8
 """Maximum number of passes over a loop while its variables gain sources; real programs need fewer."""
@@ -63,10 +65,12 @@ class Script:
         seen: Callable[[str, str], bool] = lambda *_: False,
         *,
         alone: bool = True,
+        recording: bool = False,
     ) -> None:
         """Create a script; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
         Unless the texts run `alone`, other sessions may see tables that one part of a text creates and another drops.
+        With `recording`, `record` returns what another process may `adopt`.
         """
         self._texts = [
             Text(
@@ -83,7 +87,9 @@ class Script:
         self._catalog = (catalog if catalog is not None else Catalog()).qualified(options.naming)
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
-        self._candidates = definers(self._texts) if len(self._texts) > 1 else None
+        self._prepared: set[int] | None = None
+        self.definers = Definers(self._texts)
+        self._candidates = self.definers.by_last_part if len(self._texts) > 1 else None
         self._definitions = DefinitionIndex(self._texts, self._candidates)
         self._resolved = ResolvedStatements(self._texts)
         self._seen_elsewhere = seen
@@ -93,6 +99,12 @@ class Script:
         """The full names that names without a schema may mean, in the order of the search path; for a view's own
         schema only the name in it."""
         self.renames = Renames()
+        self.doubtful: set[int] = set()
+        """Texts whose results from elsewhere cannot be used here, and statements of which read contents that are not
+        here: the script has to be resolved again without them."""
+        self.seconds: dict[int, float] = {}
+        """By text, the time that it and what it needed took, once it is resolved."""
+        self._recorded: dict[Position, list[StatementResolution]] | None = defaultdict(list) if recording else None
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
@@ -105,14 +117,11 @@ class Script:
 
         `progress` is called after each text with the number of texts done and their total.
         """
-        for text in self._texts:
-            if any(_DEFINES_FUNCTION.search(part.text) for part in text.parts):
-                self._functions.learn(text.parsed())
-        self._walk_together()
+        self.prepare()
         for index, text in enumerate(self._texts):
-            for number in range(len(text.parsed())):
-                self._settle((index, number))
-            self._go_round(index)
+            began = time.perf_counter()
+            self._settle_text(index)
+            self.seconds[index] = time.perf_counter() - began
             if index < len(self._texts) - 1:  # statements of the last text may be resolved again at once
                 text.release()
             if progress is not None:
@@ -130,12 +139,79 @@ class Script:
     def _procedures(self) -> frozenset[str]:
         return defined_procedures(part.text for text in self._texts for part in text.parts)
 
-    def _walk_together(self) -> None:
-        """Find the meaning of table names in texts that change each other's tables; texts run in order."""
+    def prepare(self) -> set[int]:
+        """Read what all texts depend on; return those texts whose results depend on other texts' statements as such.
+
+        These are texts that define functions or may call them, and texts that change each other's tables.
+        """
+        if self._prepared is None:
+            defining = [one for one in self._texts if any(_DEFINES_FUNCTION.search(part.text) for part in one.parts)]
+            for text in defining:
+                self._functions.learn(text.parsed())
+            calling = [
+                one.index for one in self._texts if any(self._functions.may_be_in(part.text) for part in one.parts)
+            ]
+            self._prepared = {*(one.index for one in defining), *calling, *self._walk_together()}
+        return self._prepared
+
+    def record(self, index: int) -> TextResolution:
+        """Resolve the statements of a text, and those that they need; return what they resolved to."""
+        began = time.perf_counter()
+        text = self._texts[index]
+        loops = self._settle_text(index)
+        text.release()
+        recorded = self._recorded if self._recorded is not None else {}
+        schemas = (self._resolved.schema((index, number)) or () for number in range(len(text.results)))
+        unsent = any(type(name) is UnnamedColumn for names in schemas for name in names)
+        parts = {id(part): number for number, part in enumerate(text.parts)}
+        return TextResolution(
+            definitions=tuple(text.definitions or ()),
+            namings=tuple(text.namings) if set(text.namings) != {self._options.naming} else None,
+            undone=text.undone,
+            query_targets=tuple(text.query_targets.items()),
+            variables=text.variables,
+            parts=tuple(parts[id(part)] for part in text.part_of),
+            resolutions=tuple(tuple(recorded.pop((index, n), ())) for n in range(len(text.results))),
+            stays=loops or unsent,
+            seconds=time.perf_counter() - began,
+        )
+
+    def adopt(self, found: Mapping[int, TextResolution]) -> None:
+        """Take over what other processes resolved texts to, by index, before `resolve`.
+
+        The result for a statement is used if its look-ups have the same answers here.
+        """
+        for index, one in found.items():
+            self._texts[index].adopt(one)
+
+    def learn(self, index: int, found: TextSchemas) -> None:
+        """Take over what another process found out about the tables that a text defines."""
+        text = self._texts[index]
+        if text.definitions is None:
+            count = len(found.definitions)
+            text.adopt(TextResolution(found.definitions, None, frozenset(), (), None, (0,) * count))
+        for number, columns in enumerate(found.schemas):
+            if text.results[number] is None:
+                text.results[number] = _ELSEWHERE
+                self._resolved.keep_schema((index, number), columns)
+
+    def _settle_text(self, index: int) -> bool:
+        """Resolve the statements of a text; return whether some were resolved several times, because of a loop."""
+        text = self._texts[index]
+        text.prepare()
+        for number in range(len(text.results)):
+            self._settle((index, number))
+        return self._go_round(index)
+
+    def _walk_together(self) -> list[int]:
+        """Find the meaning of table names in texts that change each other's tables; return these texts.
+
+        Texts run in order.
+        """
         if self._candidates is None:
-            return
+            return []
         walk, size = TableWalk(self.entry_of), 0
-        tied = tied_by_changes(self._texts, self._candidates)
+        tied = tied_by_changes(self._texts)
         for index in tied:
             self._texts[index].walk(walk)
             size += sum(len(part.text) for part in self._texts[index].parts)
@@ -146,6 +222,7 @@ class Script:
             self._texts[index].define(found.get(index, []))
             if size > _MAX_KEPT:
                 self._texts[index].release()
+        return tied
 
     def _settle(self, position: Position) -> None:
         """Resolve a statement after those that it needs; uses an explicit stack, so chains may have any length."""
@@ -172,10 +249,10 @@ class Script:
             NeedsDefinitionError: another statement has to be resolved first.
         """
         text = self._texts[position[0]]
-        tables, statement, outcome = self._resolve_over(position, self._is_lasting_view(position))
+        tables, statement, left = self._resolve_over(position, self._is_lasting_view(position))
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
             # The view does not fit the final table of that name, so it reads the table it was defined over.
-            tables, statement, outcome = self._resolve_over(position, False)
+            tables, statement, left = self._resolve_over(position, False)
         statement = with_cycles(statement, self._cyclic.pop(position, {}))
         sources = list(tables.sources(statement.sources))
         if tables.by_name or sources != statement.sources:
@@ -186,7 +263,7 @@ class Script:
             kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
             statement = replace(statement, changes=lasting, target_kind=kind)
             self.renames.note(position, lasting)
-        if self._resolved.keep(position, statement, outcome):
+        if self._resolved.keep(position, statement, left):
             self._contents.forget()
             self._variables.forget()
         self._decisions[position] = tables.decisions
@@ -195,16 +272,53 @@ class Script:
 
     def _resolve_over(
         self, position: Position, follows_names: bool
-    ) -> tuple[_ScriptTables, StatementLineage, Outcome | None]:
-        """Return the tables that a statement sees, its lineage over them, and what its rule found."""
+    ) -> tuple[ScriptTables, StatementLineage, Left | None]:
+        """Return the tables that a statement sees, its lineage over them, and what it leaves for others."""
         text, number = self._texts[position[0]], position[1]
+        if text.elsewhere is not None and (found := self._from_elsewhere(text.elsewhere, position, follows_names)):
+            return found
         naming = text.namings[number]
         options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
         parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
-        variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
-        tables = _ScriptTables(self, position, follows_names=follows_names)
-        return tables, *resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
+        names = self._variables.named(assigned, parsed) if assigned is not None else ()
+        variables = self._variables.at(assigned, position, names) if assigned is not None else None
+        tables = ScriptTables(self, position, follows_names=follows_names)
+        source = RecordingTables(tables) if self._recorded is not None else tables
+        target = text.query_targets.get(number)
+        statement, outcome = resolve_statement(parsed, options, source, target, variables)
+        left = Left.of(outcome) if outcome is not None else None
+        if self._recorded is not None and isinstance(source, RecordingTables):
+            self._recorded[position].append(
+                StatementResolution(
+                    follows_names,
+                    names,
+                    source.look_ups(),
+                    statement,
+                    left is not None,
+                    left.schema if left is not None else None,
+                    left is not None and left.relation is not None,
+                    tuple(left.additions) if left is not None else (),
+                )
+            )
+        return tables, statement, left
+
+    def _from_elsewhere(
+        self, found: TextResolution, position: Position, follows_names: bool
+    ) -> tuple[ScriptTables, StatementLineage, Left | None] | None:
+        """Return what another process resolved a statement to, if that is what it resolves to here.
+
+        If it is not, and the statement may read contents that are not here, its text is doubtful.
+        """
+        for one in found.resolutions[position[1]]:
+            if found.variables is not None:
+                self._variables.at(found.variables, position, one.variables)
+            tables = ScriptTables(self, position, follows_names=follows_names)
+            if one.follows_names is follows_names and are_alike(one.look_ups, tables):
+                return tables, one.statement, Left.of_resolution(one) if one.has_outcome else None
+        if found.has_contents:
+            self.doubtful.add(position[0])
+        return None
 
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
         """Return a statement with its target's kind; with a diagnostic if another text drops or replaces it."""
@@ -219,19 +333,22 @@ class Script:
             return replace(statement, target_kind=DatasetKind.TABLE)
         return statement
 
-    def _go_round(self, index: int) -> None:
-        """Resolve a loop and what follows it again, until its variables gain no more sources."""
+    def _go_round(self, index: int) -> bool:
+        """Resolve a loop and what follows it again, until its variables gain no more sources; False: there is none."""
         first = self._variables.next_read_in_loop(index)
         if first is None:
-            return
+            return False
         text = self._texts[index]
+        if text.elsewhere is not None:
+            self.doubtful.add(index)
         for _ in range(_MAX_ROUNDS):
             known = {n: self._resolved.relations.get((index, n)) for n in range(first, len(text.results))}
             for number in range(first, len(text.results)):
                 self._resolve((index, number))
             self._variables.next_read_in_loop(index)
             if all(same(known[n], self._resolved.relations.get((index, n))) for n in known):
-                return
+                break
+        return True
 
     def _decide_ambiguous(self) -> None:
         """Resolve statements with ambiguous columns again where other statements show which table has them."""
@@ -277,6 +394,8 @@ class Script:
         Raises:
             NeedsDefinitionError: one of these statements has to be resolved first.
         """
+        if position[0] != use[0] and self._texts[position[0]].elsewhere is not None:
+            self.doubtful.add(position[0])
         name, made = definition.name, definition.made_by
         changes = self._definitions.changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
@@ -304,6 +423,8 @@ class Script:
             return True
         if position in self._open:
             self._cyclic[use][name] = None
+            if (found := self._texts[use[0]].elsewhere) is not None and found.has_contents:
+                self.doubtful.add(use[0])
             return False
         raise NeedsDefinitionError(position)
 
@@ -354,137 +475,3 @@ def ambiguous_columns(edges: Iterable[Edge]) -> list[tuple[str, tuple[str, ...]]
         if edge.ambiguous and edge.source.table is not None:
             found[edge.span, edge.source.column][edge.source.table] = None
     return [(column, tuple(tables)) for (_, column), tables in found.items()]
-
-
-class _ScriptTables:
-    """The tables that one statement of a script sees."""
-
-    def __init__(self, script: Script, use: Position, *, follows_names: bool) -> None:
-        self._script = script
-        self._use = use
-        self._behind: dict[str, tuple[str, ...]] = {}
-        self._catalog = script.catalog_tables(script.naming(use))
-        self.shared = self._catalog.shared
-        self.decisions: dict[Decision, None] = {}
-        self._follows_names = follows_names
-        self._unknown: tuple[str, ...] = ()
-        """The possible full names of the last table looked up, if no schema is known to have it."""
-        self.by_name: dict[str, None] = {}
-        """Names in a view whose final table differs from the one at its definition."""
-
-    def name(self, parts: Sequence[str]) -> str:
-        """Return the full name of a table that the statement creates; it may equal that of a temporary table."""
-        script, use = self._script, self._use
-        temporary = script.temporary_name(parts, use)
-        if temporary is not None:
-            return temporary
-        naming = script.naming(use)
-        if not naming.session_tables:
-            return self._catalog.name(parts)
-        return script.catalog_tables(replace(naming, session_tables=())).name(parts)
-
-    def existing_name(self, parts: Sequence[str]) -> str:
-        """Return the full name of an existing table; a temporary table has precedence."""
-        script, use = self._script, self._use
-        temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
-        return temporary or self._catalog.name(self.existing(parts))
-
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the parts of an existing table's name, with the first schema of the search path that has it.
-
-        A schema that has the table when the statement runs precedes one that gets it later.
-        """
-        script, use = self._script, self._use
-        candidates = script.naming(use).candidates(parts)
-        if len(candidates) == 1:
-            return parts
-        names = tuple(self._catalog.find(candidate).name for candidate in candidates)
-        script.searched[names] = None
-        later: Sequence[str] | None = None
-        for candidate, name in zip(candidates, names, strict=True):
-            definition = script.definition(name, use)
-            if definition is not None and definition[0] < use:
-                return candidate
-            entry = self._catalog.find(candidate)
-            if entry.columns is not None and not (entry.learnt and script.makes(name)):
-                return candidate
-            if definition is not None and later is None:
-                later = candidate
-        if later is None:
-            self._unknown = names
-        return parts if later is None else later
-
-    def find(self, parts: Sequence[str]) -> TableEntry:
-        """Return a table's entry: from the script, else from the catalog.
-
-        Raises:
-            NeedsDefinitionError: the statement that defines it has to be resolved first.
-        """
-        self._unknown = ()
-        entry = self._find(self.existing(parts))
-        return entry._replace(candidates=self._unknown) if self._unknown else entry
-
-    def _find(self, parts: Sequence[str]) -> TableEntry:
-        script, use = self._script, self._use
-        session = script.naming(use).session_table(parts)
-        entry = TableEntry(session) if session is not None else self._catalog.find(parts)
-        found = script.definition(entry.name, use)
-        if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
-            found = self._final(entry.name, found)
-        if found is None:
-            # The statement reads the table that it replaces. An earlier ingest learned the columns that it
-            # creates, not those that it reads.
-            return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
-        position, definition = found
-        if entry.learnt and not definition.alters:
-            entry = TableEntry(entry.name)
-        if not script.require(position, entry.name, use):
-            return TableEntry(entry.name, entry.columns)
-        if definition.temporary:
-            return self._temporary(definition, position)
-        columns = script.schema(position)
-        return TableEntry(entry.name, columns if columns is not None else entry.columns)
-
-    def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
-        """Return the final definition of a name in a view, if it changes after the view is defined."""
-        if found[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
-            return found
-        final = self._script.final(name, self._use)
-        if final is None:
-            return found
-        self.by_name[name] = None
-        return final
-
-    def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
-        """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
-        hides = self._script.definition(self.existing_name(parts), self._use)
-        if hides is not None and hides[1].temporary:
-            return False
-        name = self._catalog.name([*schema, *parts])
-        self._script.searched[(name,)] = None
-        if self._script.definition(name, self._use) is not None:
-            return True
-        return self._catalog.in_schema(schema, parts)
-
-    def _temporary(self, definition: Definition, position: Position) -> TableEntry:
-        name, content = definition.name, self._script.content(definition, position, self._use)
-        renamed = self._script.renames.between(content.additions[-1] if content.additions else position, self._use)
-        self._behind[name] = tuple(map(renamed.table, content.behind))
-        relation = content.relation
-        if relation is not None:
-            relation = renamed.in_relation(relation, self.shared)
-        return TableEntry(name, None, relation)
-
-    def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return those of the tables that other statements show to have a column."""
-        found = {table for table in tables if self._script.seen(table, column)}
-        if len(found) == 1 and len(tables) > 1:
-            self.decisions[column, tuple(sorted(tables))] = None
-        return found
-
-    def sources(self, names: Iterable[str]) -> dict[str, None]:
-        """Return the tables read, each temporary table replaced by the tables behind it."""
-        total: dict[str, None] = {}
-        for name in names:
-            total.update(dict.fromkeys(self._behind.get(name, (name,))))
-        return total

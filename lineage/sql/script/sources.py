@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePath
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -18,12 +19,13 @@ from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
+from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temporary_ends import temporary_ends
 from lineage.sql.script.transactions import may_not_run, statements_rolled_back
 
-__all__ = ["ScriptPart", "Text", "definers", "last_part", "tied_by_changes"]
+__all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
 
 # Names that a text may define: a cheap check that decides only which texts are parsed early.
 _DEFINES = re.compile(
@@ -40,6 +42,10 @@ _CHANGES = re.compile(
     rf"({_NAME}(?:\s*,\s*{_NAME})*)",
     re.IGNORECASE,
 )
+
+# What moves a table to another schema, whose name need not stand beside the table's.
+_MOVES = re.compile(r"\bset\s+schema\b|\btransfer\b|\bsp_rename\b|\brename\b", re.IGNORECASE)
+_AROUND_NAMES = ' \t\r\n"`[]'
 
 # T-SQL's rename of a table or column, whose names are strings.
 _RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)'", re.IGNORECASE)
@@ -97,6 +103,7 @@ class Text:
         self._options = options
         self._entry_of = entry_of
         self._parsed: list[ParsedStatement] | None = None
+        self._noted = False
         self.results: list[StatementLineage | None] = []
         self.definitions: list[tuple[Definition, ...]] | None = None
         self.namings: list[Naming] = []
@@ -109,6 +116,39 @@ class Text:
         """The part that each statement is in."""
         self.query_targets: dict[int, str] = {}
         """By statement, the dataset to which the result of a bare query is written."""
+        self.elsewhere: TextResolution | None = None
+        """What another process resolved its statements to."""
+
+    @cached_property
+    def may_define(self) -> tuple[str, ...]:
+        """The names, as written, of the tables that the text may define: its own name, and what its words say."""
+        names = [PurePath(self.name).stem] if self.name else []
+        for part in self.parts:
+            names += (match.group(1) for match in _DEFINES.finditer(part.text))
+            for match in _RENAMES.finditer(part.text):
+                old, new = match.groups()
+                names += (old, old.rpartition(".")[0], new)
+            if part.target is not None:
+                names.append(part.target)
+        return tuple(dict.fromkeys(names))
+
+    def prepare(self) -> None:
+        """Find out what its statements define, if that is not known."""
+        if self.definitions is None:
+            self.parsed()
+
+    def adopt(self, found: TextResolution) -> None:
+        """Take over what another process found out about the text."""
+        self.elsewhere = found
+        self._noted = True
+        self.results = [None] * len(found.definitions)
+        self.part_of = [self.parts[number] for number in found.parts]
+        own = self._options.naming
+        self.namings = [own if naming == own else naming for naming in found.namings or [own] * len(self.results)]
+        self.undone = found.undone
+        self.variables = found.variables
+        self.query_targets = dict(found.query_targets)
+        self.definitions = list(found.definitions)
 
     def parsed(self) -> list[ParsedStatement]:
         """Return its statements; they are parsed again if their trees were freed."""
@@ -123,7 +163,8 @@ class Text:
         if self._parsed is None:
             by_part = [(part, part.parsed(self._options)) for part in self.parts]
             self._parsed = [statement for _, statements in by_part for statement in statements]
-            if self.definitions is None:
+            if not self._noted:  # trees may have been freed since, and what was noted then has been changed by a walk
+                self._noted = True
                 self.results = [None] * len(self._parsed)
                 self._note_parts(by_part)
         return self._parsed
@@ -175,42 +216,67 @@ class Text:
         self._parsed = None
 
 
-def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
-    """Return the texts that may define each name, by the name's last part without case."""
-    found: dict[str, dict[int, None]] = defaultdict(dict)
-    for index, text in enumerate(texts):
-        if text.name:
-            found[PurePath(text.name).stem.lower()][index] = None
-        for part in text.parts:
-            for match in _DEFINES.finditer(part.text):
-                found[last_part(match.group(1))][index] = None
-            for match in _RENAMES.finditer(part.text):
-                old, new = match.groups()
-                for name in (old, old.rpartition(".")[0], new):
-                    found[last_part(name)][index] = None
-            if part.target is not None:
-                found[last_part(part.target)][index] = None
-    return {name: list(indexes) for name, indexes in found.items()}
+class Definers:
+    """The texts that may define a table, as their words say."""
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        found: dict[str, dict[int, None]] = defaultdict(dict)
+        self._by_schema: dict[tuple[str, ...], dict[int, None]] = defaultdict(dict)
+        for index, text in enumerate(texts):
+            for parts in map(_parts, text.may_define):
+                found[parts[-1]][index] = None
+                self._by_schema[parts[-2:]][index] = None
+        self.by_last_part: Mapping[str, Sequence[int]] = {name: list(indexes) for name, indexes in found.items()}
+        """By the last part of the table's name, without quotes and case."""
+
+    def likely(self, name: str) -> Iterable[int]:
+        """Return the texts that may define a table of this name, as written; those of other schemas are left out."""
+        parts = _parts(name)
+        if len(parts) == 1:
+            return self.by_last_part.get(parts[-1], ())
+        return {*self._by_schema.get(parts[-2:], ()), *self._by_schema.get(parts[-1:], ())}
 
 
-def tied_by_changes(texts: Sequence[Text], candidates: Mapping[str, Sequence[int]]) -> list[int]:
+def tied_by_changes(texts: Sequence[Text]) -> list[int]:
     """Return, in order, the texts connected by a table that one drops, replaces or renames and another one names.
 
-    The meaning of a table's name in one of them depends on the others.
+    The meaning of a table's name in one of them depends on the others. `a.t` and `b.t` are two tables; `t` may be both.
     """
-    changed: dict[str, set[int]] = defaultdict(set)
+    changed: dict[str, dict[tuple[str, ...], set[int]]] = defaultdict(lambda: defaultdict(set))
     for index, text in enumerate(texts):
         for part in text.parts:
-            for match in _CHANGES.finditer(part.text):
-                for name in match.group(1).split(","):
-                    changed[last_part(name)].add(index)
-    names = {name for name, own in changed.items() if name and len(own.union(candidates.get(name, ()))) > 1}
-    if not names:
+            names = [name for match in _CHANGES.finditer(part.text) for name in match.group(1).split(",")]
+            moves = bool(names) and _MOVES.search(part.text) is not None
+            for parts in map(_parts, names):
+                changed[parts[-1]][parts[-1:] if moves else parts].add(index)
+    defined: dict[str, dict[tuple[str, ...], set[int]]] = defaultdict(lambda: defaultdict(set))
+    for index, text in enumerate(texts):
+        for name in text.may_define:
+            parts = _parts(name)
+            if parts[-1] in changed:
+                defined[parts[-1]][parts].add(index)
+    contested = {last for last, own in changed.items() if last and _are_contested(own, defined.get(last, {}))}
+    if not contested:
         return []
-    word = re.compile(rf"(?<![\w$#])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w$#])", re.IGNORECASE)
+    word = re.compile(rf"(?<![\w$#])(?:{'|'.join(map(re.escape, sorted(contested)))})(?![\w$#])", re.IGNORECASE)
     return [i for i, text in enumerate(texts) if any(word.search(part.text) for part in text.parts)]
+
+
+def _are_contested(changed: Mapping[tuple[str, ...], set[int]], defined: Mapping[tuple[str, ...], set[int]]) -> bool:
+    """Return whether one text changes a table that another one changes or defines; all names have one last part."""
+    groups: dict[tuple[str, ...], tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+    is_bare = any(len(parts) == 1 for parts in (*changed, *defined))
+    for number, mentions in enumerate((changed, defined)):
+        for parts, texts in mentions.items():
+            groups[() if is_bare else parts[-2:]][number].update(texts)
+    return any(changing and len(changing | defining) > 1 for changing, defining in groups.values())
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a dotted name, without quotes and in lower case."""
+    return tuple(part.strip(_AROUND_NAMES).lower() for part in name.split("."))
 
 
 def last_part(name: str) -> str:
     """Return the last part of a dotted name, without its quotes and in lower case."""
-    return name.rpartition(".")[2].strip(' \t\r\n"`[]').lower()
+    return name.rpartition(".")[2].strip(_AROUND_NAMES).lower()

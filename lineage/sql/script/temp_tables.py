@@ -105,16 +105,20 @@ class VariableContents:
         """Return, once, the first statement of a text that reads a variable assigned later in the same loop."""
         return self._looped.pop(index, None)
 
-    def at(self, variables: Variables, position: Position, parsed: ParsedStatement) -> dict[str, Relation | None]:
-        """Return the variables that a statement names, with their content there.
+    def named(self, variables: Variables, parsed: ParsedStatement) -> tuple[str, ...]:
+        """Return the variables of a text that a statement names."""
+        words = {self._fold(token.text.lstrip("@:")) for token in parsed.tokens}
+        return tuple(variables.named(sorted(words)))
+
+    def at(self, variables: Variables, position: Position, names: Iterable[str]) -> dict[str, Relation | None]:
+        """Return those of a text's variables that are visible at a statement, with their content there.
 
         Raises:
             NeedsDefinitionError: an earlier assignment must be resolved first.
         """
         index, number = position
-        words = {self._fold(token.text.lstrip("@:")) for token in parsed.tokens}
         held: dict[str, Relation | None] = {}
-        for name in variables.named(sorted(words)):
+        for name in names:
             if not variables.visible(name, number):
                 continue
             before, around = variables.reaching(name, number)

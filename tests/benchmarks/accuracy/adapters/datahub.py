@@ -9,22 +9,23 @@ from datahub.metadata.urns import DatasetUrn
 from datahub.sql_parsing.schema_resolver import SchemaResolver
 from datahub.sql_parsing.sqlglot_lineage import sqlglot_lineage
 
-WANTS = "statement"
-PLATFORMS = {"postgres": "postgres", "spark": "spark"}
+WANTS = "write"
 _NAME = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:\w+,([^,]+),")
 
 
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
-    platform = PLATFORMS[dialect]
-    resolver = SchemaResolver(platform=platform)
+    resolver = SchemaResolver(platform=dialect)
+    two_parts = dialect == "hive"
     for name, columns in schema.items():
-        full = f"db.{name}" if "." in name else f"db.main.{name}"
-        resolver.add_raw_schema_info(str(DatasetUrn(platform, full)), columns)
-    return resolver
+        full = name if "." in name else f"main.{name}"
+        full = full if two_parts or full.count(".") > 1 else f"db.{full}"
+        resolver.add_raw_schema_info(str(DatasetUrn(dialect, full)), columns)
+    return resolver, None if two_parts else "db"
 
 
-def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
-    result = sqlglot_lineage(sql, prepared, default_db="db", default_schema="main")
+def answer(prepared: Any, sql: str) -> dict[str, Any]:
+    resolver, database = prepared
+    result = sqlglot_lineage(sql, resolver, default_db=database, default_schema="main")
     if result.debug_info.error is not None:
         raise result.debug_info.error
     found: dict[str, list[str]] = {}
@@ -34,4 +35,4 @@ def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
             match = _NAME.match(upstream.table)
             name = match.group(1) if match else upstream.table
             sources.append(f"{name.removeprefix('db.').removeprefix('main.')}.{upstream.column}")
-    return found
+    return {"columns": found, "full": True}

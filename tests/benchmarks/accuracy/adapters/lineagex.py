@@ -8,7 +8,7 @@ from typing import Any
 
 from lineagex.lineagex import lineagex
 
-WANTS = "statement"
+WANTS = "write"
 
 
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
@@ -17,7 +17,7 @@ def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
     return tables, ",".join(schemas), "postgres"  # of lists of texts it takes no other dialect but SQLite's
 
 
-def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
+def answer(prepared: Any, sql: str) -> dict[str, Any]:
     tables, path, dialect = prepared
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -30,4 +30,4 @@ def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
             # Beside what contributes stands what is referenced.
             contributing = sources[0] if sources and isinstance(sources[0], list) else sources
             found[name] = [source for source in contributing if "." in source]
-    return found
+    return {"columns": found, "full": True}

@@ -1,7 +1,8 @@
 """Runs one tool over one set of statements, in the tool's own environment: standard library only.
 
 `python worker.py ADAPTER.py` reads a task as JSON from its input and writes one JSON line for each statement, then
-one with its peak memory.
+one with its peak memory. An adapter's `answer` returns `columns` (by output column its sources), `full` (whether the
+tool calls the answer complete), and `references` where the tool tells them from values.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-_WARM_UP = {"statement": "CREATE TABLE warm AS SELECT 1 AS one", "query": "SELECT 1 AS one", "sql": "SELECT 1 AS one"}
+_WARM_UP = {"write": "CREATE TABLE warm AS SELECT 1 AS one", "query": "SELECT 1 AS one", "sql": "SELECT 1 AS one"}
 
 
 class OutOfTimeError(BaseException):
@@ -31,10 +33,15 @@ def main(adapter_path: str) -> None:
     spec.loader.exec_module(adapter)
     task = json.load(sys.stdin)
     signal.signal(signal.SIGPROF, _out_of_time)
-    prepared = adapter.prepare(task["schema"], task["dialect"])
-    _answer(adapter, prepared, _WARM_UP[adapter.WANTS], task["seconds"])
+    seconds, prepared = task["seconds"], {"value": adapter.prepare({}, task["dialect"])}
+    _timed(seconds, adapter.answer, prepared["value"], _WARM_UP[adapter.WANTS])
     for statement in task["statements"]:
-        answer = _answer(adapter, prepared, statement[adapter.WANTS], task["seconds"])
+        if "schema" in statement:
+            prepared = _timed(seconds, adapter.prepare, statement["schema"], task["dialect"])
+        answer = prepared
+        if "error" not in prepared:
+            answer = _timed(seconds, adapter.answer, prepared["value"], statement[adapter.WANTS])
+            answer |= answer.pop("value", {})
         print(json.dumps({"name": statement["name"], **answer}), file=out, flush=True)
     print(json.dumps({"peak_mb": round(_peak_kilobytes() / 1024)}), file=out, flush=True)
 
@@ -45,20 +52,21 @@ def _peak_kilobytes() -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def _answer(adapter: Any, prepared: Any, sql: str, seconds: int) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
+def _timed(seconds: int, call: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return what a call returns (`value`) or its `error`, and its `seconds`."""
+    found: dict[str, Any] = {}
     began = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        answer["columns"] = adapter.columns(prepared, sql)
+        found["value"] = call(*arguments)
     except OutOfTimeError:
-        answer["error"] = f"no answer in {seconds} seconds"
+        found["error"] = f"no answer in {seconds} seconds"
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
-        answer["error"] = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
+        found["error"] = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    answer["seconds"] = time.process_time() - began
-    return answer
+    found["seconds"] = time.process_time() - began
+    return found
 
 
 def _out_of_time(*_: object) -> None:

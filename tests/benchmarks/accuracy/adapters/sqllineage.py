@@ -8,16 +8,16 @@ from sqllineage.config import SQLLineageConfig
 from sqllineage.core.metadata.dummy import DummyMetaDataProvider
 from sqllineage.runner import LineageRunner
 
-WANTS = "statement"
-DIALECTS = {"postgres": "postgres", "spark": "sparksql"}
+WANTS = "write"
+DIALECTS = {"spark": "sparksql"}
 
 
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
     named = {name if "." in name else f"main.{name}": list(columns) for name, columns in schema.items()}
-    return DummyMetaDataProvider(named), DIALECTS[dialect]
+    return DummyMetaDataProvider(named), DIALECTS.get(dialect, dialect)
 
 
-def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
+def answer(prepared: Any, sql: str) -> dict[str, Any]:
     provider, dialect = prepared
     found: dict[str, list[str]] = {}
     with SQLLineageConfig(DEFAULT_SCHEMA="main"):
@@ -25,5 +25,6 @@ def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
     for path in paths:
         source, target = path[0], path[-1]
         owner = str(source.parent).removeprefix("main.")
-        found.setdefault(target.raw_name, []).append(f"{owner}.{source.raw_name}")
-    return found
+        table = str(target.parent).removeprefix("main.")
+        found.setdefault(f"{table}.{target.raw_name}", []).append(f"{owner}.{source.raw_name}")
+    return {"columns": found, "full": True}

@@ -6,15 +6,15 @@ from typing import Any
 
 from openlineage_sql import parse
 
-WANTS = "statement"
-DIALECTS = {"postgres": "postgres", "spark": "databricks"}
+WANTS = "write"
+DIALECTS = {"spark": "databricks"}
 
 
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
-    return DIALECTS[dialect]
+    return DIALECTS.get(dialect, dialect)
 
 
-def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
+def answer(prepared: Any, sql: str) -> dict[str, Any]:
     meta = parse([sql], prepared, None)
     if meta is None:
         raise ValueError("no statement was parsed")
@@ -26,4 +26,4 @@ def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
         for source in one.lineage:
             owner = source.origin.qualified_name if source.origin is not None else "?"
             sources.append(f"{owner}.{source.name}")
-    return found
+    return {"columns": found, "full": True}

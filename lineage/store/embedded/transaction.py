@@ -251,7 +251,7 @@ class EmbeddedTransaction:
 
     def _copy_from(self, statement: str, rows: pa.Table) -> None:
         self.has_copied = True
-        self._statements.run_once(statement, {"rows": rows}).close()
+        self._statements.run_on_one_thread(statement, {"rows": rows}).close()
 
 
 def _in_parts(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:

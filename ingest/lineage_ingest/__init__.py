@@ -1,13 +1,22 @@
-"""Ingest lineage from SQL files, query logs and OpenLineage events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events into a store."""
 
 from typing import TYPE_CHECKING
 
 from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from lineage_ingest.api import FollowSummary, follow_log, ingest_log, ingest_openlineage, ingest_sql, plan_log
+    from lineage_ingest.api import (
+        FollowSummary,
+        follow_log,
+        ingest_dbt,
+        ingest_log,
+        ingest_openlineage,
+        ingest_sql,
+        plan_log,
+    )
+    from lineage_ingest.dbt.summary import DbtSummary
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import FollowOptions, LogOptions, OptionError, SqlOptions
+    from lineage_ingest.options import DbtOptions, FollowOptions, LogOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -16,11 +25,13 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "ingest_sql": "api",
+    "ingest_dbt": "api",
     "ingest_log": "api",
     "ingest_openlineage": "api",
     "follow_log": "api",
     "plan_log": "api",
     "SqlOptions": "options",
+    "DbtOptions": "options",
     "LogOptions": "options",
     "FollowOptions": "options",
     "Jdbc": "query_log.pipeline.log_input",
@@ -28,6 +39,7 @@ _MODULES = {
     "EngineKind": "query_log.pipeline.engines",
     "SparkOptions": "query_log.pipeline.engines",
     "IngestSummary": "sql_files.summary",
+    "DbtSummary": "dbt.summary",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "api",
@@ -36,11 +48,13 @@ _MODULES = {
 
 __all__ = [
     "ingest_sql",
+    "ingest_dbt",
     "ingest_log",
     "ingest_openlineage",
     "follow_log",
     "plan_log",
     "SqlOptions",
+    "DbtOptions",
     "LogOptions",
     "FollowOptions",
     "Jdbc",
@@ -48,6 +62,7 @@ __all__ = [
     "EngineKind",
     "SparkOptions",
     "IngestSummary",
+    "DbtSummary",
     "LogSummary",
     "EventSummary",
     "FollowSummary",

@@ -1,4 +1,4 @@
-"""Public functions to ingest SQL files, query logs and OpenLineage events, and to follow a log. The CLI uses them."""
+"""Public functions to ingest SQL files, dbt projects, logs and events, and to follow a log. The CLI uses them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage.store import GraphStore, open_store
 from lineage.store.values import AppliedChanges
+from lineage_ingest.dbt.ingest import ingest_project
+from lineage_ingest.dbt.request import prepare_project
+from lineage_ingest.dbt.summary import DbtSummary
 from lineage_ingest.log_request import LogRequest, prepare_log
 from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
 from lineage_ingest.options import (
+    DbtOptions,
     FollowOptions,
     LogOptions,
     OptionError,
@@ -40,7 +44,16 @@ from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 if TYPE_CHECKING:
     from lineage_ingest.query_log.streaming.micro_batches import BatchDone
 
-__all__ = ["FollowSummary", "StreamStart", "ingest_log", "ingest_openlineage", "ingest_sql", "follow_log", "plan_log"]
+__all__ = [
+    "FollowSummary",
+    "StreamStart",
+    "ingest_log",
+    "ingest_dbt",
+    "ingest_openlineage",
+    "ingest_sql",
+    "follow_log",
+    "plan_log",
+]
 
 
 def ingest_sql(
@@ -86,6 +99,38 @@ def ingest_sql(
             retire_most=options.retire_most,
         )
         return replace(summary, store=opened.address)
+
+
+def ingest_dbt(
+    target: str | Path | None = None,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DbtOptions | None = None,
+    progress: Progress | None = None,
+) -> DbtSummary:
+    """Read the artifacts that dbt wrote for a project and store the lineage of its models. Nothing is executed.
+
+    The lineage of a model replaces its earlier lineage; models that no longer exist are retired. Models whose SQL,
+    upstream schemas and descriptions are unchanged are neither resolved nor stored again, if the store is a file, is
+    given by its path, and nobody else has written to it since.
+
+    Args:
+        target: dbt's target folder, which has `manifest.json`; by default `target` in `options.project_dir`.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: names, dialect, schemas, project.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value, or neither a target nor a project folder is given.
+        NoManifestError: there is no manifest that can be read.
+        OlderManifestError: the store has the project as of a later time. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    options = options or DbtOptions()
+    with _open(store) as opened:
+        request = prepare_project(target, options, None if _is_open(store) else opened.address)
+        return replace(ingest_project(request, opened, progress), store=opened.address)
 
 
 def ingest_log(

@@ -15,6 +15,7 @@ from lineage_ingest.query_log.pipeline.log_input import Jdbc
 from lineage_ingest.query_log.streaming.stream_input import Kafka
 
 __all__ = [
+    "DbtOptions",
     "FollowOptions",
     "IngestOptions",
     "LogOptions",
@@ -72,6 +73,20 @@ class SqlOptions(IngestOptions):
     """Root folder of `project`."""
     retire_most: bool = False
     """Retire files that no longer exist, even if that is most of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DbtOptions(IngestOptions):
+    """Options of `ingest_dbt`. `catalog` adds schemas of tables that neither the project nor the store describes."""
+
+    dialect: str | None = None
+    """SQL dialect; by default that of the manifest's adapter."""
+    project_dir: Path | None = None
+    """Folder of dbt_project.yml: seeds are read there. By default the folder that contains the target folder."""
+    project: str | None = None
+    """Name of the project; by default the manifest's."""
+    full: bool = False
+    """Resolve and store every model, also those that have not changed since the last ingest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
 from lineage_ingest.api import ingest_sql
+from lineage_ingest.cli.dbt import dbt
 from lineage_ingest.cli.log import log
 from lineage_ingest.cli.log_options import bad_parameter, parse_budget
 from lineage_ingest.cli.openlineage import openlineage
@@ -45,17 +46,20 @@ from lineage_ingest.sql_files import (
 __all__ = ["app", "print_summary"]
 
 app = typer.Typer(
-    help="Ingest lineage from SQL files, query logs and OpenLineage events.", no_args_is_help=True, add_completion=False
+    help="Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
 @app.callback()
 def ingest() -> None:
-    """Ingest lineage from SQL files, query logs and OpenLineage events."""
+    """Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events."""
 
 
 app.command("log")(log)
 app.command("openlineage")(openlineage)
+app.command("dbt")(dbt)
 
 
 @app.command("sql")

@@ -5,18 +5,12 @@ from typing import TYPE_CHECKING
 from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from lineage_ingest.api import (
-        FollowSummary,
-        follow_log,
-        ingest_dbt,
-        ingest_log,
-        ingest_openlineage,
-        ingest_sql,
-        plan_log,
-    )
+    from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_sql
     from lineage_ingest.dbt.summary import DbtSummary
+    from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
+    from lineage_ingest.log_options import FollowOptions, LogOptions
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import DbtOptions, FollowOptions, LogOptions, OptionError, SqlOptions
+    from lineage_ingest.options import DbtOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -26,14 +20,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "ingest_sql": "api",
     "ingest_dbt": "api",
-    "ingest_log": "api",
+    "ingest_log": "log_api",
     "ingest_openlineage": "api",
-    "follow_log": "api",
-    "plan_log": "api",
+    "follow_log": "log_api",
+    "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
-    "LogOptions": "options",
-    "FollowOptions": "options",
+    "LogOptions": "log_options",
+    "FollowOptions": "log_options",
     "Jdbc": "query_log.pipeline.log_input",
     "Kafka": "query_log.streaming.stream_input",
     "EngineKind": "query_log.pipeline.engines",
@@ -42,7 +36,7 @@ _MODULES = {
     "DbtSummary": "dbt.summary",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
-    "FollowSummary": "api",
+    "FollowSummary": "log_api",
     "OptionError": "options",
 }
 

@@ -54,9 +54,15 @@ def make_manifest(models: int = 2_000, columns: int = 20, seed: int = 1) -> dict
 
 
 def write_manifest(manifest: dict[str, Any], folder: Path) -> None:
-    """Write the manifest as dbt does, into a target folder."""
+    """Write the manifest and a catalog of the sources, as dbt does, into a target folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    tables = {
+        key: {"columns": {n: {"name": n, "type": c["data_type"], "index": i} for i, (n, c) in enumerate(s["columns"].items())}}
+        for key, s in manifest["sources"].items()
+    }
+    metadata = {"generated_at": manifest["metadata"]["generated_at"]}
+    (folder / "catalog.json").write_text(json.dumps({"metadata": metadata, "nodes": {}, "sources": tables}), "utf-8")
 
 
 def edit_model(manifest: dict[str, Any], number: int) -> None:
@@ -65,6 +71,7 @@ def edit_model(manifest: dict[str, Any], number: int) -> None:
     before, comma, after = model["compiled_code"].partition(" as c1,")
     model["compiled_code"] = f"{before} || 'x'{comma}{after}"
     model["raw_code"] = model["compiled_code"]
+    manifest["metadata"]["generated_at"] = f"2026-03-01T07:{number % 60:02d}:00.000000Z"
 
 
 def _source(key: str, table: str, columns: int) -> dict[str, Any]:

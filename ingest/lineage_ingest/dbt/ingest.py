@@ -1,4 +1,4 @@
-"""`ingest_project`: resolve a dbt project and store its lineage; what has not changed is neither resolved nor stored."""
+"""`ingest_project`: resolve a dbt project and store its lineage, apart from what has not changed."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _Ingest:
             return ResolvedModel(None, node.columns, node.lookups)
 
         tables = self.project.tables.values()
-        bare = [one.name for one in tables if not one.complete]
+        bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
         learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog)
         resolution = Resolution(
             [model.given for model in models],

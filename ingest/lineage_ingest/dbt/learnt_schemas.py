@@ -11,9 +11,10 @@ __all__ = ["LearntSchemas"]
 
 
 class LearntSchemas:
-    """The complete schemas in a store, by a table's full name; those of a given catalog come first. Columns that were only inferred from use do not count.
+    """The complete schemas in a store, by a table's full name; those of a given catalog come first.
 
-    The tables of the project are read at once, any other table when it is asked for.
+    Columns that were only inferred from use do not count. The given tables are read at once, any other one when it is
+    asked for.
     """
 
     def __init__(self, store: GraphStore, key_of: Callable[[str], str], tables: Iterable[str], given: Catalog) -> None:

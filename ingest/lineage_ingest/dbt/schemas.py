@@ -1,4 +1,4 @@
-"""Schemas that are known before any SQL is read: from catalog.json, from the headers of seeds, from properties files."""
+"""Schemas that are known before any SQL is read: from catalog.json, the headers of seeds, properties files."""
 
 from __future__ import annotations
 

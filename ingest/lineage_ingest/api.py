@@ -17,6 +17,7 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.dbt.summary import DbtSummary
+from lineage_ingest.garbage_collection import seldom_collecting
 from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
 from lineage_ingest.options import (
     DbtOptions,
@@ -107,7 +108,7 @@ def ingest_dbt(
         StoreError: the store could not be read or written.
     """
     options = options or DbtOptions()
-    with opened_store(store) as opened:
+    with seldom_collecting(), opened_store(store) as opened:
         request = prepare_project(target, options, None if is_open_store(store) else opened.address)
         return replace(ingest_project(request, opened, progress), store=opened.address)
 

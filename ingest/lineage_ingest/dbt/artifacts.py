@@ -31,7 +31,8 @@ class Artifacts:
     """A manifest with the schemas beside it, and the problems of reading them, each with the file's name.
 
     `is_whole` is False if the manifest is cut off: what it does not list may still exist. `catalog` has the columns
-    (name, type) by unique id, in order. `at` is when the manifest was written.
+    (name, type) by unique id, in order. `at` is when the dbt command that wrote the
+    manifest was done.
     """
 
     target: Path
@@ -67,6 +68,7 @@ def read_artifacts(target: Path) -> Artifacts:
         problems.append(("manifest.json", wrong))
     at = manifest.metadata.generated_at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    at = max(at, _end_of_run(target / "run_results.json", manifest.metadata.invocation_id) or at)
     catalog = _read_catalog(target / "catalog.json", at, problems)
     macros = data.get("macros")
     return Artifacts(
@@ -145,6 +147,21 @@ def _generated_at(data: Any) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _end_of_run(path: Path, invocation: str | None) -> datetime | None:
+    """Return when the dbt command that wrote the manifest had run its SQL; None if the results are not of that command.
+
+    The definitions hold from then on: while it runs, tables are replaced by renaming them.
+    """
+    try:
+        data, _ = _read_json(path.read_bytes())
+    except OSError:
+        return None
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    if invocation is None or not isinstance(metadata, dict) or metadata.get("invocation_id") != invocation:
+        return None
+    return _generated_at(data)
 
 
 def _outdated(written: datetime, at: datetime) -> Diagnostic:

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
-from lineage.model.batch import JobKind, LineageBatch
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import Completeness
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
-from lineage.store.values import AppliedChanges, JobSelection
+from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.batch import ProjectBatch, python_model_diagnostic
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
@@ -30,7 +30,7 @@ from lineage_ingest.star_expansion import expand_stars
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 
 Progress = Callable[[str, int, int | None], None]
-_LARGE = 20_000
+_LARGE = 75_000
 """Edges. A larger batch is applied in parts, which bounds the memory for planning."""
 _COUNTED = {
     Completeness.FULL: "resolved",
@@ -243,6 +243,7 @@ class _Ingest:
 
     def _apply(self, batch: LineageBatch) -> AppliedChanges:
         self.notify("storing", 0, None)
+        self._take_over_definitions(batch)
         if len(batch.edges) < _LARGE:
             applied = self.store.apply(batch)
         else:
@@ -253,6 +254,17 @@ class _Ingest:
         for opened in expand_stars(self.store, described, batch.run.at):
             applied += self.store.apply(opened)
         return applied
+
+    def _take_over_definitions(self, batch: LineageBatch) -> None:
+        """Make what a log has stated as definitions of the tables observations of the models, with their history."""
+        models = {definition_job_key(job.writes[0]): job for job in batch.jobs if len(job.writes) == 1}
+        stated = self.store.jobs(sorted(models)) if models else []
+        identities = {
+            one.key: JobIdentity(models[one.key].key, str(models[one.key].file_key), models[one.key].source or "")
+            for one in stated
+        }
+        if identities:
+            self.store.rekey_jobs(identities)
 
     def _counts(self) -> Mapping[str, int]:
         built = [node for node in self.nodes.values() if node.completeness]

@@ -130,6 +130,7 @@ class Metadata(_Tolerant):
     dbt_schema_version: str = ""
     generated_at: datetime | None = None
     project_name: str | None = None
+    invocation_id: str | None = None
     adapter_type: str | None = None
 
 

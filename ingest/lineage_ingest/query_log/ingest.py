@@ -17,6 +17,7 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.garbage_collection import seldom_collecting
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
+from lineage_ingest.query_log.observed_models import as_observed_models
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -168,7 +169,7 @@ def store_batches(
     every = touched if touched is not None else {}
     write = apply or store.apply
     marked = False
-    every_batch = (one for batch in batches for one in with_earlier_sources(store, batch))
+    every_batch = (as_observed_models(store, one) for batch in batches for one in with_earlier_sources(store, batch))
     for done, (batch, is_last) in enumerate(_with_last(every_batch)):
         if progress is not None:
             progress("storing", done, None)

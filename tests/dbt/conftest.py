@@ -11,15 +11,20 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DBT = ROOT / ".venv-dbt" / "bin" / "dbt"
+EVENTS = "events.ndjson"
+"""File in the project with the OpenLineage events of the build."""
 
 
 def run_dbt(project: Path, *arguments: str) -> str:
-    """Run dbt in a project; return what it prints."""
-    assert DBT.exists(), "make test installs dbt"
+    """Run dbt in a project, with OpenLineage's agent; return what it prints."""
+    agent = DBT.with_name("dbt-ol")
+    assert agent.exists(), "make test installs dbt"
     done = subprocess.run(
-        [DBT, "--log-format-file", "json", "--log-level-file", "debug", *arguments, "--profiles-dir", "."],
+        [agent, "--log-format-file", "json", "--log-level-file", "debug", *arguments, "--profiles-dir", "."],
         capture_output=True, text=True, timeout=240, check=False, cwd=project,
-        env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
+        env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PATH": f"{DBT.parent}:{os.environ['PATH']}",
+             "OPENLINEAGE__TRANSPORT__TYPE": "file", "OPENLINEAGE__TRANSPORT__APPEND": "true",
+             "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH": str(project / EVENTS)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4_000:]
     return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 from lineage.model.batch import JobKind, JobRecord, LineageBatch
@@ -23,13 +24,13 @@ def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
     definitions = [job for job in batch.jobs if job.kind is JobKind.DEFINITION and len(job.writes) == 1]
     if not definitions:
         return batch
-    found = store.job_keys_of({job.writes[0] for job in definitions}, JobFilter(kinds=(JobKind.DBT,)))
-    models = {job.key: job for job in store.jobs({keys[0] for keys in found.values() if len(keys) == 1})}
-    model_of = {
-        job.key: models[found[job.writes[0]][0]] for job in definitions if len(found.get(job.writes[0], ())) == 1
-    }
-    # A model that only reads the table is not its definition.
-    model_of = {key: model for key, model in model_of.items() if key.partition(":")[2] in model.writes}
+    tables = {job.writes[0] for job in definitions}
+    found = store.job_keys_of(tables, JobFilter(kinds=(JobKind.DBT,)))  # those that read the tables, too
+    writers: dict[str, list[StoredJob]] = defaultdict(list)
+    for model in store.jobs({key for keys in found.values() for key in keys}):
+        for table in tables.intersection(model.writes):
+            writers[table].append(model)
+    model_of = {job.key: writers[job.writes[0]][0] for job in definitions if len(writers[job.writes[0]]) == 1}
     if not model_of:
         return batch
     keys = {key: model.key for key, model in model_of.items()}

@@ -58,7 +58,11 @@ def write_manifest(manifest: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     tables = {
-        key: {"columns": {n: {"name": n, "type": c["data_type"], "index": i} for i, (n, c) in enumerate(s["columns"].items())}}
+        key: {
+            "columns": {
+                n: {"name": n, "type": c["data_type"], "index": i} for i, (n, c) in enumerate(s["columns"].items())
+            }
+        }
         for key, s in manifest["sources"].items()
     }
     metadata = {"generated_at": manifest["metadata"]["generated_at"]}
@@ -108,7 +112,7 @@ def _columns(columns: int) -> dict[str, Any]:
             "quote": None,
             "tags": [],
             "config": {"meta": {}, "tags": []},
-        }  # fmt: skip
+        }
         for index in range(columns)
     }
 

@@ -81,9 +81,7 @@ def check(store: GraphStore) -> None:
     for model in MODELS:
         key = f"{WAREHOUSE}/{MAIN}.{model}"
         jobs = store.jobs(store.job_keys_of([key], JobFilter())[key])
-        writers = [
-            job for job in jobs if key in job.writes and job.reads
-        ]  # the ALTER … RENAME of the log reads nothing
+        writers = [job for job in jobs if key in job.writes and job.reads]  # a RENAME reads nothing
         kinds = sorted(job.kind for job in writers)
         assert kinds == [JobKind.DBT, JobKind.EVENT], [job.key for job in writers]
     assert edges_into(store, "customers") >= set(CUSTOMERS.strip().splitlines())

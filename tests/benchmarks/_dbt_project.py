@@ -169,14 +169,17 @@ def _joins(parents: list[str]) -> str:
     return "\n".join(("    from p0", *joined))
 
 
+def _choose(forms: tuple[str, ...], parents: list[str], columns: int, rng: random.Random) -> str:
+    return rng.choice(forms).format(rng.randrange(len(parents)), rng.randrange(columns), rng.randrange(columns))
+
+
 def _intermediate(parents: list[str], columns: int, rng: random.Random) -> str:
     forms = (
         "p{0}.c{1}", "coalesce(p{0}.c{1}, p0.c{2})", "p{0}.c{1} || '-' || p0.c{2}",
         "case when p{0}.c{1} = 'a' then p0.c{2} else p{0}.c{2} end",
     )  # fmt: skip
     listed = ",\n".join(
-        f"        {rng.choice(forms).format(rng.randrange(len(parents)), rng.randrange(columns), rng.randrange(columns))}"
-        f" as c{index}"
+        f"        {_choose(forms, parents, columns, rng)} as c{index}"
         for index in range(columns)
     )
     return f"""with {_imports(parents)},
@@ -200,8 +203,7 @@ def _mart(parents: list[str], columns: int, rng: random.Random) -> str:
         "min(coalesce(p{0}.c{1}, p0.c{2}))",
     )  # fmt: skip
     listed = ",\n".join(
-        f"        {rng.choice(forms).format(rng.randrange(len(parents)), rng.randrange(columns), rng.randrange(columns))}"
-        f" as c{index}"
+        f"        {_choose(forms, parents, columns, rng)} as c{index}"
         for index in range(1, columns)
     )
     return f"""with {_imports(parents)},

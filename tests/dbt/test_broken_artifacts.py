@@ -115,7 +115,7 @@ def test_half_a_catalog(tmp_path: Path) -> None:
 
 
 def test_a_cyclic_ephemeral(tmp_path: Path) -> None:
-    ephemeral = {"config": {"materialized": "ephemeral"}, "relation_name": None, "compiled_code": None}
+    ephemeral: dict[str, Any] = {"config": {"materialized": "ephemeral"}, "relation_name": None, "compiled_code": None}
     one = model("one", "select id from {{ ref('two') }}", "two", **ephemeral)
     two = model("two", "select id from {{ ref('one') }}", "one", **ephemeral)
     last = model("last", "select id from {{ ref('one') }}", "one", compiled_code=None)

@@ -98,6 +98,8 @@ class Resolution:
         self._position = {model.table: number for number, model in enumerate(models)}
         self._open: dict[int, None] = {}
         self._cyclic: dict[int, dict[str, None]] = {}
+        self._own: dict[int, dict[str, None] | None] = {}
+        """The columns of models that read themselves."""
         self._columns: dict[str, dict[str, None] | None] = {}
         self.results: dict[str, ResolvedModel] = {}
         """The models resolved so far, by key."""
@@ -135,15 +137,23 @@ class Resolution:
 
     def _resolve(self, number: int, model: ModelInput, parsed: dict[int, list[ParsedStatement]]) -> ResolvedModel:
         known = self._earlier(model)
-        if known is not None and self._still_holds(number, known.lookups):
-            return known
+        if known is not None:
+            self._own[number] = dict.fromkeys(known.columns) if known.columns is not None else None
+            if self._still_holds(number, known.lookups):
+                return known
+        self._own.pop(number, None)
         self._cyclic.pop(number, None)
         if number not in parsed:
             parsed[number] = list(parse_statements(model.text, self._options.naming.dialect, self._options.budget))
         tables = _ModelTables(self, number, self._options.naming)
         statement = self._lineage(model, parsed[number], tables)
-        statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         columns = tuple(column.name for column in statement.schema) or None
+        if columns is not None and model.table in statement.sources:  # an incremental model reads what it wrote before
+            self._own[number] = dict.fromkeys(columns)
+            tables = _ModelTables(self, number, self._options.naming)
+            statement = self._lineage(model, parsed[number], tables)
+            columns = tuple(column.name for column in statement.schema) or None
+        statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         return ResolvedModel(statement, columns, tables.lookups())
 
     def _lineage(self, model: ModelInput, statements: list[ParsedStatement], tables: _ModelTables) -> StatementLineage:
@@ -203,6 +213,8 @@ class Resolution:
             NeedsDefinitionError: the model that defines the table must be resolved first.
         """
         number = self._position.get(name)
+        if number is not None and number == use and self._own.get(number) is not None:
+            return self._own[number]
         if number is None or number == use:
             return self._complete(name)
         resolved = self.results.get(self._models[number].key)

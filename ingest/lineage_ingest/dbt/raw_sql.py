@@ -24,6 +24,8 @@ _CTE = "__dbt__cte__"
 _WITH = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*with\s+(?:recursive\s+)?", re.IGNORECASE | re.DOTALL)
 _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
+_MAX_TURNS = 1_000_000
+"""Maximum number of turns of a model's loops over ranges."""
 
 
 class RenderingMissingError(ValueError):
@@ -58,9 +60,17 @@ class RawSqlRenderer:
         self._open: list[_Rendering] = []
         self._environment = _new_environment(self._unknown)
         self._environment.globals.update(
-            ref=self._ref, source=self._source, config=lambda *_, **__: "", var=self._var, env_var=self._var,
-            is_incremental=self._is_incremental, execute=True, log=lambda *_, **__: "", print=lambda *_, **__: "",
-        )  # fmt: skip
+            ref=self._ref,
+            source=self._source,
+            config=_nothing,
+            var=self._var,
+            env_var=self._var,
+            is_incremental=self._is_incremental,
+            execute=True,
+            range=self._range,
+            log=_nothing,
+            print=_nothing,
+        )
         self._load_macros(macros)
 
     def render(self, node: Node) -> RenderedSql:
@@ -161,6 +171,14 @@ class RawSqlRenderer:
         """Return True for incremental models: so they run from the second time on."""
         return self._open[-1].node.config.materialized == "incremental"
 
+    def _range(self, *bounds: int) -> range:
+        """Return a range; nested loops over ranges may turn this many times in all."""
+        found = range(*bounds)
+        self._open[-1].turns += len(found)
+        if self._open[-1].turns > _MAX_TURNS:
+            raise OverflowError
+        return found
+
     def _unknown(self, name: str) -> Undefined:
         found: Undefined = self._environment.undefined(name=name)
         return found
@@ -179,6 +197,11 @@ class _Rendering:
     ctes: dict[str, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     cycles: list[Diagnostic] = field(default_factory=list)
+    turns: int = 0
+
+
+def _nothing(*_: Any, **__: Any) -> str:
+    return ""
 
 
 def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:

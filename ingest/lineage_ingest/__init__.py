@@ -6,15 +6,15 @@ from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_sql
-    from lineage_ingest.dbt.summary import DbtSummary
+    from lineage_ingest.dbt.project_summary import DbtSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
-    from lineage_ingest.log_options import FollowOptions, LogOptions
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.options import DbtOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
     from lineage_ingest.query_log.streaming.stream_input import Kafka
+    from lineage_ingest.query_log_options import FollowOptions, LogOptions
     from lineage_ingest.sql_files.summary import IngestSummary
 
 _MODULES = {
@@ -26,14 +26,14 @@ _MODULES = {
     "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
-    "LogOptions": "log_options",
-    "FollowOptions": "log_options",
+    "LogOptions": "query_log_options",
+    "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
     "Kafka": "query_log.streaming.stream_input",
     "EngineKind": "query_log.pipeline.engines",
     "SparkOptions": "query_log.pipeline.engines",
     "IngestSummary": "sql_files.summary",
-    "DbtSummary": "dbt.summary",
+    "DbtSummary": "dbt.project_summary",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "log_api",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineage.store import GraphStore, open_store
 from lineage.store.values import AppliedChanges
 from lineage_ingest.api import is_open_store, opened_store
-from lineage_ingest.log_options import FollowOptions, LogOptions
 from lineage_ingest.log_request import LogRequest, prepare_log
 from lineage_ingest.options import OptionError, Paths
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log_rows
@@ -24,6 +23,7 @@ from lineage_ingest.query_log.pipeline.plan import plan_stages
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, default_checkpoint
 from lineage_ingest.query_log.streaming.stream_input import StreamInput, StreamInputError
+from lineage_ingest.query_log_options import FollowOptions, LogOptions
 
 if TYPE_CHECKING:
     from lineage_ingest.query_log.streaming.micro_batches import BatchDone

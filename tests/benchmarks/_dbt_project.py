@@ -178,10 +178,7 @@ def _intermediate(parents: list[str], columns: int, rng: random.Random) -> str:
         "p{0}.c{1}", "coalesce(p{0}.c{1}, p0.c{2})", "p{0}.c{1} || '-' || p0.c{2}",
         "case when p{0}.c{1} = 'a' then p0.c{2} else p{0}.c{2} end",
     )  # fmt: skip
-    listed = ",\n".join(
-        f"        {_choose(forms, parents, columns, rng)} as c{index}"
-        for index in range(columns)
-    )
+    listed = ",\n".join(f"        {_choose(forms, parents, columns, rng)} as c{index}" for index in range(columns))
     return f"""with {_imports(parents)},
 
 joined as (
@@ -202,10 +199,7 @@ def _mart(parents: list[str], columns: int, rng: random.Random) -> str:
         "sum(case when p{0}.c{1} = 'x' then 1 else 0 end)", "max(p{0}.c{1})", "count(distinct p{0}.c{1})",
         "min(coalesce(p{0}.c{1}, p0.c{2}))",
     )  # fmt: skip
-    listed = ",\n".join(
-        f"        {_choose(forms, parents, columns, rng)} as c{index}"
-        for index in range(1, columns)
-    )
+    listed = ",\n".join(f"        {_choose(forms, parents, columns, rng)} as c{index}" for index in range(1, columns))
     return f"""with {_imports(parents)},
 
 final as (

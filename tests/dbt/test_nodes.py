@@ -10,7 +10,7 @@ import pytest
 from lineage.store import open_store
 from lineage.traversal import impact, resolve
 from lineage_ingest import DbtOptions, ingest_dbt, ingest_openlineage
-from lineage_ingest.dbt.summary import DbtSummary
+from lineage_ingest.dbt.project_summary import DbtSummary
 from tests.dbt.manifests import manifest, model, relation, source, write
 from tests.dbt.test_again import MART, RAW, STAGED, lines
 from tests.dbt.test_broken_artifacts import edges, found, ingest

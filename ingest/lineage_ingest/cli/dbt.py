@@ -28,7 +28,7 @@ from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.dbt.ingest import OlderManifestError
-from lineage_ingest.dbt.summary import DbtSummary
+from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import DbtOptions, OptionError
 
 __all__ = ["dbt", "print_dbt_summary"]

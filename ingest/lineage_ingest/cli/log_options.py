@@ -23,12 +23,12 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage_ingest.cli.parameter_errors import parse_budget
-from lineage_ingest.log_options import FollowOptions, LogOptions
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
 from lineage_ingest.query_log.sources import SOURCES
 from lineage_ingest.query_log.streaming.stream_input import Kafka
+from lineage_ingest.query_log_options import FollowOptions, LogOptions
 
 __all__ = ["FollowFlags", "JdbcFlags", "LogFlags", "PathsArgument"]
 

@@ -18,13 +18,13 @@ from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.batch import ProjectBatch, python_model_diagnostic
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
+from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
-from lineage_ingest.dbt.relations import ProjectNames
-from lineage_ingest.dbt.resolution import ModelInput, Resolution, ResolvedModel
+from lineage_ingest.dbt.project_batch import ProjectBatch, python_model_diagnostic
+from lineage_ingest.dbt.project_summary import DbtSummary
+from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile, digest_of
-from lineage_ingest.dbt.summary import DbtSummary
 from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
@@ -156,7 +156,7 @@ class _Ingest:
         tables = self.project.tables.values()
         bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
         learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog)
-        resolution = Resolution(
+        resolution = ProjectResolution(
             [model.given for model in models],
             self.request.options,
             {one.name: tuple(column.name for column in one.complete) for one in tables if one.complete},

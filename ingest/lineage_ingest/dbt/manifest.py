@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-__all__ = ["Column", "Config", "Consumer", "Manifest", "Metadata", "Node", "ResourceType", "parse_manifest"]
+__all__ = ["DescribedColumn", "Config", "Consumer", "Manifest", "Metadata", "DbtNode", "ResourceType", "parse_manifest"]
 
 
 class ResourceType(StrEnum):
@@ -49,7 +49,7 @@ class _Tolerant(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
 
 
-class Column(_Tolerant):
+class DescribedColumn(_Tolerant):
     """A column that a properties file describes."""
 
     name: str
@@ -79,7 +79,7 @@ class _DependsOn(_Tolerant):
 _NOTHING_NEEDED = _DependsOn()
 
 
-class Node(_Tolerant):
+class DbtNode(_Tolerant):
     """A model, snapshot, seed, source or test."""
 
     unique_id: str
@@ -98,7 +98,7 @@ class Node(_Tolerant):
     compiled_code: str | None = None
     compiled_path: str | None = None
     config: Annotated[Config, BeforeValidator(_or_empty)] = Config()
-    columns: Annotated[dict[str, Column], BeforeValidator(_or_empty)] = {}
+    columns: Annotated[dict[str, DescribedColumn], BeforeValidator(_or_empty)] = {}
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
     version: str | None = None
 
@@ -138,19 +138,19 @@ class Manifest(_Tolerant):
     """A manifest; `macros` are kept as they are. `invalid` are the nodes that differ from the format, with reasons."""
 
     metadata: Metadata = Metadata()
-    nodes: dict[str, Node] = {}
-    sources: dict[str, Node] = {}
+    nodes: dict[str, DbtNode] = {}
+    sources: dict[str, DbtNode] = {}
     consumers: dict[str, Consumer] = {}
     invalid: tuple[tuple[str, str], ...] = ()
 
     @property
-    def models(self) -> Iterator[Node]:
+    def models(self) -> Iterator[DbtNode]:
         """The nodes that SQL or Python builds: models and snapshots."""
         built = (ResourceType.MODEL, ResourceType.SNAPSHOT)
         return (node for node in self.nodes.values() if node.resource_type in built)
 
 
-_NODE, _CONSUMER = TypeAdapter(Node), TypeAdapter(Consumer)
+_NODE, _CONSUMER = TypeAdapter(DbtNode), TypeAdapter(Consumer)
 _READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
 _CONSUMERS = {
     "exposures": ResourceType.EXPOSURE,
@@ -173,7 +173,8 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
     def valid(found: Any, adapter: TypeAdapter[T], kinds: frozenset[str] | None = None) -> dict[str, T]:
         read: dict[str, T] = {}
         for key, value in found.items() if isinstance(found, Mapping) else ():
-            if kinds is not None and isinstance(value, Mapping) and value.get("resource_type") not in kinds:
+            kind = value.get("resource_type") if isinstance(value, Mapping) else None
+            if kinds is not None and isinstance(kind, str) and kind not in kinds:
                 continue
             try:
                 read[str(key)] = adapter.validate_python(value)

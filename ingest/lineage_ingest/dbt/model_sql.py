@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest import Config, Manifest, Node, ResourceType
+from lineage_ingest.dbt.manifest import Config, DbtNode, Manifest, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 
 __all__ = ["ModelSql", "ModelTexts"]
@@ -28,7 +28,7 @@ class ModelTexts:
         self._macros = macros
         self._renderer: RawSqlRenderer | None = None
 
-    def sql_of(self, node: Node) -> ModelSql:
+    def sql_of(self, node: DbtNode) -> ModelSql:
         """Return the SQL of a model or snapshot."""
         if node.compiled_code:
             found = ModelSql(node.compiled_code, node.compiled_path or node.original_file_path)
@@ -38,7 +38,7 @@ class ModelTexts:
             return found._replace(text=_snapshot_sql(found.text, node.config))
         return found
 
-    def _rendered(self, node: Node) -> ModelSql:
+    def _rendered(self, node: DbtNode) -> ModelSql:
         if self._renderer is None:
             try:
                 self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation)
@@ -56,7 +56,7 @@ class ModelTexts:
 _HINT = "run `dbt compile`, and ingest again"
 
 
-def _relation(node: Node) -> str:
+def _relation(node: DbtNode) -> str:
     if node.relation_name:
         return node.relation_name
     last = node.identifier or node.alias or node.name

@@ -10,10 +10,10 @@ from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest import Consumer, Node, ResourceType
+from lineage_ingest.dbt.manifest import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
-from lineage_ingest.dbt.relations import ProjectNames
-from lineage_ingest.dbt.resolution import ModelInput
+from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
@@ -27,7 +27,7 @@ class DbtTable:
     properties file, which need not be all.
     """
 
-    node: Node
+    node: DbtNode
     name: str
     kind: DatasetKind
     complete: tuple[ColumnSchema, ...] = ()
@@ -55,7 +55,7 @@ class DbtProject:
         self.artifacts = artifacts
         self._folder = folder
         manifest = artifacts.manifest
-        self._nodes: Mapping[str, Node] = {**manifest.sources, **manifest.nodes}
+        self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
         self.tables: dict[str, DbtTable] = {
             key: self._table(node) for key, node in self._nodes.items() if not node.is_ephemeral
         }
@@ -97,7 +97,7 @@ class DbtProject:
         """Yield the problems of the artifacts, each with the file's name."""
         return iter(self.artifacts.problems)
 
-    def _table(self, node: Node) -> DbtTable:
+    def _table(self, node: DbtNode) -> DbtTable:
         naming = self.names.naming
         is_view = node.config.materialized == "view" and node.resource_type == ResourceType.MODEL
         return DbtTable(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest import Manifest, Node
+from lineage_ingest.dbt.manifest import DbtNode, Manifest
 
 if TYPE_CHECKING:
     from jinja2 import Undefined
@@ -43,7 +43,7 @@ class RenderedSql:
 class RawSqlRenderer:
     """Renders the models of one manifest."""
 
-    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], relation: Callable[[Node], str]) -> None:
+    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], relation: Callable[[DbtNode], str]) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
 
         Raises:
@@ -51,7 +51,7 @@ class RawSqlRenderer:
         """
         self._relation = relation
         self._nodes = {**manifest.nodes, **manifest.sources}
-        self._by_name: dict[str, list[Node]] = {}
+        self._by_name: dict[str, list[DbtNode]] = {}
         for node in manifest.nodes.values():
             self._by_name.setdefault(node.name, []).append(node)
         self._sources = {(node.unique_id.split(".")[2], node.name): node for node in manifest.sources.values()
@@ -73,7 +73,7 @@ class RawSqlRenderer:
         )
         self._load_macros(macros)
 
-    def render(self, node: Node) -> RenderedSql:
+    def render(self, node: DbtNode) -> RenderedSql:
         """Return the SQL of a node's raw code."""
         current = _Rendering(node)
         self._open.append(current)
@@ -89,7 +89,7 @@ class RawSqlRenderer:
         rendered.doubts += current.cycles
         return rendered
 
-    def _text(self, node: Node) -> str:
+    def _text(self, node: DbtNode) -> str:
         raw = node.raw_code or ""
         try:
             template = self._environment.from_string(raw)
@@ -131,7 +131,7 @@ class RawSqlRenderer:
             return str(names[-1]) if names else ""
         return self._inline(node) if node.is_ephemeral else self._relation(node)
 
-    def _inline(self, node: Node) -> str:
+    def _inline(self, node: DbtNode) -> str:
         """Add an ephemeral model as a CTE, with the CTEs that it needs; return the CTE's name."""
         current = self._open[-1]
         name = f"{_CTE}{node.name}"
@@ -193,7 +193,7 @@ class RawSqlRenderer:
 class _Rendering:
     """A model that is being rendered: the CTEs that it needs, and what is in doubt."""
 
-    node: Node
+    node: DbtNode
     ctes: dict[str, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     cycles: list[Diagnostic] = field(default_factory=list)

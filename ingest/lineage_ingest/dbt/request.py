@@ -10,7 +10,7 @@ from lineage.sql.extraction import options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage_ingest.dbt.artifacts import read_artifacts
 from lineage_ingest.dbt.ingest import ProjectRequest
-from lineage_ingest.dbt.relations import ProjectNames, dialect_of_adapter, target_defaults
+from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
 from lineage_ingest.dbt.saved_state import StateFile, digest_of, product_digest
 from lineage_ingest.options import DbtOptions, OptionError, in_utc, read_catalog
 

@@ -22,9 +22,8 @@ from typing import Any
 import platformdirs
 
 import lineage
-import lineage_ingest
 from lineage.sql.plugins import GROUP
-from lineage_ingest.dbt.resolution import Lookups
+from lineage_ingest.dbt.model_resolution import ModelLookups
 
 __all__ = ["NodeState", "ProjectState", "StateFile", "digest_of", "product_digest"]
 
@@ -40,7 +39,7 @@ class NodeState:
     input: str
     stated: str
     columns: tuple[str, ...] | None = None
-    lookups: Lookups = field(default_factory=Lookups)
+    lookups: ModelLookups = field(default_factory=ModelLookups)
     completeness: str = ""
     diagnostics: int = 0
     edges: int = 0
@@ -71,8 +70,7 @@ def product_digest() -> str:
         version("sqlglot"),
         sorted((one.name, one.value) for one in entry_points(group=GROUP)),
     ]
-    for package in (lineage, lineage_ingest):
-        root = Path(str(package.__file__)).parent
+    for root in (Path(lineage.__file__).parent, Path(__file__).parents[1]):
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(name for name in folders if name not in ("__pycache__", "native", "node_modules"))
             for name in sorted(files):
@@ -144,7 +142,7 @@ def _node_from(found: list[Any]) -> NodeState:
         given,
         stated,
         None if columns is None else tuple(columns),
-        Lookups(*lookups),
+        ModelLookups(*lookups),
         completeness,
         diagnostics,
         edges,

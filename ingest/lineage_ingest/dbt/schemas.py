@@ -9,7 +9,7 @@ from pathlib import Path
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest import Node, ResourceType
+from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 
 __all__ = ["catalog_columns", "described_columns", "seed_columns"]
 
@@ -20,7 +20,7 @@ def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tup
     return tuple(ColumnSchema(fold(name, quoted=True), kind) for name, kind in artifacts.catalog.get(unique_id, ()))
 
 
-def described_columns(node: Node, naming: Naming) -> tuple[ColumnSchema, ...]:
+def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]:
     """Return the columns that a properties file describes: they need not be all, nor in order."""
     fold = naming.dialect.fold_column
     return tuple(
@@ -28,7 +28,7 @@ def described_columns(node: Node, naming: Naming) -> tuple[ColumnSchema, ...]:
     )
 
 
-def seed_columns(node: Node, project: Path | None, naming: Naming) -> tuple[ColumnSchema, ...]:
+def seed_columns(node: DbtNode, project: Path | None, naming: Naming) -> tuple[ColumnSchema, ...]:
     """Return the columns of a seed from the header of its file; none if the file cannot be read."""
     header = next(_headers(node, project), [])
     quoted = node.config.quote_columns
@@ -37,7 +37,7 @@ def seed_columns(node: Node, project: Path | None, naming: Naming) -> tuple[Colu
     return tuple(ColumnSchema(naming.dialect.fold_column(name, quoted=exact), types.get(name)) for name in header)
 
 
-def _headers(node: Node, project: Path | None) -> Iterator[list[str]]:
+def _headers(node: DbtNode, project: Path | None) -> Iterator[list[str]]:
     if node.resource_type != ResourceType.SEED:
         return
     for folder in dict.fromkeys(filter(None, (project, Path(node.root_path) if node.root_path else None))):

@@ -23,7 +23,7 @@ from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.manifest import Consumer
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
-from lineage_ingest.dbt.relations import ProjectNames
+from lineage_ingest.dbt.relation_names import ProjectNames
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 

@@ -21,7 +21,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
 
-__all__ = ["Lookups", "ModelInput", "Resolution", "ResolvedModel", "digest_columns"]
+__all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ModelInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookups:
+class ModelLookups:
     """The questions that resolving a model asked, with digests of the answers.
 
     `tables` has the columns of each table by full name, `schemas` whether a schema has a table, `seen` which of some
@@ -58,7 +58,7 @@ class ResolvedModel:
 
     statement: StatementLineage | None
     columns: tuple[str, ...] | None
-    lookups: Lookups
+    lookups: ModelLookups
 
 
 def digest_columns(columns: Collection[str] | None) -> str:
@@ -72,7 +72,7 @@ Earlier = Callable[[ModelInput], ResolvedModel | None]
 """Returns what is known of a model with exactly this input, if anything; it is used if its look-ups still agree."""
 
 
-class Resolution:
+class ProjectResolution:
     """The tables of a warehouse as its models see them, resolved on demand."""
 
     def __init__(
@@ -187,7 +187,7 @@ class Resolution:
             source=model.key,
         )
 
-    def _still_holds(self, number: int, lookups: Lookups) -> bool:
+    def _still_holds(self, number: int, lookups: ModelLookups) -> bool:
         """Return whether all look-ups would be answered as they were.
 
         Raises:
@@ -255,7 +255,7 @@ def _with_cycles(statement: StatementLineage, names: Collection[str]) -> Stateme
 class _ModelTables:
     """The tables that one model looks up; records each question with its answer."""
 
-    def __init__(self, warehouse: Resolution, use: int, naming: Naming) -> None:
+    def __init__(self, warehouse: ProjectResolution, use: int, naming: Naming) -> None:
         self._warehouse = warehouse
         self._use = use
         self._naming = naming
@@ -264,9 +264,9 @@ class _ModelTables:
         self._schemas: dict[str, bool] = {}
         self._seen: dict[str, str] = {}
 
-    def lookups(self) -> Lookups:
+    def lookups(self) -> ModelLookups:
         """Return the questions asked so far, with the answers."""
-        return Lookups(self._tables, self._schemas, self._seen)
+        return ModelLookups(self._tables, self._schemas, self._seen)
 
     def name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""

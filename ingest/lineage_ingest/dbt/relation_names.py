@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, split_name
-from lineage_ingest.dbt.manifest import Manifest, Node, ResourceType
+from lineage_ingest.dbt.manifest import DbtNode, Manifest, ResourceType
 
 __all__ = ["ProjectNames", "dialect_of_adapter", "target_defaults"]
 
@@ -68,7 +68,7 @@ class ProjectNames:
         """The environment of the project's files."""
         return Environment.of(self.naming)
 
-    def table(self, node: Node) -> str:
+    def table(self, node: DbtNode) -> str:
         """Return the full name of a node's relation, as its compiled SQL names it."""
         fold = self.naming.dialect.fold_table
         if node.relation_name:
@@ -88,6 +88,6 @@ class ProjectNames:
         """Return the unique id of the node with this file key."""
         return FileKey.parse(file_key).path
 
-    def is_built(self, node: Node) -> bool:
+    def is_built(self, node: DbtNode) -> bool:
         """Return whether dbt builds a relation for the node."""
         return node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT) and not node.is_ephemeral

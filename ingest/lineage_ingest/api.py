@@ -18,7 +18,6 @@ from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.garbage_collection import seldom_collecting
-from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
 from lineage_ingest.options import (
     DbtOptions,
     OptionError,
@@ -31,6 +30,7 @@ from lineage_ingest.options import (
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
+    from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
 
 __all__ = ["ingest_dbt", "ingest_openlineage", "ingest_sql", "is_open_store", "opened_store"]
@@ -132,6 +132,8 @@ def ingest_openlineage(
         SchemasMissingError: jsonschema-rs is not installed.
         StoreError: the store could not be read or written. Ingest the files again: nothing is lost or doubled.
     """
+    from lineage_ingest.openlineage.files import ingest_event_files  # noqa: PLC0415  the other ingests start faster
+
     listed = listed_paths(paths)
     with opened_store(store) as opened:
         return replace(ingest_event_files(listed, opened, progress), store=opened.address)

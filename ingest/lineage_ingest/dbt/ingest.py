@@ -217,8 +217,11 @@ class _Ingest:
 
     def _add_consumers(self) -> None:
         for key, consumer in self.project.consumers.items():
+            if key in self.nodes:  # a semantic model whose columns are known
+                continue
             reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
-            state = NodeState(digest_of(reads), digest_of(consumer))
+            used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
+            state = NodeState(digest_of(reads, used), digest_of(consumer))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
@@ -267,7 +270,7 @@ class _Ingest:
             self.store.rekey_jobs(identities)
 
     def _counts(self) -> Mapping[str, int]:
-        built = [node for node in self.nodes.values() if node.completeness]
+        built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
         problems = self.request.artifacts.problems
         return {
             "models": len(built),

@@ -13,7 +13,17 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-__all__ = ["DescribedColumn", "Config", "Consumer", "Manifest", "Metadata", "DbtNode", "ResourceType", "parse_manifest"]
+__all__ = [
+    "DescribedColumn",
+    "Config",
+    "Consumer",
+    "Manifest",
+    "Metadata",
+    "DbtNode",
+    "ResourceType",
+    "SemanticElement",
+    "parse_manifest",
+]
 
 
 class ResourceType(StrEnum):
@@ -113,15 +123,56 @@ class DbtNode(_Tolerant):
         return self.config.materialized == "ephemeral"
 
 
+class SemanticElement(_Tolerant):
+    """An entity, dimension or measure of a semantic model: its name, and its expression over the model's columns."""
+
+    name: str
+    expr: str | None = None
+    agg: str | None = None
+
+
+class _Named(_Tolerant):
+    name: str
+
+
+class _TypeParams(_Tolerant):
+    measure: _Named | None = None
+    numerator: _Named | None = None
+    denominator: _Named | None = None
+    metrics: Annotated[tuple[_Named, ...], BeforeValidator(_as_list)] = ()
+
+
+class _QueryParams(_Tolerant):
+    metrics: _Texts = ()
+
+
+class _NodeRelation(_Tolerant):
+    relation_name: str | None = None
+
+
+_NO_TYPE_PARAMS, _NO_QUERY, _NO_RELATION = _TypeParams(), _QueryParams(), _NodeRelation()
+_Elements = Annotated[tuple[SemanticElement, ...], BeforeValidator(_as_list)]
+
+
 class Consumer(_Tolerant):
     """What reads models: an exposure, metric, semantic model or saved query."""
 
     unique_id: str
     resource_type: str
     name: str
-    label: str | None = None
     original_file_path: str = ""
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
+    # Semantic models
+    node_relation: Annotated[_NodeRelation, BeforeValidator(_or_empty)] = _NO_RELATION
+    entities: _Elements = ()
+    dimensions: _Elements = ()
+    measures: _Elements = ()
+    # Metrics
+    type: str | None = None
+    type_params: Annotated[_TypeParams, BeforeValidator(_or_empty)] = _NO_TYPE_PARAMS
+    filter: Any = None
+    # Saved queries
+    query_params: Annotated[_QueryParams, BeforeValidator(_or_empty)] = _NO_QUERY
 
 
 class Metadata(_Tolerant):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import column_text
+from lineage.model.names import column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.manifest import Consumer, DbtNode, ResourceType
@@ -15,6 +15,7 @@ from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
+from lineage_ingest.dbt.semantic_layer import semantic_sql
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
@@ -77,7 +78,25 @@ class DbtProject:
             reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
             given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts)
             found.append(DbtModel(table, sql.source, given))
-        return found
+        return [*found, *self._semantic_models()]
+
+    def _semantic_models(self) -> Iterator[DbtModel]:
+        """Yield the semantic models as queries over their models."""
+        for key, consumer in self.consumers.items():
+            sql = semantic_sql(consumer) if consumer.resource_type == ResourceType.SEMANTIC_MODEL else None
+            if sql is None:
+                continue
+            node = DbtNode.model_construct(
+                unique_id=key,
+                resource_type=consumer.resource_type,
+                name=consumer.name,
+                original_file_path=consumer.original_file_path,
+                depends_on=consumer.depends_on,
+            )
+            name = format_name(["dbt", key])
+            reads = tuple(dict.fromkeys(self.reads(consumer.depends_on.nodes)))
+            table = DbtTable(node, name, DatasetKind.EXPOSURE)
+            yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
 
     def reads(self, needed: tuple[str, ...]) -> Iterator[str]:
         """Yield the full names of the relations among some nodes; for ephemeral models, of those that they need."""

@@ -11,19 +11,22 @@ from lineage.model.batch import (
     ColumnRecord,
     DatasetRecord,
     DiagnosticRecord,
+    EdgeRecord,
     JobKind,
     JobRecord,
     LineageBatch,
     dbt_job_key,
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.names import column_text, dataset_key, split_location
+from lineage.model.names import column_key, column_text, dataset_key, split_location
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.manifest import Consumer
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 
@@ -38,6 +41,7 @@ class _Alone:
     job: JobRecord
     dataset: DatasetRecord
     problem: Diagnostic | None = None
+    edges: tuple[EdgeRecord, ...] = ()
 
 
 class ProjectBatch:
@@ -76,12 +80,33 @@ class ProjectBatch:
         self._alone.append(_Alone(replace(job, operation=operation), dataset, problem))
 
     def add_consumer(self, consumer: Consumer) -> None:
-        """Add an exposure, metric, semantic model or saved query."""
-        dataset = DatasetRecord(CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE)
-        others = (consumer_key(key) for key in consumer.depends_on.nodes if key in self._project.consumers)
+        """Add an exposure, metric, saved query, or a semantic model without columns."""
+        output = consumer_key(consumer.unique_id)
+        consumers = self._project.consumers
+        others = (consumer_key(key) for key in consumer.depends_on.nodes if key in consumers)
         reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others)
-        job = self._job(consumer.unique_id, consumer.original_file_path, reads, dataset.key)
-        self._alone.append(_Alone(replace(job, operation=f"DBT_{consumer.resource_type}".upper()), dataset))
+        job = self._job(consumer.unique_id, consumer.original_file_path, reads, output)
+        inputs = tuple(inputs_of(consumer, consumers))
+        subtype = Subtype.IDENTITY if len(inputs) == len(output_of(consumer)) else Subtype.TRANSFORMATION
+        edges = tuple(
+            EdgeRecord(
+                column_key(consumer_key(key), column_text(column)),
+                column_key(output, column_text(own)),
+                EdgeKind.CONTRIBUTES,
+                job.key,
+                output,
+                (subtype,),
+            )
+            for key, column, own in inputs
+        )
+        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(output_of(consumer)))
+        dataset = DatasetRecord(
+            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns)
+        )
+        full = is_read_in_full(consumer, len(inputs))
+        completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
+        job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
+        self._alone.append(_Alone(job, dataset, edges=edges))
 
     def add_gone(self, file_key: str) -> None:
         """Add a node that the project no longer has."""
@@ -109,13 +134,43 @@ class ProjectBatch:
             builder.add_gone_file(file_key)
         batch = builder.batch("dbt", run, content, seconds)
         alone = {one.dataset.key: one.dataset for one in self._alone}
+        batch = self._with_consumers(batch)
         return replace(
             batch,
             run=replace(batch.run, counts=counts),
             datasets=(*self._datasets(batch.datasets, alone), *alone.values()),
             jobs=(*map(self._finished, batch.jobs), *(one.job for one in self._alone)),
+            edges=(*batch.edges, *(edge for one in self._alone for edge in one.edges)),
             diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
             complete_sources=(*batch.complete_sources, str(self._names.file_key("artifacts"))),
+        )
+
+    def _with_consumers(self, batch: LineageBatch) -> LineageBatch:
+        """Return the batch with semantic models in the namespace of consumers; as queries they had a table's name."""
+        keys = {
+            self.key_of(model.table.name): consumer_key(key)
+            for key, (model, _) in self._models.items()
+            if model.table.kind is DatasetKind.EXPOSURE
+        }
+        if not keys:
+            return batch
+        records = []
+        for record in batch.datasets:
+            if record.key in keys:
+                name = keys[record.key].partition("/")[2]
+                records.append(replace(record, namespace=CONSUMERS, name=name, kind=DatasetKind.EXPOSURE))
+                continue
+            records.append(record)
+        return replace(
+            batch,
+            datasets=tuple(records),
+            jobs=tuple(replace(job, writes=tuple(keys.get(key, key) for key in job.writes)) for job in batch.jobs),
+            edges=tuple(
+                replace(edge, output=keys[edge.output], target=keys[edge.output] + edge.target[len(edge.output) :])
+                if edge.output in keys
+                else edge
+                for edge in batch.edges
+            ),
         )
 
     def _attribute(self, statement: StatementLineage, _target: str | None) -> Attribution:

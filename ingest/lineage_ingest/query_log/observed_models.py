@@ -22,10 +22,11 @@ def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
         StoreError: the store could not be read.
     """
     definitions = [job for job in batch.jobs if job.kind is JobKind.DEFINITION and len(job.writes) == 1]
-    if not definitions:
+    models = JobFilter(kinds=(JobKind.DBT,))
+    if not definitions or not store.jobs_after("dbt:", 1, models):
         return batch
     tables = {job.writes[0] for job in definitions}
-    found = store.job_keys_of(tables, JobFilter(kinds=(JobKind.DBT,)))  # those that read the tables, too
+    found = store.job_keys_of(tables, models)  # those that read the tables, too
     writers: dict[str, list[StoredJob]] = defaultdict(list)
     for model in store.jobs({key for keys in found.values() for key in keys}):
         for table in tables.intersection(model.writes):

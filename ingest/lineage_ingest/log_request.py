@@ -10,7 +10,7 @@ from lineage.catalog import Catalog
 from lineage.model.dialects import UnknownDialectError
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.functions import FunctionsFileError
-from lineage_ingest.options import FollowOptions, LogOptions, OptionError, Paths, in_utc, listed_paths, read_catalog
+from lineage_ingest.options import OptionError, Paths, in_utc, listed_paths, read_catalog
 from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -33,6 +33,7 @@ from lineage_ingest.query_log.sources import (
     UnknownSourceError,
     source_named,
 )
+from lineage_ingest.query_log_options import FollowOptions, LogOptions
 
 __all__ = ["LogRequest", "prepare_log", "resolve_source"]
 

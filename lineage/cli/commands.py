@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["SUMMARIES", "command_names", "load_command"]
+__all__ = ["SUMMARIES", "as_command", "command_names", "load_command"]
 
 _OWN = {
     "extract": "lineage.cli.extract:extract",
@@ -54,7 +54,7 @@ SUMMARIES = {
     "export": "Write the graph as OpenLineage events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",
     "follow": "Follow a query log that keeps growing.",
-    "ingest": "Ingest lineage from SQL, query logs or OpenLineage.",
+    "ingest": "Ingest lineage from SQL, dbt, logs or OpenLineage.",
     "mcp": "Serve AI assistants over the Model Context Protocol.",
     "serve": "Serve GraphQL, and receive OpenLineage events.",
     "token": "Manage the service's API tokens.",
@@ -80,6 +80,11 @@ def load_command(name: str) -> Any:
         if not points:
             return None
         found = points[0].load()
+    return as_command(name, found)
+
+
+def as_command(name: str, found: Any) -> Any:
+    """Return the command of a function or an application, under a name."""
     if not isinstance(found, typer.Typer):
         alone = typer.Typer()
         alone.command(name)(found)

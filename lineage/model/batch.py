@@ -27,6 +27,7 @@ __all__ = [
     "assertion_job_key",
     "UNFINISHED",
     "UsageRecord",
+    "dbt_job_key",
     "definition_job_key",
     "event_job_key",
     "event_job_key_under",
@@ -46,6 +47,8 @@ class JobKind(StrEnum):
     """Lineage that a person adds by hand."""
     EVENT = "event"
     """The OpenLineage events of one job for one of its outputs."""
+    DBT = "dbt"
+    """A node of a dbt project: a model, snapshot, exposure, metric, semantic model or saved query."""
 
     @property
     def defines_output(self) -> bool:
@@ -78,6 +81,15 @@ def target_of_file_job(job: str) -> str | None:
     'postgres/shop.orders'
     """
     return job.partition(">")[2] or None
+
+
+def dbt_job_key(file: str) -> str:
+    """Return the job key of a dbt node, given by the file key of its unique id.
+
+    >>> dbt_job_key("dbt/shop:model.shop.orders@postgres,,wh,main")
+    'dbt:shop:model.shop.orders@postgres,,wh,main'
+    """
+    return f"dbt:{file.removeprefix('dbt/')}"
 
 
 def assertion_job_key(source: str, target: str) -> str:

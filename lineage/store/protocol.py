@@ -59,6 +59,13 @@ class GraphStore(Protocol):
     def is_exclusive(self) -> bool:
         """Whether no other process can write to it as long as it is open."""
 
+    @property
+    def last_session(self) -> int | None:
+        """The number of the session that wrote last, this one included; None if other writers are not noticed.
+
+        A session is an open store of one process. It has no number before its first write.
+        """
+
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
         """Apply a batch, or a part of one, in one transaction. It is idempotent.
 

@@ -186,7 +186,7 @@ def parse(arguments: list[str]) -> None:
     assert command is not None, f"no command {name}"
     rest = arguments[1:]
     while hasattr(command, "commands"):
-        command, rest = command.commands[rest[0]], rest[1:]
+        command, rest = command.get_command(None, rest[0]), rest[1:]
     command.make_context(name, rest)
 
 

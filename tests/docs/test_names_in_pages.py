@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,10 +69,11 @@ def known_options() -> frozenset[str]:
     return frozenset(TOOLS).union(*(options(load_command(name)) for name in command_names()))
 
 
-def options(command: object) -> Iterator[str]:
+def options(command: Any) -> Iterator[str]:
     """Yield the long options of a command and of the commands in it."""
-    for inner in getattr(command, "commands", {}).values():
-        yield from options(inner)
+    names = command.list_commands(None) if hasattr(command, "list_commands") else []
+    for name in names:
+        yield from options(command.get_command(None, name))
     for parameter in getattr(command, "params", ()):
         yield from parameter.opts
 

@@ -23,7 +23,7 @@ NOT_READ = {
     "Alias.alias",  # ClickHouse's name inside an expression; a read of it is reported
     "Bracket.this",  # of what an assignment sets
     "ColumnDef.kind", "CombinedParameterizedAgg.expressions", "Kwarg.this", "PropertyEQ.this", "Parameter.this",
-    "Table.this", "Table.db", "Table.catalog",  # of CREATE SCHEMA, DROP FUNCTION and the like
+    "Table.this", "Table.db", "Table.catalog", "Table.alias",  # of CREATE SCHEMA, DROP FUNCTION and the like
     "Table.partition", "Tuple.expressions", "Paren.this",  # the partitions of ALTER TABLE
     "TableAlias.this",  # of what a PIVOT reads
     "Select.expressions", "Select.from_", "From.this",  # the query that stands for a trigger's row; FROM SHARE

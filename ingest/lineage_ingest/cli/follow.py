@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 import typer
 
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage_ingest.api import FollowSummary, StreamStart, follow_log, plan_log
-from lineage_ingest.cli.log_options import FollowFlags, LogFlags, PathsArgument, bad_parameter
+from lineage_ingest.cli.log_options import FollowFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.options import FollowOptions, LogOptions, OptionError
+from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage_ingest.log_api import FollowSummary, StreamStart, follow_log, plan_log
+from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import NoLogFilesError
 from lineage_ingest.query_log.pipeline.engines import SparkMissingError
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError
 from lineage_ingest.query_log.streaming.checkpoint import CheckpointError
 from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
+from lineage_ingest.query_log_options import FollowOptions, LogOptions
 
 if TYPE_CHECKING:
     from lineage_ingest.query_log.streaming.micro_batches import BatchDone

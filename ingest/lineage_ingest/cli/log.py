@@ -11,10 +11,11 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.cli.progress import progress_bar
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql import scan
-from lineage_ingest.api import ingest_log, plan_log
 from lineage_ingest.cli.follow import print_plan, run_follow
-from lineage_ingest.cli.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument, bad_parameter
+from lineage_ingest.cli.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage_ingest.log_api import ingest_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import SOURCES, ColumnsMissingError, NoLogFilesError, NotOverJdbcError
 from lineage_ingest.query_log.ingest import LogSummary

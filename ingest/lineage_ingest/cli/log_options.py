@@ -22,15 +22,15 @@ from lineage.cli.options import (
     SetOperationsOption,
     StoreOption,
 )
-from lineage.sql.budget import Budget, BudgetError
-from lineage_ingest.options import FollowOptions, LogOptions, OptionError
+from lineage_ingest.cli.parameter_errors import parse_budget
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
 from lineage_ingest.query_log.sources import SOURCES
 from lineage_ingest.query_log.streaming.stream_input import Kafka
+from lineage_ingest.query_log_options import FollowOptions, LogOptions
 
-__all__ = ["FollowFlags", "JdbcFlags", "LogFlags", "PathsArgument", "bad_parameter", "parse_budget"]
+__all__ = ["FollowFlags", "JdbcFlags", "LogFlags", "PathsArgument"]
 
 AUTO = "auto"
 """The source is detected from the files."""
@@ -294,33 +294,6 @@ class FollowFlags:
             once=self.once,
             at_once=self.at_once,
         )
-
-
-_FLAG_OF = {
-    "paths": "PATHS",
-    "mapping": "--map",
-    "time_formats": "--time-format",
-    "jdbc": "--jdbc-url",
-}
-"""Command-line names of options of the Python API, where the two differ."""
-
-
-def bad_parameter(error: OptionError) -> typer.BadParameter:
-    """Return the command-line error for an invalid option of the Python API."""
-    flag = _FLAG_OF.get(error.option) or f"--{error.option.replace('_', '-')}"
-    return typer.BadParameter(str(error), param_hint=flag)
-
-
-def parse_budget(given: list[str] | None) -> Budget:
-    """Return the limits of a statement.
-
-    Raises:
-        typer.BadParameter: a limit is unknown, or is not a number.
-    """
-    try:
-        return Budget.parse(given or ())
-    except BudgetError as error:
-        raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
 def parse_pairs(given: list[str] | None, option: str) -> dict[str, str]:

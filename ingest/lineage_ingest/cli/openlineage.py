@@ -10,8 +10,8 @@ from lineage.cli.listing import OutputFormat, counted, note, print_listing, prin
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.cli.progress import progress_bar
 from lineage_ingest.api import ingest_openlineage
-from lineage_ingest.cli.log_options import bad_parameter
 from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
 from lineage_ingest.openlineage.files import EventSummary
 from lineage_ingest.openlineage.validation import SchemasMissingError

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -16,8 +14,10 @@ from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunR
 from lineage.model.diagnostics import Severity
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
+from lineage_ingest.garbage_collection import seldom_collecting
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
+from lineage_ingest.query_log.observed_models import as_observed_models
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -120,7 +120,7 @@ def ingest_log_rows(
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
-    with _seldom_collecting():
+    with seldom_collecting():
         given = _given_schemas(catalog)
         earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
         found = extract_log(engine, context, given, notify, earlier)
@@ -138,17 +138,6 @@ def ingest_log_rows(
         ended - began,
         ended - extracted,
     )
-
-
-@contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Raise the garbage collection threshold: most new objects are kept, so collections would find nothing."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def store_batches(
@@ -180,7 +169,7 @@ def store_batches(
     every = touched if touched is not None else {}
     write = apply or store.apply
     marked = False
-    every_batch = (one for batch in batches for one in with_earlier_sources(store, batch))
+    every_batch = (as_observed_models(store, one) for batch in batches for one in with_earlier_sources(store, batch))
     for done, (batch, is_last) in enumerate(_with_last(every_batch)):
         if progress is not None:
             progress("storing", done, None)

@@ -50,6 +50,13 @@ class Backend(Protocol):
     def is_exclusive(self) -> bool:
         """Whether no other process can write to it as long as it is open."""
 
+    @property
+    def last_session(self) -> int | None:
+        """The number of the session that wrote last, this one included; None if other writers are not noticed.
+
+        A session is an open store of one process. It has no number before its first write.
+        """
+
     def reading(self, work: Callable[[Transaction], T]) -> T:
         """Return the result of `work`, which only reads."""
 

@@ -30,7 +30,7 @@ from lineage.store.cypher.statements import query
 from lineage.store.planning.chunks import Stage
 from lineage.store.planning.graph_state import GraphState, JobEdge, Prune, change_key, usage_key
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.rival_definitions import live_writers
+from lineage.store.planning.rival_definitions import FILE_JOBS, live_writers
 from lineage.store.planning.validity import Period
 
 __all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
@@ -328,7 +328,9 @@ class _Loading:
 
     def _load_rivals(self, datasets: Collection[str]) -> None:
         """Load the SQL files' jobs that write these datasets, and when they did."""
-        jobs = {row["job"] for row in self._by_key("jobs_touching_dataset", datasets) if row["job"].startswith("file:")}
+        jobs = {
+            row["job"] for row in self._by_key("jobs_touching_dataset", datasets) if row["job"].startswith(FILE_JOBS)
+        }
         self._load_jobs(jobs - self.state.jobs.keys())
         for row in self._by_key("writes_of_job", jobs):
             self.state.units.setdefault((row["job"], row["dataset"]), writes_from(row["e"]))

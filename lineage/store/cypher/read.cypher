@@ -395,6 +395,12 @@ MATCH (a:<from>)-[e:<type>]->(b:<to> {key: $key}) RETURN a.key AS source, b.key 
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version
 
+// name: last_session
+MATCH (n:Meta {key: 'session'}) RETURN n.version AS number
+
+// name: number_session
+MERGE (n:Meta {key: 'session'}) SET n.version = $number
+
 // name: buffered_texts_by_key
 MATCH (n:BufferedText {key: $key}) RETURN n
 

@@ -86,6 +86,11 @@ class CypherStore:
         """Whether no other process can write to it as long as it is open."""
         return self._backend.is_exclusive
 
+    @property
+    def last_session(self) -> int | None:
+        """The number of the session that wrote last; None if other writers are not noticed."""
+        return self._backend.last_session
+
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
         """Apply a batch, or a part of one, in one transaction. It is idempotent.
 

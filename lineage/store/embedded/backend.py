@@ -7,6 +7,7 @@ import ctypes
 import logging
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -87,6 +88,7 @@ class EmbeddedBackend:
         self._readers = _Readers()
         self._changed_rows = 0
         self._unwritten = False
+        self._is_numbered = False
         self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
@@ -119,6 +121,13 @@ class EmbeddedBackend:
         """True: the file is locked."""
         return True
 
+    @property
+    def last_session(self) -> int | None:
+        """The number of the session that wrote last; None if none did since sessions have numbers."""
+        with self._lock.reading():
+            rows = self._statements.run_once(query("last_session")).get_all() if not self._closed else []
+        return int(rows[0][0]) if rows else None
+
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return the result of `work`, which reads a consistent state of the graph."""
         return self._reading(
@@ -143,6 +152,9 @@ class EmbeddedBackend:
         with self._lock.writing():
             if self._writes_are_deferred:
                 self._write_deferred()
+            if not self._is_numbered:  # in a transaction of its own: one that copies rows in may contain nothing else
+                self._write(_number_session)
+                self._is_numbered = True
             answer = self._write(work)
             if self._writes_are_deferred:
                 self._write_deferred()
@@ -273,6 +285,11 @@ class EmbeddedBackend:
         self._version = target_version
         # Schema changes must not stay in the log: ladybug crashes on some of them if the log is damaged.
         self._checkpoint()
+
+
+def _number_session(transaction: EmbeddedTransaction) -> None:
+    """Store a new number: whoever finds another one than its own knows that someone else has written."""
+    transaction.read(query("number_session"), [{"number": secrets.randbits(62)}])
 
 
 def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:

@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import ladybug
-import pyarrow as pa
 
 from lineage.store.cypher.backend import Row
 from lineage.store.cypher.schema import (
@@ -59,16 +58,6 @@ ROWS_AT_ONCE = 1_000
 """Maximum number of nodes that one statement creates, updates or deletes."""
 
 _COUNTS = "MATCH (n) RETURN count(n) AS rows UNION ALL MATCH ()-[e]->() RETURN count(e) AS rows"
-_ARROW = {
-    PropertyType.TEXT: pa.string(),
-    PropertyType.TEXTS: pa.list_(pa.string()),
-    PropertyType.INTEGER: pa.int64(),
-    PropertyType.INTEGERS: pa.list_(pa.int64()),
-    PropertyType.NUMBER: pa.float64(),
-    PropertyType.FLAG: pa.bool_(),
-    PropertyType.TIME: pa.timestamp("us"),
-    PropertyType.DAY: pa.date32(),
-}
 
 
 class EmbeddedTransaction:
@@ -144,8 +133,9 @@ class EmbeddedTransaction:
             self._copy_relationships(name, (ends[0], ends[1]), relationships)
         pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=()))
         if pieces:
-            rows = pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "text": pieces})
-            self._copy_from(f"COPY {deferred_label(self._version)} FROM $rows", rows)
+            rows = [{"number": number, "text": text} for number, text in enumerate(pieces)]
+            types = {"number": PropertyType.INTEGER, "text": PropertyType.TEXT}
+            self._copy(f"COPY {deferred_label(self._version)} FROM $rows", rows, types)
             self.defers_writes = True
 
     def _write_logged(self, changes: Changes) -> None:
@@ -249,12 +239,11 @@ class EmbeddedTransaction:
         self._copy(f"COPY `{name}` FROM $rows (from = '{ends[0]}', to = '{ends[1]}')", rows, types)
 
     def _copy(self, statement: str, rows: list[dict[str, Any]], types: Properties) -> None:
-        columns = {name: pa.array([_to_store(row[name]) for row in rows], _ARROW[kind]) for name, kind in types.items()}
-        self._copy_from(statement, pa.table(columns))
+        from lineage.store.embedded.arrow_tables import arrow_table  # noqa: PLC0415  most transactions copy nothing
 
-    def _copy_from(self, statement: str, rows: pa.Table) -> None:
+        columns = {name: [_to_store(row[name]) for row in rows] for name in types}
         self.has_copied = True
-        self._statements.run_once(statement, {"rows": rows}).close()
+        self._statements.run_on_one_thread(statement, {"rows": arrow_table(columns, types)}).close()
 
 
 def _in_parts(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:

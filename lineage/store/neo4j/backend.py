@@ -114,6 +114,11 @@ class Neo4jBackend:
         return self._version
 
     @property
+    def last_session(self) -> int | None:
+        """None: any number of processes write to it."""
+        return None
+
+    @property
     def is_exclusive(self) -> bool:
         """False: a server has many writers."""
         return False

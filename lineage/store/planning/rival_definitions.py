@@ -10,14 +10,18 @@ from lineage.model.files import FileKey
 from lineage.store.planning.graph_state import GraphState
 from lineage.store.values import StoredJob
 
-__all__ = ["columns_of_other_files", "live_writers"]
+__all__ = ["FILE_JOBS", "columns_of_other_files", "live_writers"]
+
+FILE_JOBS = ("file:", "dbt:")
+"""How the keys of jobs begin that SQL files and dbt projects define."""
+_FILES = (JobKind.SQL_FILE, JobKind.DBT)
 
 
 def live_writers(state: GraphState, columns: Collection[str]) -> dict[str, set[str]]:
     """Return the jobs of SQL files with live lineage into each of these columns."""
     found: dict[str, set[str]] = {}
     for pair, history in state.histories.items():
-        if pair.target in columns and history[-1].live and pair.job.startswith("file:"):
+        if pair.target in columns and history[-1].live and pair.job.startswith(FILE_JOBS):
             found.setdefault(pair.target, set()).add(pair.job)
     return found
 
@@ -40,7 +44,7 @@ def columns_of_other_files(state: GraphState, absent: Mapping[str, datetime]) ->
 
 def _file_jobs(state: GraphState, dataset: str) -> list[StoredJob]:
     jobs = (state.jobs.get(job) for job, output in state.units if output == dataset)
-    return [job for job in jobs if job is not None and job.kind is JobKind.SQL_FILE]
+    return [job for job in jobs if job is not None and job.kind in _FILES]
 
 
 def _was_observed(state: GraphState, job: StoredJob, dataset: str, at: datetime) -> bool:
@@ -49,9 +53,9 @@ def _was_observed(state: GraphState, job: StoredJob, dataset: str, at: datetime)
 
 def _is_other(job: StoredJob, by_schema: Collection[StoredJob]) -> bool:
     """Return whether a job belongs to another project than the schema, or defines the table in another file."""
-    if job.kind is not JobKind.SQL_FILE or any(job.file_key == one.file_key for one in by_schema):
+    if job.kind not in _FILES or any(job.file_key == one.file_key for one in by_schema):
         return False
-    defines = (job.operation or "").startswith(("CREATE", "SELECT"))
+    defines = (job.operation or "").startswith(("CREATE", "SELECT", "DBT"))
     return defines or _project(job) not in {_project(one) for one in by_schema}
 
 

@@ -74,6 +74,11 @@ class RemoteStore:
         return self._version
 
     @property
+    def last_session(self) -> int | None:
+        """None: the service also writes for others."""
+        return None
+
+    @property
     def is_exclusive(self) -> bool:
         """False: a service has many writers."""
         return False

@@ -51,7 +51,7 @@ _STATUS = {
     "exceptionwhileprocessing": Status.FAILED,
     "4": Status.FAILED,
 }
-_STARTS = pa.array(["querystart", "1"])
+_STARTS = ("querystart", "1")
 _QUERY_WAS_CANCELLED = 394
 
 
@@ -87,7 +87,7 @@ _LAYOUTS = tuple(
 
 
 def _convert(every: SourceRows) -> Any:
-    starts = pc.is_in(pc.utf8_lower(every.trimmed("type")), _STARTS)
+    starts = pc.is_in(pc.utf8_lower(every.trimmed("type")), pa.array(_STARTS))
     part_of_another = pc.fill_null(pc.invert(every.flag("is_initial_query")), False)
     log = every.where(pc.invert(pc.or_(starts, part_of_another)))
     text = log.statement("query")

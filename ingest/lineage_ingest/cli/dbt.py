@@ -1,0 +1,139 @@
+"""`lineage ingest dbt`, as a command."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.options import (
+    BudgetOption,
+    CatalogOption,
+    DatabaseOption,
+    FormatOption,
+    FunctionsOption,
+    NamespaceOption,
+    SchemaOption,
+    SetOperations,
+    SetOperationsOption,
+    StoreOption,
+)
+from lineage.cli.progress import progress_bar
+from lineage.model.diagnostics import Severity
+from lineage_ingest.api import ingest_dbt
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.dbt.artifacts import NoManifestError
+from lineage_ingest.dbt.ingest import OlderManifestError
+from lineage_ingest.dbt.project_summary import DbtSummary
+from lineage_ingest.options import DbtOptions, OptionError
+
+__all__ = ["dbt", "print_dbt_summary"]
+
+
+@with_option_groups()
+def dbt(
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="TARGET_DIR", help="Folder with manifest.json; by default target in --project-dir."),
+    ] = None,
+    project_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder of dbt_project.yml: seeds are read there.", exists=True, file_okay=False),
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="Name of the project; default: the manifest's.")] = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="SQL dialect; default: that of the adapter.")
+    ] = None,
+    catalog: CatalogOption = None,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
+    store: StoreOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Resolve and store all models, also those that have not changed.")
+    ] = False,
+    observed_at: Annotated[
+        datetime | None, typer.Option(help="Time of the definitions (UTC); default: when dbt wrote the manifest.")
+    ] = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Ingest a dbt project from the artifacts of `dbt build`, `dbt compile` or `dbt docs generate`.
+
+    Models get column lineage from their compiled SQL; exposures, metrics, semantic models and saved queries are
+    consumers. Beside manifest.json, catalog.json is read for the schemas of sources (`dbt docs generate` writes it).
+    Nothing is executed.
+
+    Models that have not changed since the last ingest are skipped; models that no longer exist are retired. Give the
+    same --namespace as for the warehouse's query log, so that both name the same tables.
+
+    Example: dbt build && lineage ingest dbt target/ --namespace postgres://host:5432
+    """
+    options = DbtOptions(
+        dialect=dialect,
+        project_dir=project_dir,
+        project=project,
+        catalog=tuple(catalog or ()),
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        functions=tuple(functions or ()),
+        budget=parse_budget(budget),
+        set_operations=set_operations.value,
+        full=full,
+        observed_at=observed_at,
+    )
+    try:
+        with progress_bar() as progress:
+            summary = ingest_dbt(target, store=store, options=options, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    except NoManifestError as error:
+        raise typer.BadParameter(str(error), param_hint="TARGET_DIR") from error
+    except OlderManifestError as error:
+        note(f"error: {error}; nothing was stored", "red")
+        note("run `dbt compile`, and ingest again")
+        raise typer.Exit(2) from error
+    print_dbt_summary(summary, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20) -> None:
+    """Print the counts of an ingest of a dbt project, and the diagnostics, the most severe first."""
+    order = list(Severity)
+    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    if output is not OutputFormat.TABLE:
+        figures = summary.to_dict()
+        if output is OutputFormat.JSON:
+            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
+            print_object({"store": summary.store, "project": summary.project, **figures, "found": listed})
+        else:
+            print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    for record in found[: show or None]:
+        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
+        note(f"{record.source}: {record.diagnostic}", colour)
+    if show and len(found) > show:
+        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    counts = summary.batch.run.counts
+    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
+    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
+    skipped = f" ({summary.unchanged:,} unchanged)" if summary.unchanged else ""
+    models, consumers, diagnostics, tables, columns, edges = (
+        counted(counts[f"{one}s"], one) for one in ("model", "consumer", "diagnostic", "table", "column", "edge")
+    )
+    say(f"project {summary.project} ({summary.dialect}): {models}{skipped}, {consumers}")
+    say(f"{counts['resolved']:,} resolved{left}; {diagnostics}")
+    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    new = f"{summary.applied.edges_created:,} new{ended}"
+    say(f"{tables}, {columns}, {edges} ({new}) in {summary.seconds:.1f} s → {summary.store}")
+    if summary.gone:
+        say(f"retired: {counted(len(summary.gone), 'node')} no longer in the project")

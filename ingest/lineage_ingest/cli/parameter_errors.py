@@ -1,0 +1,37 @@
+"""Errors of the Python API's options, as errors of the command line."""
+
+from __future__ import annotations
+
+import typer
+
+from lineage.sql.budget import Budget, BudgetError
+from lineage_ingest.options import OptionError
+
+__all__ = ["bad_parameter", "parse_budget"]
+
+_FLAG_OF = {
+    "paths": "PATHS",
+    "target": "TARGET_DIR",
+    "mapping": "--map",
+    "time_formats": "--time-format",
+    "jdbc": "--jdbc-url",
+}
+"""Command-line names of options of the Python API, where the two differ."""
+
+
+def bad_parameter(error: OptionError) -> typer.BadParameter:
+    """Return the command-line error for an invalid option of the Python API."""
+    flag = _FLAG_OF.get(error.option) or f"--{error.option.replace('_', '-')}"
+    return typer.BadParameter(str(error), param_hint=flag)
+
+
+def parse_budget(given: list[str] | None) -> Budget:
+    """Return the limits of a statement.
+
+    Raises:
+        typer.BadParameter: a limit is unknown, or is not a number.
+    """
+    try:
+        return Budget.parse(given or ())
+    except BudgetError as error:
+        raise typer.BadParameter(str(error), param_hint="--budget") from error

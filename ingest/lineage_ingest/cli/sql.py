@@ -1,0 +1,190 @@
+"""The commands of `lineage ingest`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.options import (
+    BudgetOption,
+    CatalogOption,
+    DatabaseOption,
+    DialectOption,
+    FormatOption,
+    FunctionsOption,
+    JobsOption,
+    NamespaceOption,
+    SchemaOption,
+    SetOperations,
+    SetOperationsOption,
+    StoreOption,
+)
+from lineage.cli.progress import progress_bar
+from lineage.model.batch import DiagnosticRecord
+from lineage.model.diagnostics import Severity
+from lineage.model.files import FileKey
+from lineage.sql.script.parallel import available_processors
+from lineage_ingest.api import ingest_sql
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.options import OptionError, SqlOptions
+from lineage_ingest.sql_files import (
+    GoneFiles,
+    GoneFilesError,
+    IngestSummary,
+    NoSqlFilesError,
+    ProjectError,
+)
+
+__all__ = ["print_summary", "sql"]
+
+
+@with_option_groups()
+def sql(
+    paths: Annotated[  # not Path, which reads an empty argument as the current folder
+        list[str], typer.Argument(help="SQL files, and folders of them.")
+    ],
+    dialect: DialectOption = "ansi",
+    catalog: CatalogOption = None,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
+    store: StoreOption = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            help="Project of all files; by default the nearest .git or dbt_project.yml above each file names it."
+        ),
+    ] = None,
+    project_root: Annotated[
+        Path | None,
+        typer.Option(help="Root folder of --project.", exists=True, file_okay=False),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Retire files that no longer exist, even if that is most of them.")
+    ] = False,
+    observed_at: Annotated[datetime | None, typer.Option(help="Time of the definitions (UTC); default now.")] = None,
+    jobs: JobsOption = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
+
+    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
+    Nothing is executed.
+
+    Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
+    """
+    options = SqlOptions(
+        dialect=dialect,
+        catalog=tuple(catalog or ()),
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        functions=tuple(functions or ()),
+        budget=parse_budget(budget),
+        set_operations=set_operations.value,
+        project=project,
+        project_root=project_root,
+        retire_most=yes,
+        observed_at=observed_at,
+        jobs=jobs or available_processors(),
+    )
+
+    def run(options: SqlOptions) -> IngestSummary:
+        with progress_bar() as progress:
+            return ingest_sql(paths, store=store, options=options, progress=progress)
+
+    try:
+        try:
+            summary = run(options)
+        except GoneFilesError as error:
+            if not _confirm_retirement(error.gone):
+                raise
+            summary = run(replace(options, retire_most=True))
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    except (NoSqlFilesError, ProjectError) as error:
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
+    except GoneFilesError as error:
+        note(f"error: {error}; nothing was stored", "red")
+        note("to retire their lineage, give --yes; --as-of still shows it")
+        raise typer.Exit(2) from error
+    print_summary(summary, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def _confirm_retirement(gone: GoneFiles) -> bool:
+    """Ask on a terminal whether to retire the files that no longer exist; elsewhere, return False."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    files = f"{len(gone.files):,} of {gone.known:,} known files"
+    return typer.confirm(f"{files} are no longer there. Retire them?", err=True)
+
+
+def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) -> None:
+    """Print the counts of an ingest of SQL files, and its diagnostics, the most severe first."""
+    found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
+    if output is not OutputFormat.TABLE:
+        figures = summary.to_dict()
+        if output is OutputFormat.JSON:
+            listed = [{"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found]
+            more = {"projects": summary.described_projects(), "notices": list(summary.notices), "found": listed}
+            print_object({"store": summary.store, **figures, **more})
+        else:
+            print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    for record in found[: show or None]:
+        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
+        note(f"{record.source}: {record.diagnostic}", colour)
+    if show and len(found) > show:
+        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    counts = summary.batch.run.counts
+    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
+    unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
+    files, statements, diagnostics, tables, columns, edges = (
+        counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
+    )
+    say(f"{files}, {statements}: {counts['resolved']:,} resolved{unresolved}; {diagnostics}")
+    changed = f"{summary.applied.edges_created:,} new" + (
+        f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    )
+    say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {summary.store}")
+    _print_projects(summary)
+
+
+def _print_projects(summary: IngestSummary) -> None:
+    """Print the projects of the files, the retired and adopted files, and the notices."""
+    for project, count in summary.projects:
+        files = counted(count, "file")
+        if project.name:
+            say(f"project {project.name} (by {project.found_by}): {files}")
+        else:
+            say(f"no project: {files}, known by absolute path")
+    if summary.files_gone:
+        gone = counted(summary.files_gone, "file")
+        say(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
+    if summary.adopted:
+        say(f"adopted from ingests before files had projects: {counted(summary.adopted, 'job')}")
+    if any(not project.is_portable for project, _ in summary.projects):
+        note("give --project NAME so that the files have the same identity on other machines")
+    for text in summary.notices:
+        note(text, "yellow")
+
+
+def _file_of(record: DiagnosticRecord) -> dict[str, str | None]:
+    """Return the project of a diagnostic's file, and the file's path in it."""
+    if record.file_key is None:
+        return {}
+    file = FileKey.parse(record.file_key)
+    return {"project": file.project or None, "path": file.path}

@@ -1,0 +1,172 @@
+"""The artifacts of a target folder: which are there, how old they are, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.dbt.manifest import Manifest, parse_manifest
+
+__all__ = ["Artifacts", "NoManifestError", "read_artifacts"]
+
+OLDEST, NEWEST = 10, 12
+"""Versions of the manifest's format that were tested: dbt 1.6 to 1.11."""
+
+_VERSION = re.compile(r"/v(\d+)(?:\.\d+)*\.json\Z")
+
+
+class NoManifestError(ValueError):
+    """The folder has no manifest.json that can be read at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """A manifest with the schemas beside it, and the problems of reading them, each with the file's name.
+
+    `is_whole` is False if the manifest is cut off: what it does not list may still exist. `catalog` has the columns
+    (name, type) by unique id, in order. `at` is when the dbt command that wrote the
+    manifest was done.
+    """
+
+    target: Path
+    manifest: Manifest
+    at: datetime
+    is_whole: bool
+    catalog: Mapping[str, tuple[tuple[str, str | None], ...]]
+    macros: Mapping[str, Any]
+    problems: tuple[tuple[str, Diagnostic], ...]
+
+
+def read_artifacts(target: Path) -> Artifacts:
+    """Return the artifacts of a target folder.
+
+    Raises:
+        NoManifestError: there is no manifest, or nothing in it can be read.
+    """
+    path = target / "manifest.json"
+    problems: list[tuple[str, Diagnostic]] = []
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise NoManifestError(f"{path} cannot be read: {why}; run `dbt compile` or `dbt build` first") from error
+    data, is_whole = _read_json(raw)
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), dict):
+        raise NoManifestError(f"{path} is not a dbt manifest: it has no object `nodes`")
+    manifest = parse_manifest(data)
+    if not is_whole:
+        problems.append(("manifest.json", _damaged("the file ends in the middle: models after that are missing")))
+    problems += (("manifest.json", _damaged(f"{key} is left out: {reason}")) for key, reason in manifest.invalid)
+    if (wrong := _check_version(manifest.metadata.dbt_schema_version)) is not None:
+        problems.append(("manifest.json", wrong))
+    at = manifest.metadata.generated_at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    at = max(at, _end_of_run(target / "run_results.json", manifest.metadata.invocation_id) or at)
+    catalog = _read_catalog(target / "catalog.json", at, problems)
+    macros = data.get("macros")
+    return Artifacts(
+        target, manifest, at, is_whole, catalog, macros if isinstance(macros, dict) else {}, tuple(problems)
+    )
+
+
+def _read_json(raw: bytes) -> tuple[Any, bool]:
+    """Return the value of a JSON text, and whether the text is whole; of a text that is cut off, what is there."""
+    try:
+        return from_json(raw), True
+    except ValueError:
+        try:
+            return from_json(raw, allow_partial=True), False
+        except ValueError:
+            return None, False
+
+
+def _check_version(name: str) -> Diagnostic | None:
+    found = _VERSION.search(name)
+    if found is not None and OLDEST <= int(found.group(1)) <= NEWEST:
+        return None
+    version = f"v{found.group(1)}" if found is not None else "an unknown version"
+    return Diagnostic(
+        DiagnosticCode.ARTIFACT_VERSION,
+        Severity.WARNING,
+        f"the manifest's format is {version}; v{OLDEST} to v{NEWEST} are known, other versions are read as far as they "
+        "agree with these",
+        hint="check that no model is missing; dbt 1.6 to 1.11 write known versions",
+    )
+
+
+def _damaged(message: str) -> Diagnostic:
+    hint = "write the artifacts again: `dbt compile`"
+    return Diagnostic(DiagnosticCode.ARTIFACT_DAMAGED, Severity.ERROR, message, hint=hint)
+
+
+def _read_catalog(
+    path: Path, at: datetime, problems: list[tuple[str, Diagnostic]]
+) -> dict[str, tuple[tuple[str, str | None], ...]]:
+    """Return the columns in catalog.json by unique id; report a catalog that is damaged or older than the manifest."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        problems.append((path.name, _damaged(f"the file cannot be read: {error.strerror or type(error).__name__}")))
+        return {}
+    data, is_whole = _read_json(raw)
+    if not is_whole:
+        problems.append((path.name, _damaged("the file ends in the middle: the schemas after that are missing")))
+    found: dict[str, tuple[tuple[str, str | None], ...]] = {}
+    for section in ("nodes", "sources"):
+        tables = data.get(section) if isinstance(data, dict) else None
+        items = list(tables.items()) if isinstance(tables, dict) else []
+        for key, table in items if is_whole else items[:-1]:  # the last one may lack columns
+            columns = table.get("columns") if isinstance(table, dict) else None
+            if isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values()):
+                ordered = sorted(columns.values(), key=lambda one: one.get("index") or 0)
+                found[key] = tuple((str(one.get("name")), one.get("type")) for one in ordered)
+    written = _generated_at(data)
+    if written is not None and (at - written).total_seconds() > _SAME_RUN:
+        problems.append((path.name, _outdated(written, at)))
+    return found
+
+
+_SAME_RUN = 6 * 3600
+"""Seconds. `dbt docs generate` writes both files; a build after it writes a newer manifest of the same day."""
+
+
+def _generated_at(data: Any) -> datetime | None:
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    text = metadata.get("generated_at") if isinstance(metadata, dict) else None
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _end_of_run(path: Path, invocation: str | None) -> datetime | None:
+    """Return when the dbt command that wrote the manifest had run its SQL; None if the results are not of that command.
+
+    The definitions hold from then on: while it runs, tables are replaced by renaming them.
+    """
+    try:
+        data, _ = _read_json(path.read_bytes())
+    except OSError:
+        return None
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    if invocation is None or not isinstance(metadata, dict) or metadata.get("invocation_id") != invocation:
+        return None
+    return _generated_at(data)
+
+
+def _outdated(written: datetime, at: datetime) -> Diagnostic:
+    message = (
+        f"the catalog is of {written:%Y-%m-%d %H:%M}, older than the manifest ({at:%Y-%m-%d %H:%M}): "
+        "tables may have other columns by now"
+    )
+    return Diagnostic(DiagnosticCode.ARTIFACT_OUTDATED, Severity.WARNING, message, hint="run `dbt docs generate`")

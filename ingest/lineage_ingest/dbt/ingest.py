@@ -1,0 +1,302 @@
+"""`ingest_project`: resolve a dbt project and store its lineage, apart from what has not changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key
+from lineage.model.files import FileKey, beginning
+from lineage.model.names import dataset_of, is_column_key
+from lineage.model.statement import Completeness
+from lineage.sql.extraction import ExtractionOptions
+from lineage.store.page_requests import JobFilter
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
+from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.learnt_schemas import LearntSchemas
+from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.project_batch import ProjectBatch, python_model_diagnostic
+from lineage_ingest.dbt.project_summary import DbtSummary
+from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile, digest_of
+from lineage_ingest.star_expansion import expand_stars
+
+__all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
+
+Progress = Callable[[str, int, int | None], None]
+_LARGE = 75_000
+"""Edges. A larger batch is applied in parts, which bounds the memory for planning."""
+_COUNTED = {
+    Completeness.FULL: "resolved",
+    Completeness.PARTIAL: "partial",
+    Completeness.TABLES: "tables_only",
+    Completeness.NONE: "unresolved",
+}
+_RUNS = 1_000
+"""Number of latest runs among which a later ingest of the project is looked for."""
+
+
+class OlderManifestError(ValueError):
+    """The store has the project as of a later time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRequest:
+    """A project to ingest: artifacts, names, options, the folder of its files, and where its state is saved.
+
+    `basis` identifies the product and the options. Without `state`, everything is resolved and stored.
+    """
+
+    artifacts: Artifacts
+    names: ProjectNames
+    options: ExtractionOptions
+    at: datetime
+    basis: str
+    folder: Path | None = None
+    state: StateFile | None = None
+    catalog: Catalog = field(default_factory=Catalog)
+    """Schemas of tables that the artifacts do not describe."""
+
+
+def ingest_project(request: ProjectRequest, store: GraphStore, progress: Progress | None = None) -> DbtSummary:
+    """Resolve a project, store its lineage, and retire what it no longer has.
+
+    Raises:
+        OlderManifestError: the store has the project as of a later time. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    return _Ingest(request, store, progress or (lambda _stage, _done, _total: None)).run()
+
+
+class _Ingest:
+    def __init__(self, request: ProjectRequest, store: GraphStore, notify: Progress) -> None:
+        self.request = request
+        self.store = store
+        self.notify = notify
+        self.began = time.perf_counter()
+        self.label = f"{request.names.project}@{request.names.environment}"
+        self.earlier = self._earlier_state()
+        self.project = DbtProject(request.artifacts, request.names, request.folder)
+        self.batch = ProjectBatch(self.project, request.at)
+        self.nodes: dict[str, NodeState] = {}
+
+    def run(self) -> DbtSummary:
+        """Resolve, store, and save the state."""
+        request, store = self.request, self.store
+        if self.earlier is None:
+            self._refuse_older()
+        if request.state is not None:
+            request.state.forget()
+        unchanged = self._add_models()
+        self._add_other_tables()
+        self._add_consumers()
+        for source, problem in self.project.problems():
+            self.batch.add_problem(source, problem)
+        gone = self._gone()
+        for file_key in gone:
+            self.batch.add_gone(file_key)
+        content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
+        seconds = time.perf_counter() - self.began
+        batch = self.batch.records(self.label, content, self._counts(), seconds)
+        applied = self._apply(batch)
+        if request.state is not None and (session := store.last_session) is not None:
+            request.state.write(ProjectState(request.basis, session, request.at, self.nodes))
+        return DbtSummary(
+            batch,
+            applied,
+            time.perf_counter() - self.began,
+            request.names.project,
+            request.names.naming.dialect.name,
+            unchanged,
+            tuple(FileKey.parse(key).path for key in gone),
+        )
+
+    def _earlier_state(self) -> ProjectState | None:
+        """Return the state of the last ingest, if nobody has written to the store since and nothing else differs."""
+        found = self.request.state.read() if self.request.state is not None else None
+        if found is None or found.basis != self.request.basis or found.at > self.request.at:
+            return None
+        return found if found.session == self.store.last_session else None
+
+    def _refuse_older(self) -> None:
+        """Refuse a manifest from before the last ingest: that one did not state again what had not changed.
+
+        Raises:
+            OlderManifestError: there is a later ingest.
+        """
+        at = self.request.at
+        for run in self.store.runs(_RUNS):
+            if run.kind == "dbt" and run.source == self.label and run.last_seen > at:
+                raise OlderManifestError(
+                    f"the manifest is of {at:%Y-%m-%d %H:%M:%S}; the store has {self.request.names.project} as of "
+                    f"{run.last_seen:%Y-%m-%d %H:%M:%S}"
+                )
+
+    # Models
+
+    def _add_models(self) -> int:
+        """Resolve the models and add those that have changed; return the number of the others."""
+        models = self.project.models()
+        known = self.earlier.nodes if self.earlier is not None else {}
+        inputs = {model.given.key: _digest_input(model) for model in models}
+        stated = {model.given.key: _digest_stated(model.table, model.source) for model in models}
+
+        def earlier(model: ModelInput) -> ResolvedModel | None:
+            node = known.get(model.key)
+            if node is None or (node.input, node.stated) != (inputs[model.key], stated[model.key]):
+                return None
+            return ResolvedModel(None, node.columns, node.lookups)
+
+        tables = self.project.tables.values()
+        bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
+        learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog)
+        resolution = ProjectResolution(
+            [model.given for model in models],
+            self.request.options,
+            {one.name: tuple(column.name for column in one.complete) for one in tables if one.complete},
+            {one.name: tuple(column.name for column in one.described) for one in tables if one.described},
+            learnt,
+            earlier,
+        )
+        results = resolution.resolve(lambda done, total: self.notify("resolving", done, total))
+        unchanged = 0
+        for model in models:
+            key, resolved = model.given.key, results[model.given.key]
+            if resolved.statement is None:
+                self.nodes[key] = known[key]
+                unchanged += 1
+                continue
+            statement = resolved.statement
+            self.batch.add_model(model, statement)
+            self.nodes[key] = NodeState(
+                inputs[key],
+                stated[key],
+                resolved.columns,
+                resolved.lookups,
+                str(statement.completeness),
+                len(statement.diagnostics),
+                len(statement.edges),
+                len(resolved.columns or model.table.complete or model.table.described),
+            )
+        return unchanged
+
+    # Other nodes
+
+    def _add_other_tables(self) -> None:
+        """Add the tables that no SQL of the project builds, if they have changed: sources, seeds, Python models."""
+        python = {table.node.unique_id for table in self.project.python_models}
+        for key, table in self.project.tables.items():
+            if key in self.nodes:
+                continue
+            problem = None
+            if key in python and not self._is_told_by_events(table):
+                problem = python_model_diagnostic(table.node.name)
+            reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in python else ()
+            columns = len(table.complete or table.described)
+            state = NodeState(digest_of(reads, problem), _digest_stated(table), outputs=columns,
+                              completeness=str(Completeness.TABLES) if key in python else "")  # fmt: skip
+            self.nodes[key] = state
+            if self._is_known(key, state):
+                continue
+            if key in python:
+                self.batch.add_python_model(table, problem)
+            else:
+                self.batch.add_table(table)
+
+    def _is_told_by_events(self, table: DbtTable) -> bool:
+        """Return whether OpenLineage events of the model's Spark run have told its columns."""
+        key = self.batch.key_of(table.name)
+        jobs = self.store.job_keys_of([key], JobFilter(kinds=(JobKind.EVENT,)))[key]
+        return any(is_column_key(edge.source) and dataset_of(edge.target) == key for edge in self.store.edges_of(jobs))
+
+    def _add_consumers(self) -> None:
+        for key, consumer in self.project.consumers.items():
+            if key in self.nodes:  # a semantic model whose columns are known
+                continue
+            reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
+            used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
+            state = NodeState(digest_of(reads, used), digest_of(consumer))
+            self.nodes[key] = state
+            if not self._is_known(key, state):
+                self.batch.add_consumer(consumer)
+
+    def _is_known(self, key: str, state: NodeState) -> bool:
+        known = self.earlier.nodes.get(key) if self.earlier is not None else None
+        return known is not None and (known.input, known.stated) == (state.input, state.stated)
+
+    def _gone(self) -> list[str]:
+        """Return the file keys of stored nodes that the project no longer has; none if the manifest is cut off."""
+        if not self.request.artifacts.is_whole:
+            return []
+        names = self.request.names
+        here = {str(names.file_key(key)) for key in self.nodes}
+        here |= {str(names.file_key(key)) for key, _ in self.request.artifacts.manifest.invalid}
+        wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
+        heads = (str(head.file_key) for head in self.store.select_jobs(wanted))
+        environment = names.environment
+        return [key for key in heads if key not in here and FileKey.parse(key).environment == environment]
+
+    # Storing
+
+    def _apply(self, batch: LineageBatch) -> AppliedChanges:
+        self.notify("storing", 0, None)
+        self._take_over_definitions(batch)
+        if len(batch.edges) < _LARGE:
+            applied = self.store.apply(batch)
+        else:
+            applied = AppliedChanges()
+            for parts in self.store.parts(batch):
+                applied += sum(map(self.store.apply, parts), start=AppliedChanges())
+        described = (record.key for record in batch.datasets if record.schema_known)
+        for opened in expand_stars(self.store, described, batch.run.at):
+            applied += self.store.apply(opened)
+        return applied
+
+    def _take_over_definitions(self, batch: LineageBatch) -> None:
+        """Make what a log has stated as definitions of the tables observations of the models, with their history."""
+        models = {definition_job_key(job.writes[0]): job for job in batch.jobs if len(job.writes) == 1}
+        stated = self.store.jobs(sorted(models)) if models else []
+        identities = {
+            one.key: JobIdentity(models[one.key].key, str(models[one.key].file_key), models[one.key].source or "")
+            for one in stated
+        }
+        if identities:
+            self.store.rekey_jobs(identities)
+
+    def _counts(self) -> Mapping[str, int]:
+        built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
+        problems = self.request.artifacts.problems
+        return {
+            "models": len(built),
+            **{name: sum(node.completeness == level for node in built) for level, name in _COUNTED.items()},
+            "diagnostics": sum(node.diagnostics for node in built) + len(problems),
+            "tables": len(self.project.tables),
+            "columns": sum(node.outputs for node in self.nodes.values()),
+            "edges": sum(node.edges for node in built),
+            "consumers": len(self.project.consumers),
+        }
+
+
+def _digest_input(model: DbtModel) -> str:
+    given = model.given
+    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts)
+
+
+def _digest_stated(table: DbtTable, *more: str) -> str:
+    """Return a digest of what is stored of a table besides its lineage."""
+    node = table.node
+    return digest_of(
+        table.name,
+        table.kind,
+        table.complete,
+        table.described,
+        node.original_file_path,
+        node.config.materialized,
+        *more,
+    )

@@ -1,0 +1,254 @@
+"""The manifest of a dbt project: the fields that lineage needs, of versions 10 to 12 and later minor versions.
+
+Each node is validated alone, so that one that differs from the format is reported and the others are kept. Unknown
+fields are ignored. Format: https://docs.getdbt.com/reference/artifacts/manifest-json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+__all__ = [
+    "DescribedColumn",
+    "Config",
+    "Consumer",
+    "Manifest",
+    "Metadata",
+    "DbtNode",
+    "ResourceType",
+    "SemanticElement",
+    "parse_manifest",
+]
+
+
+class ResourceType(StrEnum):
+    """The kinds of nodes that are read."""
+
+    MODEL = "model"
+    SNAPSHOT = "snapshot"
+    SEED = "seed"
+    SOURCE = "source"
+    TEST = "test"
+    EXPOSURE = "exposure"
+    METRIC = "metric"
+    SEMANTIC_MODEL = "semantic_model"
+    SAVED_QUERY = "saved_query"
+
+
+def _or_empty(value: Any) -> Any:
+    """Return the value, an empty one for null: dbt writes both for what is not set."""
+    return {} if value is None else value
+
+
+def _as_list(value: Any) -> Any:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else value
+
+
+_Meta = Annotated[dict[str, Any], BeforeValidator(_or_empty)]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+
+
+class _Tolerant(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+
+
+class DescribedColumn(_Tolerant):
+    """A column that a properties file describes."""
+
+    name: str
+    data_type: str | None = None
+    quote: bool | None = None
+
+
+class Config(_Tolerant):
+    """The resolved configuration of a node."""
+
+    materialized: str | None = None
+    schema_: str | None = Field(default=None, alias="schema")
+    database: str | None = None
+    quote_columns: bool | None = None
+    column_types: Annotated[dict[str, str], BeforeValidator(_or_empty)] = {}
+    # Snapshots
+    unique_key: str | tuple[str, ...] | None = None
+    strategy: str | None = None
+    updated_at: str | None = None
+    snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(_or_empty)] = {}
+
+
+class _DependsOn(_Tolerant):
+    nodes: _Texts = ()
+
+
+_NOTHING_NEEDED = _DependsOn()
+
+
+class DbtNode(_Tolerant):
+    """A model, snapshot, seed, source or test."""
+
+    unique_id: str
+    resource_type: str
+    name: str
+    package_name: str = ""
+    database: str | None = None
+    schema_: str | None = Field(default=None, alias="schema")
+    alias: str | None = None
+    identifier: str | None = None
+    relation_name: str | None = None
+    original_file_path: str = ""
+    root_path: str | None = None
+    language: str | None = None
+    raw_code: str | None = None
+    compiled_code: str | None = None
+    compiled_path: str | None = None
+    config: Annotated[Config, BeforeValidator(_or_empty)] = Config()
+    columns: Annotated[dict[str, DescribedColumn], BeforeValidator(_or_empty)] = {}
+    depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
+    version: str | None = None
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a Python model."""
+        return self.language == "python" or self.original_file_path.endswith(".py")
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """Whether it has no relation: its SQL is a CTE of the models that read it."""
+        return self.config.materialized == "ephemeral"
+
+
+class SemanticElement(_Tolerant):
+    """An entity, dimension or measure of a semantic model: its name, and its expression over the model's columns."""
+
+    name: str
+    expr: str | None = None
+    agg: str | None = None
+
+
+class _Named(_Tolerant):
+    name: str
+
+
+class _TypeParams(_Tolerant):
+    measure: _Named | None = None
+    numerator: _Named | None = None
+    denominator: _Named | None = None
+    metrics: Annotated[tuple[_Named, ...], BeforeValidator(_as_list)] = ()
+
+
+class _QueryParams(_Tolerant):
+    metrics: _Texts = ()
+
+
+class _NodeRelation(_Tolerant):
+    relation_name: str | None = None
+
+
+_NO_TYPE_PARAMS, _NO_QUERY, _NO_RELATION = _TypeParams(), _QueryParams(), _NodeRelation()
+_Elements = Annotated[tuple[SemanticElement, ...], BeforeValidator(_as_list)]
+
+
+class Consumer(_Tolerant):
+    """What reads models: an exposure, metric, semantic model or saved query."""
+
+    unique_id: str
+    resource_type: str
+    name: str
+    original_file_path: str = ""
+    depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
+    # Semantic models
+    node_relation: Annotated[_NodeRelation, BeforeValidator(_or_empty)] = _NO_RELATION
+    entities: _Elements = ()
+    dimensions: _Elements = ()
+    measures: _Elements = ()
+    # Metrics
+    type: str | None = None
+    type_params: Annotated[_TypeParams, BeforeValidator(_or_empty)] = _NO_TYPE_PARAMS
+    filter: Any = None
+    # Saved queries
+    query_params: Annotated[_QueryParams, BeforeValidator(_or_empty)] = _NO_QUERY
+
+
+class Metadata(_Tolerant):
+    """Who wrote the manifest, and when."""
+
+    dbt_schema_version: str = ""
+    generated_at: datetime | None = None
+    project_name: str | None = None
+    invocation_id: str | None = None
+    adapter_type: str | None = None
+
+
+class Manifest(_Tolerant):
+    """A manifest; `macros` are kept as they are. `invalid` are the nodes that differ from the format, with reasons."""
+
+    metadata: Metadata = Metadata()
+    nodes: dict[str, DbtNode] = {}
+    sources: dict[str, DbtNode] = {}
+    consumers: dict[str, Consumer] = {}
+    invalid: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def models(self) -> Iterator[DbtNode]:
+        """The nodes that SQL or Python builds: models and snapshots."""
+        built = (ResourceType.MODEL, ResourceType.SNAPSHOT)
+        return (node for node in self.nodes.values() if node.resource_type in built)
+
+
+_NODE, _CONSUMER = TypeAdapter(DbtNode), TypeAdapter(Consumer)
+_READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
+_CONSUMERS = {
+    "exposures": ResourceType.EXPOSURE,
+    "metrics": ResourceType.METRIC,
+    "semantic_models": ResourceType.SEMANTIC_MODEL,
+    "saved_queries": ResourceType.SAVED_QUERY,
+}
+T = TypeVar("T")
+
+
+def parse_manifest(data: Mapping[str, Any]) -> Manifest:
+    """Return the manifest in a JSON object, without what differs from the format."""
+    invalid: list[tuple[str, str]] = []
+    try:
+        metadata = Metadata.model_validate(_or_empty(data.get("metadata")))
+    except ValidationError as error:
+        metadata = Metadata()
+        invalid.append(("metadata", _reason(error)))
+
+    def valid(found: Any, adapter: TypeAdapter[T], kinds: frozenset[str] | None = None) -> dict[str, T]:
+        read: dict[str, T] = {}
+        for key, value in found.items() if isinstance(found, Mapping) else ():
+            kind = value.get("resource_type") if isinstance(value, Mapping) else None
+            if kinds is not None and isinstance(kind, str) and kind not in kinds:
+                continue
+            try:
+                read[str(key)] = adapter.validate_python(value)
+            except ValidationError as error:
+                invalid.append((str(key), _reason(error)))
+        return read
+
+    consumers: dict[str, Consumer] = {}
+    for name, kind in _CONSUMERS.items():
+        found = data.get(name)
+        typed = {key: {"resource_type": kind, **value} if isinstance(value, dict) else value
+                 for key, value in found.items()} if isinstance(found, dict) else {}  # fmt: skip
+        consumers |= valid(typed, _CONSUMER)
+    return Manifest.model_construct(
+        metadata=metadata,
+        nodes=valid(data.get("nodes"), _NODE, _READ),
+        sources=valid(data.get("sources"), _NODE),
+        consumers=consumers,
+        invalid=tuple(invalid),
+    )
+
+
+def _reason(error: ValidationError) -> str:
+    """Return where the first error is, and what it is; without the value, which may be SQL."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'value'}: {first['msg']}"

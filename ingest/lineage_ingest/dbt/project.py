@@ -1,0 +1,145 @@
+"""A project as it is ingested: its names, its models with their SQL, its tables with their schemas, its consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.names import column_text, format_name
+from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.manifest import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.model_resolution import ModelInput
+from lineage_ingest.dbt.model_sql import ModelTexts
+from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
+from lineage_ingest.dbt.semantic_layer import semantic_sql
+
+__all__ = ["DbtModel", "DbtProject", "DbtTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class DbtTable:
+    """A relation of the project: its full name, what is known of its columns, and its node.
+
+    `complete` are all its columns in order, from catalog.json or the header of a seed; `described` are those of a
+    properties file, which need not be all.
+    """
+
+    node: DbtNode
+    name: str
+    kind: DatasetKind
+    complete: tuple[ColumnSchema, ...] = ()
+    described: tuple[ColumnSchema, ...] = ()
+
+    def types(self) -> dict[str, str]:
+        """Return the known types of its columns, by path; the catalog's take precedence."""
+        return {column_text(one.name): one.data_type for one in (*self.described, *self.complete) if one.data_type}
+
+
+@dataclass(frozen=True, slots=True)
+class DbtModel:
+    """A model that SQL builds: its table, its SQL, and the file whose text that is."""
+
+    table: DbtTable
+    source: str
+    given: ModelInput
+
+
+class DbtProject:
+    """The content of one manifest, with the names that SQL and logs of the warehouse use."""
+
+    def __init__(self, artifacts: Artifacts, names: ProjectNames, folder: Path | None) -> None:
+        self.names = names
+        self.artifacts = artifacts
+        self._folder = folder
+        manifest = artifacts.manifest
+        self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
+        self.tables: dict[str, DbtTable] = {
+            key: self._table(node) for key, node in self._nodes.items() if not node.is_ephemeral
+        }
+        """The relations, by unique id."""
+        self.consumers: Mapping[str, Consumer] = manifest.consumers
+
+    @property
+    def python_models(self) -> Iterator[DbtTable]:
+        """The models in Python."""
+        return (table for table in self.tables.values() if self.names.is_built(table.node) and table.node.is_python)
+
+    def models(self) -> list[DbtModel]:
+        """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
+        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros)
+        found = []
+        for key in self._in_order():
+            table = self.tables[key]
+            sql = texts.sql_of(table.node)
+            reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
+            given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts)
+            found.append(DbtModel(table, sql.source, given))
+        return [*found, *self._semantic_models()]
+
+    def _semantic_models(self) -> Iterator[DbtModel]:
+        """Yield the semantic models as queries over their models."""
+        for key, consumer in self.consumers.items():
+            sql = semantic_sql(consumer) if consumer.resource_type == ResourceType.SEMANTIC_MODEL else None
+            if sql is None:
+                continue
+            node = DbtNode.model_construct(
+                unique_id=key,
+                resource_type=consumer.resource_type,
+                name=consumer.name,
+                original_file_path=consumer.original_file_path,
+                depends_on=consumer.depends_on,
+            )
+            name = format_name(["dbt", key])
+            reads = tuple(dict.fromkeys(self.reads(consumer.depends_on.nodes)))
+            table = DbtTable(node, name, DatasetKind.EXPOSURE)
+            yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
+
+    def reads(self, needed: tuple[str, ...]) -> Iterator[str]:
+        """Yield the full names of the relations among some nodes; for ephemeral models, of those that they need."""
+        seen: set[str] = set()
+        stack = list(reversed(needed))
+        while stack:
+            key = stack.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            if key in self.tables:
+                yield self.tables[key].name
+            elif key in self._nodes:
+                stack.extend(reversed(self._nodes[key].depends_on.nodes))
+
+    def problems(self) -> Iterator[tuple[str, Diagnostic]]:
+        """Yield the problems of the artifacts, each with the file's name."""
+        return iter(self.artifacts.problems)
+
+    def _table(self, node: DbtNode) -> DbtTable:
+        naming = self.names.naming
+        is_view = node.config.materialized == "view" and node.resource_type == ResourceType.MODEL
+        return DbtTable(
+            node,
+            self.names.table(node),
+            DatasetKind.VIEW if is_view or node.config.materialized == "materialized_view" else DatasetKind.TABLE,
+            catalog_columns(self.artifacts, node.unique_id, naming) or seed_columns(node, self._folder, naming),
+            described_columns(node, naming),
+        )
+
+    def _in_order(self) -> Iterator[str]:
+        """Yield the unique ids of the models that SQL builds, needed ones first."""
+        done: set[str] = set()
+        for first in self._nodes:
+            stack = [(first, False)]
+            while stack:
+                key, expanded = stack.pop()
+                if expanded:
+                    if key in self.tables and self.names.is_built(self._nodes[key]) and not self._nodes[key].is_python:
+                        yield key
+                    continue
+                if key in done or key not in self._nodes:
+                    continue
+                done.add(key)
+                stack.append((key, True))
+                stack.extend((other, False) for other in reversed(self._nodes[key].depends_on.nodes))

@@ -1,0 +1,262 @@
+"""The batch of a project: jobs of models and consumers, their edges, and the tables with their schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    LineageBatch,
+    dbt_job_key,
+)
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import column_key, column_text, dataset_key, split_location
+from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage_ingest.attribution import Attribution, FileOrigin
+from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.dbt.manifest import Consumer
+from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of
+
+__all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
+
+CONSUMERS = "dbt"
+"""Namespace of exposures, metrics, semantic models and saved queries: they are in no database."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A job that is stated without SQL: its dataset, what it reads, and a diagnostic."""
+
+    job: JobRecord
+    dataset: DatasetRecord
+    problem: Diagnostic | None = None
+    edges: tuple[EdgeRecord, ...] = ()
+
+
+class ProjectBatch:
+    """Collects what one ingest states of a project."""
+
+    def __init__(self, project: DbtProject, at: datetime) -> None:
+        self._names: ProjectNames = project.names
+        self._project = project
+        self._at = at
+        self._models: dict[str, tuple[DbtModel, StatementLineage]] = {}
+        self._tables: dict[str, DbtTable] = {}
+        self._alone: list[_Alone] = []
+        self._gone: list[str] = []
+        self._problems: list[tuple[str, Diagnostic]] = []
+
+    def add_table(self, table: DbtTable) -> None:
+        """Add a table with its known columns."""
+        self._tables[table.node.unique_id] = table
+
+    def add_model(self, model: DbtModel, statement: StatementLineage) -> None:
+        """Add a model's lineage and its table."""
+        types = model.table.types()
+        schema = tuple(
+            replace(column, data_type=column.data_type or types.get(column_text(column.name)))
+            for column in statement.schema
+        )
+        self._models[model.given.key] = model, replace(statement, schema=schema)
+        self.add_table(model.table)
+
+    def add_python_model(self, table: DbtTable, problem: Diagnostic | None) -> None:
+        """Add a Python model: the tables that it reads are all that the manifest knows."""
+        reads = self._project.reads(table.node.depends_on.nodes)
+        dataset = self._dataset(table) or DatasetRecord(*self._location(table.name), table.kind)
+        job = self._job(table.node.unique_id, table.node.original_file_path, map(self.key_of, reads), dataset.key)
+        operation = f"DBT_{table.node.config.materialized or 'table'}".upper()
+        self._alone.append(_Alone(replace(job, operation=operation), dataset, problem))
+
+    def add_consumer(self, consumer: Consumer) -> None:
+        """Add an exposure, metric, saved query, or a semantic model without columns."""
+        output = consumer_key(consumer.unique_id)
+        consumers = self._project.consumers
+        others = (consumer_key(key) for key in consumer.depends_on.nodes if key in consumers)
+        reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others)
+        job = self._job(consumer.unique_id, consumer.original_file_path, reads, output)
+        inputs = tuple(inputs_of(consumer, consumers))
+        subtype = Subtype.IDENTITY if len(inputs) == len(output_of(consumer)) else Subtype.TRANSFORMATION
+        edges = tuple(
+            EdgeRecord(
+                column_key(consumer_key(key), column_text(column)),
+                column_key(output, column_text(own)),
+                EdgeKind.CONTRIBUTES,
+                job.key,
+                output,
+                (subtype,),
+            )
+            for key, column, own in inputs
+        )
+        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(output_of(consumer)))
+        dataset = DatasetRecord(
+            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns)
+        )
+        full = is_read_in_full(consumer, len(inputs))
+        completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
+        job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
+        self._alone.append(_Alone(job, dataset, edges=edges))
+
+    def add_gone(self, file_key: str) -> None:
+        """Add a node that the project no longer has."""
+        self._gone.append(file_key)
+
+    def add_problem(self, source: str, problem: Diagnostic) -> None:
+        """Add a problem of an artifact."""
+        self._problems.append((source, problem))
+
+    def key_of(self, table: str) -> str:
+        """Return the key of a table's dataset."""
+        return dataset_key(*self._location(table))
+
+    def records(self, run: str, content: Iterable[str], counts: Mapping[str, int], seconds: float) -> LineageBatch:
+        """Return the batch; `content` identifies it, `counts` are those of the whole project."""
+        files = {
+            key: FileOrigin(model.source, str(self._names.file_key(key))) for key, (model, _) in self._models.items()
+        }
+        naming = self._names.naming
+        schemas = (TableSchema(one.name, one.complete, exact=True) for one in self._tables.values() if one.complete)
+        builder = BatchBuilder(naming, Catalog(schemas, naming.dialect), self._at, self._attribute, files=files)
+        for key, (model, statement) in self._models.items():
+            builder.add_file(key, model.given.text, [statement])
+        for file_key in (*self._gone, *(str(one.job.file_key) for one in self._alone)):
+            builder.add_gone_file(file_key)
+        batch = builder.batch("dbt", run, content, seconds)
+        alone = {one.dataset.key: one.dataset for one in self._alone}
+        batch = self._with_consumers(batch)
+        return replace(
+            batch,
+            run=replace(batch.run, counts=counts),
+            datasets=(*self._datasets(batch.datasets, alone), *alone.values()),
+            jobs=(*map(self._finished, batch.jobs), *(one.job for one in self._alone)),
+            edges=(*batch.edges, *(edge for one in self._alone for edge in one.edges)),
+            diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
+            complete_sources=(*batch.complete_sources, str(self._names.file_key("artifacts"))),
+        )
+
+    def _with_consumers(self, batch: LineageBatch) -> LineageBatch:
+        """Return the batch with semantic models in the namespace of consumers; as queries they had a table's name."""
+        keys = {
+            self.key_of(model.table.name): consumer_key(key)
+            for key, (model, _) in self._models.items()
+            if model.table.kind is DatasetKind.EXPOSURE
+        }
+        if not keys:
+            return batch
+        records = []
+        for record in batch.datasets:
+            if record.key in keys:
+                name = keys[record.key].partition("/")[2]
+                records.append(replace(record, namespace=CONSUMERS, name=name, kind=DatasetKind.EXPOSURE))
+                continue
+            records.append(record)
+        return replace(
+            batch,
+            datasets=tuple(records),
+            jobs=tuple(replace(job, writes=tuple(keys.get(key, key) for key in job.writes)) for job in batch.jobs),
+            edges=tuple(
+                replace(edge, output=keys[edge.output], target=keys[edge.output] + edge.target[len(edge.output) :])
+                if edge.output in keys
+                else edge
+                for edge in batch.edges
+            ),
+        )
+
+    def _attribute(self, statement: StatementLineage, _target: str | None) -> Attribution:
+        key = statement.source or ""
+        file_key = str(self._names.file_key(key))
+        source = self._models[key][0].table.node.original_file_path
+        return Attribution(dbt_job_key(file_key), JobKind.DBT, source, self._at, self._at, file_key)
+
+    def _finished(self, job: JobRecord) -> JobRecord:
+        """Return a model's job: how it is stored; positions in the compiled text are not those in the source file."""
+        key = self._names.id_of(str(job.file_key))
+        node = self._models[key][0].table.node
+        kind = node.config.materialized or node.resource_type
+        return replace(job, source_line=None, positions=(), operation=f"DBT_{kind}".upper())
+
+    def _job(self, unique_id: str, source: str, reads: Iterable[str], output: str) -> JobRecord:
+        file_key = str(self._names.file_key(unique_id))
+        return JobRecord(
+            key=dbt_job_key(file_key),
+            kind=JobKind.DBT,
+            first_seen=self._at,
+            last_seen=self._at,
+            reads=tuple(dict.fromkeys(reads)),
+            writes=(output,),
+            dialect=self._names.naming.dialect.name,
+            source=source or None,
+            completeness=Completeness.TABLES,
+            file_key=file_key,
+        )
+
+    def _own_diagnostics(self) -> Iterator[DiagnosticRecord]:
+        artifacts = str(self._names.file_key("artifacts"))
+        for source, problem in self._problems:
+            yield DiagnosticRecord(problem, source, file_key=artifacts)
+        for one in self._alone:
+            if one.problem is not None:
+                yield DiagnosticRecord(one.problem, str(one.job.source), one.job.key, one.job.file_key)
+
+    # Datasets
+
+    def _location(self, table: str) -> tuple[str, str]:
+        return split_location(table) or (self._names.naming.dataset_namespace, table)
+
+    def _datasets(self, records: Collection[DatasetRecord], alone: Collection[str]) -> Iterator[DatasetRecord]:
+        """Yield the records, with the described columns of tables whose schema is not known."""
+        known = {record.key: record for record in records if record.key not in alone}
+        for table in self._tables.values():
+            key = self.key_of(table.name)
+            if key in alone:
+                continue
+            described = self._dataset(table)
+            if key not in known:
+                if described is not None:
+                    known[key] = described
+            elif not known[key].schema_known and described is not None:
+                own = {column.path: column for column in known[key].columns}
+                for column in described.columns:
+                    own[column.path] = replace(column, ordinal=getattr(own.get(column.path), "ordinal", None))
+                known[key] = replace(known[key], columns=tuple(own.values()))
+        yield from known.values()
+
+    def _dataset(self, table: DbtTable) -> DatasetRecord | None:
+        """Return a table with the columns that the artifacts know; None if they know none."""
+        namespace, name = self._location(table.name)
+        dialect = self._names.naming.dialect.name
+        if table.complete:
+            columns = ColumnRecord.of_schema(table.complete)
+            return DatasetRecord(namespace, name, table.kind, dialect, columns, schema_known=True)
+        if table.described:
+            columns = tuple(
+                replace(one, inferred=True, ordinal=None) for one in ColumnRecord.of_schema(table.described)
+            )
+            return DatasetRecord(namespace, name, table.kind, dialect, columns)
+        return None
+
+
+def consumer_key(unique_id: str) -> str:
+    """Return the key of the dataset of an exposure, metric, semantic model or saved query."""
+    return dataset_key(CONSUMERS, unique_id)
+
+
+def python_model_diagnostic(name: str) -> Diagnostic:
+    """Return the diagnostic of a Python model whose columns nobody has told."""
+    return Diagnostic(
+        DiagnosticCode.PYTHON_MODEL,
+        Severity.ERROR,
+        f"{name} is a Python model: only the tables that it reads are known",
+        hint="OpenLineage events of its Spark run add its columns: `lineage ingest openlineage`",
+    )

@@ -1,0 +1,267 @@
+"""Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
+
+`ref`, `source`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's own macros
+are expanded, in Jinja's sandbox. Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and
+reports. Ephemeral models are inlined as CTEs, as dbt does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.dbt.manifest import DbtNode, Manifest
+
+if TYPE_CHECKING:
+    from jinja2 import Undefined
+
+__all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
+
+_CTE = "__dbt__cte__"
+_WITH = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*with\s+(?:recursive\s+)?", re.IGNORECASE | re.DOTALL)
+_HINT = "run `dbt compile`, and ingest again"
+_MAX_CHARACTERS = 2_000_000
+_MAX_TURNS = 1_000_000
+"""Maximum number of turns of a model's loops over ranges."""
+
+
+class RenderingMissingError(ValueError):
+    """Jinja is not installed."""
+
+
+@dataclass(slots=True)
+class RenderedSql:
+    """The SQL of a model, and what is in doubt about it."""
+
+    text: str
+    doubts: list[Diagnostic] = field(default_factory=list)
+
+
+class RawSqlRenderer:
+    """Renders the models of one manifest."""
+
+    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], relation: Callable[[DbtNode], str]) -> None:
+        """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
+
+        Raises:
+            RenderingMissingError: Jinja is not installed.
+        """
+        self._relation = relation
+        self._nodes = {**manifest.nodes, **manifest.sources}
+        self._by_name: dict[str, list[DbtNode]] = {}
+        for node in manifest.nodes.values():
+            self._by_name.setdefault(node.name, []).append(node)
+        self._sources = {(node.unique_id.split(".")[2], node.name): node for node in manifest.sources.values()
+                         if node.unique_id.count(".") >= 3}  # fmt: skip
+        self._project = manifest.metadata.project_name or ""
+        self._open: list[_Rendering] = []
+        self._environment = _new_environment(self._unknown)
+        self._environment.globals.update(
+            ref=self._ref,
+            source=self._source,
+            config=_nothing,
+            var=self._var,
+            env_var=self._var,
+            is_incremental=self._is_incremental,
+            execute=True,
+            range=self._range,
+            log=_nothing,
+            print=_nothing,
+        )
+        self._load_macros(macros)
+
+    def render(self, node: DbtNode) -> RenderedSql:
+        """Return the SQL of a node's raw code."""
+        current = _Rendering(node)
+        self._open.append(current)
+        try:
+            text = self._text(node)
+        finally:
+            self._open.pop()
+        rendered = RenderedSql(_with_ctes(text, current.ctes))
+        rendered.doubts = [
+            Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, message, hint=_HINT)
+            for message in dict.fromkeys(current.doubts)
+        ]
+        rendered.doubts += current.cycles
+        return rendered
+
+    def _text(self, node: DbtNode) -> str:
+        raw = node.raw_code or ""
+        try:
+            template = self._environment.from_string(raw)
+            text: str = template.render(this=self._relation(node), model={"name": node.name})
+        except Exception as error:  # noqa: BLE001  a template may raise anything; its message may quote SQL
+            self._open[-1].doubts.append(
+                f"the template cannot be rendered ({type(error).__name__}): it is read as it is"
+            )
+            return raw
+        if len(text) > _MAX_CHARACTERS:
+            self._open[-1].doubts.append("the rendered template is too large: it is read as it is")
+            return raw
+        return text
+
+    def _load_macros(self, macros: Mapping[str, Any]) -> None:
+        """Define the macros of the project; those of packages mostly ask the database or the adapter."""
+        for macro in macros.values():
+            if not isinstance(macro, Mapping) or macro.get("package_name") != self._project:
+                continue
+            try:
+                module = self._environment.from_string(str(macro.get("macro_sql", ""))).module
+            except Exception:  # noqa: BLE001  a macro that cannot be read is one that is unknown
+                continue
+            found = getattr(module, str(macro.get("name")), None)
+            if found is not None:
+                self._environment.globals[str(macro.get("name"))] = found
+
+    def _ref(self, *names: str, **_version: Any) -> str:
+        candidates = self._by_name.get(str(names[-1]) if names else "", [])
+        wanted = _version.get("v", _version.get("version"))
+        if wanted is not None:
+            candidates = [node for node in candidates if node.version == str(wanted)]
+        package = str(names[0]) if len(names) > 1 else None
+        needed = self._open[-1].node.depends_on.nodes
+        ranked = [node for node in candidates if package in (None, node.package_name)]
+        node = next((one for one in ranked if one.unique_id in needed), ranked[0] if ranked else None)
+        if node is None:
+            self._open[-1].doubts.append(f"the manifest has no model `{names[-1] if names else ''}`")
+            return str(names[-1]) if names else ""
+        return self._inline(node) if node.is_ephemeral else self._relation(node)
+
+    def _inline(self, node: DbtNode) -> str:
+        """Add an ephemeral model as a CTE, with the CTEs that it needs; return the CTE's name."""
+        current = self._open[-1]
+        name = f"{_CTE}{node.name}"
+        if name in current.ctes:
+            return name
+        if any(one.node.unique_id == node.unique_id for one in self._open):
+            message = f"the ephemeral model {node.name} reads itself: it has no SQL"
+            hint = "break the cycle: dbt does not build it either"
+            current.cycles.append(Diagnostic(DiagnosticCode.CYCLIC_DEFINITION, Severity.ERROR, message, hint=hint))
+            return name
+        inner = _Rendering(node)
+        self._open.append(inner)
+        try:
+            text = node.compiled_code if node.compiled_code and not inner.ctes else self._text(node)
+        finally:
+            self._open.pop()
+        for other, own in inner.ctes.items():
+            current.ctes.setdefault(other, own)
+        current.ctes[name] = text
+        current.doubts += inner.doubts
+        current.cycles += inner.cycles
+        return name
+
+    def _source(self, *names: str) -> str:
+        node = self._sources.get((str(names[0]), str(names[1]))) if len(names) == 2 else None
+        if node is None:
+            self._open[-1].doubts.append("the manifest has no source of that name")
+            return ".".join(map(str, names))
+        return self._relation(node)
+
+    def _var(self, name: str, default: Any = None) -> Any:
+        if default is not None:
+            return default
+        return self._unknown(f"var('{name}')" if name.isidentifier() else "var")
+
+    def _is_incremental(self) -> bool:
+        """Return True for incremental models: so they run from the second time on."""
+        return self._open[-1].node.config.materialized == "incremental"
+
+    def _range(self, *bounds: int) -> range:
+        """Return a range; nested loops over ranges may turn this many times in all."""
+        found = range(*bounds)
+        self._open[-1].turns += len(found)
+        if self._open[-1].turns > _MAX_TURNS:
+            raise OverflowError
+        return found
+
+    def _unknown(self, name: str) -> Undefined:
+        found: Undefined = self._environment.undefined(name=name)
+        return found
+
+    def note(self, message: str) -> None:
+        """Record a doubt about the model that is being rendered."""
+        if self._open:
+            self._open[-1].doubts.append(message)
+
+
+@dataclass(slots=True)
+class _Rendering:
+    """A model that is being rendered: the CTEs that it needs, and what is in doubt."""
+
+    node: DbtNode
+    ctes: dict[str, str] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+    cycles: list[Diagnostic] = field(default_factory=list)
+    turns: int = 0
+
+
+def _nothing(*_: Any, **__: Any) -> str:
+    return ""
+
+
+def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:
+    """Return the query with CTEs before its own."""
+    if not ctes:
+        return text
+    listed = ", ".join(f"{name} as (\n{own}\n)" for name, own in ctes.items())
+    own_with = _WITH.match(text)
+    if own_with is None:
+        return f"with {listed}\n{text}"
+    return f"{text[: own_with.end()]}{listed}, {text[own_with.end() :]}"
+
+
+def _new_environment(unknown: Callable[[str], Any]) -> Any:
+    try:
+        from jinja2 import ChainableUndefined  # noqa: PLC0415  an extra
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
+    except ImportError as error:
+        raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
+    renderer: RawSqlRenderer = unknown.__self__  # type: ignore[attr-defined]
+
+    class Unknown(ChainableUndefined):
+        """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return self._environment_undefined(f"{self._undefined_name}.{name}")
+
+        def _environment_undefined(self, name: str) -> Any:
+            return type(self)(name=name)
+
+        def __getitem__(self, key: Any) -> Any:
+            return type(self)(name=self._undefined_name)
+
+        def __call__(self, *_: Any, **__: Any) -> Any:
+            name = self._undefined_name or "…"
+            return type(self)(name=name if name.endswith("(…)") else f"{name}(…)")
+
+        def __str__(self) -> str:
+            return f"{{{{ {self._undefined_name} }}}}"
+
+        def __html__(self) -> str:
+            return str(self)
+
+        def __iter__(self) -> Iterator[Any]:
+            renderer.note(f"a loop over `{self._undefined_name}` is read once: its columns or tables are not known")
+            yield type(self)(name=self._undefined_name)
+
+        def __bool__(self) -> bool:
+            renderer.note(f"`{self._undefined_name}` is taken to be false: what depends on it is not read")
+            return False
+
+        def __add__(self, other: Any) -> str:  # type: ignore[override]
+            return f"{self}{other}"
+
+        def __radd__(self, other: Any) -> str:  # type: ignore[override]
+            return f"{other}{self}"
+
+        def __len__(self) -> int:
+            return 1
+
+    return ImmutableSandboxedEnvironment(undefined=Unknown, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])

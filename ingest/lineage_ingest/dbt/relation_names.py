@@ -1,0 +1,93 @@
+"""The names of relations: the same dataset keys as SQL, query logs and OpenLineage events give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.files import Environment, FileKey
+from lineage.model.names import Naming, split_name
+from lineage_ingest.dbt.manifest import DbtNode, Manifest, ResourceType
+
+__all__ = ["ProjectNames", "dialect_of_adapter", "target_defaults"]
+
+_ADAPTERS = {"sqlserver": "tsql", "synapse": "tsql", "fabric": "tsql", "fabricspark": "spark", "athena": "trino",
+             "spark": "spark", "glue": "spark", "starburst": "trino", "mariadb": "mysql", "mysql5": "mysql",
+             "materialize": "postgres", "greenplum": "postgres", "singlestore": "mysql"}  # fmt: skip
+"""Adapters that are not called like the dialect of their SQL."""
+
+
+def dialect_of_adapter(adapter: str | None) -> str | None:
+    """Return the name of the dialect of an adapter's SQL; None if it is not known.
+
+    >>> dialect_of_adapter("sqlserver"), dialect_of_adapter("duckdb"), dialect_of_adapter("acme")
+    ('tsql', 'duckdb', None)
+    """
+    name = _ADAPTERS.get(adapter or "", adapter or "")
+    try:
+        return dialect_named(name).name if name else None
+    except UnknownDialectError:
+        return None
+
+
+def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
+    """Return the database and schema of dbt's target, as the manifest shows them.
+
+    A node without a custom schema is in the target's schema; where all have one, dbt's default is
+    `TARGET_CUSTOM` (https://docs.getdbt.com/docs/build/custom-schemas).
+    """
+    databases: Counter[str] = Counter()
+    schemas: Counter[str] = Counter()
+    for node in manifest.nodes.values():
+        if node.is_ephemeral or node.schema_ is None:
+            continue
+        if node.database is not None and node.config.database is None:
+            databases[node.database] += 1
+        custom = node.config.schema_
+        if custom is None:
+            schemas[node.schema_] += len(manifest.nodes)
+        elif node.schema_.endswith(f"_{custom}"):
+            schemas[node.schema_.removesuffix(f"_{custom}")] += 1
+    return _most_common(databases), _most_common(schemas)
+
+
+def _most_common(counts: Counter[str]) -> str | None:
+    return min(counts, key=lambda name: (-counts[name], name), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectNames:
+    """The names in one project and environment: of relations, files and jobs."""
+
+    project: str
+    naming: Naming
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the project's files."""
+        return Environment.of(self.naming)
+
+    def table(self, node: DbtNode) -> str:
+        """Return the full name of a node's relation, as its compiled SQL names it."""
+        fold = self.naming.dialect.fold_table
+        if node.relation_name:
+            parts = split_name(node.relation_name)
+            if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
+                parts = [(part, True) for part in parts[0][0].split(".")]
+        else:
+            last = node.identifier or node.alias or node.name
+            parts = [(part, True) for part in (node.database, node.schema_, last) if part]
+        return str(self.naming.qualify([str(fold(part, quoted=quoted)) for part, quoted in parts]))
+
+    def file_key(self, unique_id: str) -> FileKey:
+        """Return the key under which the jobs and diagnostics of a node are known."""
+        return FileKey(f"dbt/{self.project}", unique_id, self.environment)
+
+    def id_of(self, file_key: str) -> str:
+        """Return the unique id of the node with this file key."""
+        return FileKey.parse(file_key).path
+
+    def is_built(self, node: DbtNode) -> bool:
+        """Return whether dbt builds a relation for the node."""
+        return node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT) and not node.is_ephemeral

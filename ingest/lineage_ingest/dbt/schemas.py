@@ -1,0 +1,50 @@
+"""Schemas that are known before any SQL is read: from catalog.json, the headers of seeds, properties files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lineage.model.names import Naming
+from lineage.model.statement import ColumnSchema
+from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.manifest import DbtNode, ResourceType
+
+__all__ = ["catalog_columns", "described_columns", "seed_columns"]
+
+
+def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tuple[ColumnSchema, ...]:
+    """Return the columns that catalog.json has of a node, in order; names there are as stored in the database."""
+    fold = naming.dialect.fold_column
+    return tuple(ColumnSchema(fold(name, quoted=True), kind) for name, kind in artifacts.catalog.get(unique_id, ()))
+
+
+def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]:
+    """Return the columns that a properties file describes: they need not be all, nor in order."""
+    fold = naming.dialect.fold_column
+    return tuple(
+        ColumnSchema(fold(column.name, quoted=bool(column.quote)), column.data_type) for column in node.columns.values()
+    )
+
+
+def seed_columns(node: DbtNode, project: Path | None, naming: Naming) -> tuple[ColumnSchema, ...]:
+    """Return the columns of a seed from the header of its file; none if the file cannot be read."""
+    header = next(_headers(node, project), [])
+    quoted = node.config.quote_columns
+    exact = quoted if quoted is not None else naming.dialect.name != "snowflake"
+    types: Mapping[str, str] = node.config.column_types
+    return tuple(ColumnSchema(naming.dialect.fold_column(name, quoted=exact), types.get(name)) for name in header)
+
+
+def _headers(node: DbtNode, project: Path | None) -> Iterator[list[str]]:
+    if node.resource_type != ResourceType.SEED:
+        return
+    for folder in dict.fromkeys(filter(None, (project, Path(node.root_path) if node.root_path else None))):
+        try:
+            with (folder / node.original_file_path).open(encoding="utf-8-sig", newline="") as file:
+                row = next(csv.reader(file), [])
+        except (OSError, UnicodeDecodeError, csv.Error):
+            continue
+        if row:
+            yield [name.strip() for name in row]

@@ -1,0 +1,75 @@
+"""The semantic layer: what semantic models, metrics and saved queries make of columns.
+
+A semantic model is a query: its entities and dimensions are columns, its measures aggregate
+(https://docs.getdbt.com/docs/build/semantic-models). A metric has one column, made of measures or of other metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lineage_ingest.dbt.manifest import Consumer, ResourceType, SemanticElement
+
+__all__ = ["inputs_of", "is_read_in_full", "output_of", "semantic_sql"]
+
+_AGGREGATES = {"sum_boolean": "sum", "average": "avg", "count_distinct": "count", "median": "avg", "percentile": "avg"}
+"""Aggregations that SQL calls otherwise; the stand-in has the same kind of edge."""
+
+
+def semantic_sql(consumer: Consumer) -> str | None:
+    """Return a query that states the columns of a semantic model; None if it has none, or no relation.
+
+    >>> measure = SemanticElement(name="total", expr="amount / 100", agg="sum")
+    >>> data = {"unique_id": "s", "resource_type": "semantic_model", "name": "s", "measures": [measure]}
+    >>> print(semantic_sql(Consumer.model_validate({**data, "node_relation": {"relation_name": "wh.main.orders"}})))
+    select
+        sum(amount / 100) as total
+    from wh.main.orders
+    """
+    relation = consumer.node_relation.relation_name
+    columns: dict[str, str] = {}
+    for element in (*consumer.entities, *consumer.dimensions):
+        columns.setdefault(element.name, element.expr or element.name)
+    for measure in consumer.measures:
+        columns.setdefault(measure.name, _aggregate(measure))
+    if relation is None or not columns:
+        return None
+    listed = ",\n    ".join(f"{value} as {name}" for name, value in columns.items())
+    return f"select\n    {listed}\nfrom {relation}"
+
+
+def _aggregate(measure: SemanticElement) -> str:
+    agg = (measure.agg or "sum").lower()
+    value = measure.expr or measure.name
+    return f"{_AGGREGATES.get(agg, agg)}({'distinct ' if agg == 'count_distinct' else ''}{value})"
+
+
+def output_of(consumer: Consumer) -> tuple[str, ...]:
+    """Return the columns of a metric or saved query; none for other consumers."""
+    if consumer.resource_type == ResourceType.METRIC:
+        return (consumer.name,)
+    return consumer.query_params.metrics if consumer.resource_type == ResourceType.SAVED_QUERY else ()
+
+
+def inputs_of(consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator[tuple[str, str, str]]:
+    """Yield what a metric or saved query reads: the unique id of the consumer, its column, and the own column."""
+    needed = [consumers[key] for key in consumer.depends_on.nodes if key in consumers]
+    measures = {m.name: one for one in needed for m in one.measures}
+    metrics = {one.name: one for one in needed if one.resource_type == ResourceType.METRIC}
+    params = consumer.type_params
+    if consumer.resource_type == ResourceType.SAVED_QUERY:
+        yield from ((metrics[name].unique_id, name, name) for name in consumer.query_params.metrics if name in metrics)
+    elif consumer.resource_type == ResourceType.METRIC:
+        if params.measure is not None and params.measure.name in measures:
+            yield measures[params.measure.name].unique_id, params.measure.name, consumer.name
+        for named in (params.numerator, params.denominator, *params.metrics):
+            if named is not None and named.name in metrics:
+                yield metrics[named.name].unique_id, named.name, consumer.name
+
+
+def is_read_in_full(consumer: Consumer, inputs: int) -> bool:
+    """Return whether the inputs are all that a metric depends on: no filter, and no time window, over them."""
+    params = consumer.type_params
+    named = [one for one in (params.measure, params.numerator, params.denominator, *params.metrics) if one is not None]
+    plain = consumer.type in ("simple", "ratio", "derived") and not consumer.filter
+    return consumer.resource_type == ResourceType.METRIC and plain and inputs == len(named) > 0

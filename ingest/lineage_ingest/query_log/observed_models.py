@@ -1,0 +1,56 @@
+"""Logged definitions of tables that a dbt project builds: observations of the models, not jobs of their own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from lineage.model.batch import JobKind, JobRecord, LineageBatch
+from lineage.store.page_requests import JobFilter
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredJob
+
+__all__ = ["as_observed_models"]
+
+
+def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
+    """Return the batch with the definitions of tables of dbt models as observations of these models.
+
+    A table that models of several projects build keeps a job of its own: the log does not say which of them ran.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    definitions = [job for job in batch.jobs if job.kind is JobKind.DEFINITION and len(job.writes) == 1]
+    models = JobFilter(kinds=(JobKind.DBT,))
+    if not definitions or not store.jobs_after("dbt:", 1, models):
+        return batch
+    tables = {job.writes[0] for job in definitions}
+    found = store.job_keys_of(tables, models)  # those that read the tables, too
+    writers: dict[str, list[StoredJob]] = defaultdict(list)
+    for model in store.jobs({key for keys in found.values() for key in keys}):
+        for table in tables.intersection(model.writes):
+            writers[table].append(model)
+    model_of = {job.key: writers[job.writes[0]][0] for job in definitions if len(writers[job.writes[0]]) == 1}
+    if not model_of:
+        return batch
+    keys = {key: model.key for key, model in model_of.items()}
+    return replace(
+        batch,
+        jobs=tuple(_observation(job, model_of[job.key]) if job.key in model_of else job for job in batch.jobs),
+        edges=tuple(replace(edge, job=keys[edge.job]) if edge.job in keys else edge for edge in batch.edges),
+        diagnostics=tuple(
+            replace(record, job=keys[record.job]) if record.job in keys else record for record in batch.diagnostics
+        ),
+    )
+
+
+def _observation(job: JobRecord, model: StoredJob) -> JobRecord:
+    return replace(
+        job,
+        key=model.key,
+        kind=JobKind.DBT,
+        source=model.source,
+        file_key=model.file_key,
+        operation=model.operation,
+    )

@@ -1,0 +1,83 @@
+"""A generated dbt project of 2,000 models and 40,000 columns: the first ingest against parsing its SQL, then one edit.
+
+Each command is a process of its own, as a user runs it: with its start, reading the artifacts, and storing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from lineage.model.dialects import dialect_named
+from lineage.sql.budget import Budget
+from lineage.sql.parse.statements import parse_statements
+from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
+
+MODELS, COLUMNS = 2_000, 20
+EDITED = (1_900, 1_000, 50)
+"""A mart, an intermediate model, a staging model."""
+
+
+def run() -> dict[str, Any]:
+    """Return seconds of processor time and of the clock, their ratios, and the memory."""
+    manifest = make_manifest(MODELS, COLUMNS)
+    texts = [node["compiled_code"] for key, node in manifest["nodes"].items() if key.startswith("model.")]
+    parsing = min(_parse(texts) for _ in range(3))
+    figures: dict[str, Any] = {
+        "models": MODELS,
+        "columns": MODELS * COLUMNS,
+        "sql_megabytes": round(sum(map(len, texts)) / 1e6, 1),
+        "parse_cpu_seconds": round(parsing, 2),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "target"
+        write_manifest(manifest, target)
+        figures["manifest_megabytes"] = round((target / "manifest.json").stat().st_size / 1e6, 1)
+        first = _ingest(target)
+        figures |= {f"first_{name}": value for name, value in first.items()}
+        figures["first_cpu_to_parse_cpu"] = round(first["cpu_seconds"] / parsing, 1)
+        again = []
+        for number in EDITED:
+            edit_model(manifest, number)
+            write_manifest(manifest, target)
+            again.append(_ingest(target))
+        figures["after_an_edit_seconds"] = statistics.median(one["seconds"] for one in again)
+        figures["after_an_edit_cpu_seconds"] = statistics.median(one["cpu_seconds"] for one in again)
+        figures["after_an_edit_models"] = [MODELS - one["unchanged"] for one in again]
+    return figures
+
+
+def _parse(texts: list[str]) -> float:
+    began = time.process_time()
+    for text in texts:
+        list(parse_statements(text, dialect_named("postgres"), Budget()))
+    return time.process_time() - began
+
+
+def _ingest(target: Path) -> dict[str, Any]:
+    """Run the command in a process of its own; return its time, processor time, memory and the unchanged models."""
+    command = [sys.executable, "-c", "from lineage.cli.main import run; run()", "ingest", "dbt", str(target),
+               "--store", str(target.parent / "store.lbug"), "--format", "json"]  # fmt: skip
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(target.parent / "cache")}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    printed = json.loads(re.sub(r"^[^{]*", "", done.stdout))
+    return {
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
+        "peak_megabytes": round(after.ru_maxrss / 1024),
+        "unchanged": printed["unchanged"],
+    }

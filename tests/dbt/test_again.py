@@ -1,0 +1,171 @@
+"""Ingesting a project again: what changed is replaced, what is gone is retired, what is unchanged is skipped."""
+
+from __future__ import annotations
+
+import json
+import random
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import GraphStore, open_store
+from lineage_ingest import DbtOptions, ingest_dbt, ingest_sql
+from lineage_ingest.dbt.ingest import OlderManifestError
+from lineage_ingest.dbt.project_summary import DbtSummary
+from lineage_ingest.options import SqlOptions
+from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
+from tests.dbt.manifests import manifest, model, relation, source, write
+
+RAW = source("orders", {"id": "int", "amount": "int", "note": "text"})
+STAGED = model("stg", 'select id, amount from "wh"."raw"."orders"', "source.shop.raw.orders")
+MART = model("mart", f"select id, amount * 2 as twice from {relation('stg')}", "stg")
+
+
+def ingest(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
+    """Ingest a manifest into the store of a test."""
+    target = write(tmp_path / "target", data)
+    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions(**options))
+
+
+def lines(store: GraphStore, table: str, as_of: datetime | None = None) -> set[str]:
+    """Return the edges between columns into a table."""
+    edges = store.edges_into([f"postgres/wh.main.{table}"], as_of=as_of)
+    pairs = ((edge.source, edge.target) for edge in edges if "#" in edge.source and "#" in edge.target)
+    return {f"{one.rpartition('.')[2].replace('#', '.')} -> {other.partition('#')[2]}" for one, other in pairs}
+
+
+def test_an_edited_model_is_replaced_and_its_past_is_kept(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    edited = {**STAGED, "compiled_code": 'select id, note as amount from "wh"."raw"."orders"'}
+    summary = ingest(tmp_path, manifest(RAW, edited, MART, at="2026-03-02T06:00:00Z"))
+    assert summary.unchanged == 1
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "stg") == {"orders.id -> id", "orders.note -> amount"}
+        assert lines(store, "stg", datetime(2026, 3, 1, 12, tzinfo=UTC)) == {
+            "orders.id -> id",
+            "orders.amount -> amount",
+        }
+        assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+
+
+def test_a_model_whose_upstream_schema_changed_is_resolved_again(tmp_path: Path) -> None:
+    star = model("all_of_it", f"select * from {relation('stg')}", "stg")
+    ingest(tmp_path, manifest(RAW, STAGED, star))
+    wider = {**STAGED, "compiled_code": 'select id, amount, note from "wh"."raw"."orders"'}
+    summary = ingest(tmp_path, manifest(RAW, wider, star, at="2026-03-02T06:00:00Z"))
+    assert summary.unchanged == 0
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "all_of_it") == {"stg.id -> id", "stg.amount -> amount", "stg.note -> note"}
+
+
+def test_a_model_that_is_gone_is_retired(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    summary = ingest(tmp_path, manifest(RAW, STAGED, at="2026-03-02T06:00:00Z"))
+    assert summary.gone == ("model.shop.mart",)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "mart") == set()
+        assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
+
+
+def test_a_model_with_another_table_leaves_the_first(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    moved = {**MART, "alias": "mart2", "relation_name": relation("mart2")}
+    ingest(tmp_path, manifest(RAW, STAGED, moved, at="2026-03-02T06:00:00Z"))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert (lines(store, "mart"), lines(store, "mart2")) == (set(), {"stg.id -> id", "stg.amount -> twice"})
+
+
+def test_two_projects_and_two_environments_keep_their_own(tmp_path: Path) -> None:
+    other = model("other", f"select id from {relation('stg')}", "model.shop.stg", project="web")
+    other_stg = model(
+        "stg", 'select id from "wh"."raw"."orders"', project="shop", alias="stg_web", relation_name=relation("stg_web")
+    )
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    ingest(tmp_path, manifest(RAW, other, other_stg, project="web", at="2026-03-02T06:00:00Z"))
+    dev = [
+        {**one, "schema": "dev", "relation_name": one["relation_name"].replace("main", "dev")} for one in (STAGED, MART)
+    ]
+    dev[1]["compiled_code"] = MART["compiled_code"].replace("main", "dev")
+    ingest(tmp_path, manifest(RAW, *dev, at="2026-03-03T06:00:00Z"))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+        assert lines(store, "other") == {"stg.id -> id"}
+        assert len(store.edges_into(["postgres/wh.dev.mart"])) > 0
+
+
+def test_an_older_manifest_is_refused(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, at="2026-03-02T06:00:00Z"))
+    with pytest.raises(OlderManifestError, match="2026-03-02"):
+        ingest(tmp_path, manifest(RAW, STAGED, MART))
+
+
+def test_another_writer_makes_everything_be_stated_again(tmp_path: Path) -> None:
+    data = manifest(RAW, STAGED, MART)
+    ingest(tmp_path, data)
+    assert ingest(tmp_path, data).unchanged == 2
+    (tmp_path / "own.sql").write_text("CREATE VIEW own AS SELECT 1 AS one", encoding="utf-8")
+    ingest_sql(
+        tmp_path / "own.sql", store=tmp_path / "store.lbug", options=SqlOptions(dialect="postgres", project="own")
+    )
+    assert ingest(tmp_path, data).unchanged == 0
+    assert ingest(tmp_path, data).unchanged == 2
+    assert ingest(tmp_path, data, full=True).unchanged == 0
+    assert ingest(tmp_path, data, set_operations="paper").unchanged == 0
+
+
+def content(path: Path) -> tuple[Any, ...]:
+    """Return what a store says now: live edges, live columns and jobs, without when they were seen."""
+    with open_store(path) as store:
+        jobs = {job.key: (job.sql, job.operation, job.completeness, job.reads, job.writes) for job in store.jobs()}
+        edges = {(e.job, e.source, e.target, e.kind, e.subtypes, e.masking, e.spans) for e in store.edges_of(jobs)}
+        tables = [one.key for one in store.datasets() if one.dropped_at is None]
+        columns = [(one.key, one.data_type, one.ordinal, one.inferred) for one in store.columns(tables)]
+        found = sorted((one.source, str(one.diagnostic)) for one in store.diagnostics())
+    return jobs, edges, sorted(tables), columns, found
+
+
+def change(data: dict[str, Any], rng: random.Random) -> None:
+    """Change the project: an expression, a column upstream, a model that goes or comes back, a type, a name."""
+    nodes = data["nodes"]
+    models = [key for key in nodes if key.startswith("model.")]
+    kind = rng.choice(("expression", "column", "gone", "type", "source", "alias", "materialized", "broken"))
+    key = rng.choice(models)
+    if kind == "expression":
+        edit_model(data, models.index(key))
+    elif kind == "column":
+        nodes[key]["compiled_code"] = nodes[key]["compiled_code"].replace(" as c3", f" as c3_{rng.randrange(99)}")
+    elif kind == "gone" and len(models) > 5:
+        del nodes[key]
+    elif kind == "type":
+        nodes[key]["columns"]["c2"]["data_type"] = f"varchar({rng.randrange(99)})"
+    elif kind == "source":
+        columns = rng.choice(list(data["sources"].values()))["columns"]
+        columns[f"new_{rng.randrange(99)}"] = {"name": "extra", "data_type": "text"}
+    elif kind == "alias":
+        nodes[key]["relation_name"] = nodes[key]["relation_name"].replace('"."', '"."x_', 2).replace("x_main", "main")
+    elif kind == "materialized":
+        nodes[key]["config"]["materialized"] = rng.choice(("view", "table", "incremental"))
+    else:
+        nodes[key]["compiled_code"] = "select from where"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_skipping_what_is_unchanged_changes_nothing(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    data = make_manifest(models=24, columns=6, seed=seed)
+    for step in range(8):
+        if step:
+            change(data, rng)
+        data["metadata"]["generated_at"] = f"2026-03-{step + 1:02d}T06:00:00.000000Z"
+        write_manifest(deepcopy(data), tmp_path / "target")
+        unchanged = ingest_dbt(tmp_path / "target", store=tmp_path / "fast.lbug").unchanged
+        assert unchanged > 0 or step == 0
+        ingest_dbt(tmp_path / "target", store=tmp_path / "full.lbug", options=DbtOptions(full=True))
+        assert content(tmp_path / "fast.lbug") == content(tmp_path / "full.lbug"), (
+            seed,
+            step,
+            json.dumps(data["metadata"]),
+        )

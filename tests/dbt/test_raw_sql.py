@@ -1,0 +1,137 @@
+"""Models that dbt has only parsed: what is expanded, and what is reported instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import open_store
+from tests.dbt.manifests import manifest, model, source
+from tests.dbt.test_again import RAW, STAGED
+from tests.dbt.test_broken_artifacts import edges, ingest
+
+MACROS = {
+    "macro.shop.cents": {
+        "name": "cents", "package_name": "shop",
+        "macro_sql": "{% macro cents(column) %}({{ column }} / 100){% endmacro %}",
+    },
+    "macro.shop.broken": {"name": "broken", "package_name": "shop", "macro_sql": "{% macro broken( %}"},
+    "macro.dbt.star": {"name": "star", "package_name": "dbt", "macro_sql": "{% macro star() %}1{% endmacro %}"},
+}  # fmt: skip
+ORDERS = {"orders.id -> id", "orders.amount -> a"}
+LATER = "{% if is_incremental() %} where id > (select max(id) from {{ this }}) {% endif %}"
+EITHER = "{% if is_incremental() %} where note is not null {% else %} where amount > 0 {% endif %}"
+FROM = "from {{ source('raw', 'orders') }}"
+
+
+def parsed(sql: str, **fields: Any) -> dict[str, Any]:
+    """Return a model that was not compiled."""
+    return {**model("m", sql, "source.shop.raw.orders", "stg", **fields), "compiled_code": None}
+
+
+def messages(tmp_path: Path, *nodes: dict[str, Any]) -> list[str]:
+    """Ingest the nodes; return the messages of what is in doubt."""
+    summary = ingest(tmp_path, manifest(RAW, STAGED, *nodes, macros=MACROS))
+    return [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity != "info"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (f"select id, amount as a {FROM}", ORDERS),
+        ("select id, amount as a from {{ ref('stg') }}", {"stg.id -> id", "stg.amount -> a"}),
+        ("select id, amount as a from {{ ref('shop', 'stg') }}", {"stg.id -> id", "stg.amount -> a"}),
+        ("{{ config(materialized='table', tags=['x']) }} select id, amount as a " + FROM, ORDERS),
+        ("{# a comment #} select id, {{ cents('amount') }} as a " + FROM, ORDERS),
+        ("{% set names = ['id', 'amount'] %} select {% for n in names %}{{ n }}{{ ',' if not loop.last }}{% endfor %} "
+         + FROM, {"orders.id -> id", "orders.amount -> amount"}),
+        ("select id, amount as a " + FROM + " where note = '{{ var('day', 'x') }}' and id > {{ var('n', 3) }}", ORDERS),
+        ("select id {% if var('wide', true) %}, amount as a{% endif %} " + FROM, ORDERS),
+        ("{% macro own(c) %}{{ c }}{% endmacro %} select {{ own('id') }}, amount as a " + FROM, ORDERS),
+        (f"select id, amount as a {FROM} {LATER}", ORDERS),
+        ("select id, amount as a " + FROM + " where note = {{ var('a value') }}", ORDERS),
+    ],
+)  # fmt: skip
+def test_what_needs_no_database_is_expanded(tmp_path: Path, sql: str, expected: set[str]) -> None:
+    assert messages(tmp_path, parsed(sql)) == []
+    assert edges(tmp_path, "m") == expected
+
+
+def test_an_incremental_model_is_read_as_it_runs_from_the_second_time_on(tmp_path: Path) -> None:
+    sql = f"select id {FROM} {EITHER}"
+    for materialized, column in (("incremental", "note"), ("table", "amount")):
+        folder = tmp_path / materialized
+        folder.mkdir()
+        assert messages(folder, parsed(sql, config={"materialized": materialized})) == []
+
+        with open_store(folder / "store.lbug") as store:
+            rows = {edge.source for edge in store.edges_into(["postgres/wh.main.m"]) if "#" not in edge.target}
+        assert f"postgres/wh.raw.orders#{column}" in rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("select id, {{ dbt_utils.pivot('note') }} " + FROM, "`dbt_utils.pivot(…)` is not expanded"),
+        ("select id from {{ some_macro('x') }}", "`some_macro"),
+        ("select id {% for c in columns() %}, {{ c }}{% endfor %} " + FROM, "a loop over `columns(…)` is read once"),
+        ("select id {% if unknown() %}, amount{% endif %} " + FROM, "`unknown(…)` is taken to be false"),
+        ("select id from {{ ref('missing') }}", "the manifest has no model `missing`"),
+        ("select id from {{ source('raw', 'missing') }}", "the manifest has no source of that name"),
+        ("select id from {{ ref( }}", "the template cannot be rendered (TemplateSyntaxError)"),
+        ("select {{ 1 / 0 }} as id " + FROM, "the template cannot be rendered (ZeroDivisionError)"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_reported(tmp_path: Path, sql: str, named: str) -> None:
+    found = messages(tmp_path, parsed(sql))
+    assert any(named in message for message in found), found
+
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if "model.shop.m@" in job.key]
+        assert job.completeness != "full"
+
+
+def test_templates_run_in_a_sandbox(tmp_path: Path) -> None:
+    escape = "select {{ ''.__class__.__mro__[1].__subclasses__() }} as id " + FROM
+    assert messages(tmp_path, parsed(escape))
+    endless = "{% for i in range(100000000) %}x{% endfor %} select id " + FROM
+    assert messages(tmp_path, parsed(endless))
+    nested = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %} select id " + FROM
+    assert messages(tmp_path, parsed(nested))
+
+
+def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
+    ephemeral: dict[str, Any] = {"config": {"materialized": "ephemeral"}, "relation_name": None, "compiled_code": None}
+    one = {**model("one", f"select id, amount {FROM}", "source.shop.raw.orders"), **ephemeral}
+    renaming = "with x as (select * from {{ ref('one') }}) select id, amount as a from x"
+    two = {**model("two", renaming, "one"), **ephemeral}
+    own = "with own as (select * from {{ ref('two') }})"
+    last = parsed(own + " select own.*, o.id as again from own join {{ ref('one') }} o using (id)")
+    last["depends_on"] = {"nodes": ["model.shop.two", "model.shop.one"]}
+    assert messages(tmp_path, one, two, last) == []
+    assert edges(tmp_path, "m") == {*ORDERS, "orders.id -> again"}
+
+
+def test_versions_of_a_model(tmp_path: Path) -> None:
+    raw = "source.shop.raw.orders"
+    old = model("dim.v1", 'select id as old from "wh"."raw"."orders"', raw, version=1)
+    new = model("dim.v2", 'select id as new from "wh"."raw"."orders"', raw, version=2)
+    for node, number in ((old, 1), (new, 2)):
+        node |= {
+            "name": "dim",
+            "relation_name": f'"wh"."main"."dim_v{number}"',
+            "unique_id": f"model.shop.dim.v{number}",
+        }
+    reader = parsed("select old from {{ ref('dim', v=1) }}")
+    reader["depends_on"] = {"nodes": ["model.shop.dim.v1"]}
+    assert messages(tmp_path, old, new, reader) == []
+    assert edges(tmp_path, "m") == {"dim_v1.old -> old"}
+
+
+def test_a_source_that_is_called_otherwise(tmp_path: Path) -> None:
+    renamed = {**source("orders2", {"id": "int", "amount": "int"}), "identifier": "t_orders",
+               "relation_name": '"wh"."raw"."t_orders"'}  # fmt: skip
+    assert messages(tmp_path, renamed, parsed("select id, amount as a from {{ source('raw', 'orders2') }}")) == []
+    assert edges(tmp_path, "m") == {"t_orders.id -> id", "t_orders.amount -> a"}

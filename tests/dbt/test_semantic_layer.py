@@ -1,0 +1,81 @@
+"""Semantic models, metrics and saved queries of a real project: column lineage down to what people query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lineage.store import GraphStore, open_store
+from lineage.traversal import impact, resolve
+from lineage_ingest import ingest_dbt
+from tests.dbt.conftest import run_dbt
+
+SPINE = "select cast(range as date) as date_day from range(date '2018-01-01', date '2018-12-31', interval 1 day)"
+LAYER = """
+models:
+  - name: spine
+    time_spine: {standard_granularity_column: date_day}
+    columns: [{name: date_day, granularity: day}]
+semantic_models:
+  - name: orders
+    model: ref('orders')
+    defaults: {agg_time_dimension: ordered_at}
+    entities: [{name: order, type: primary, expr: order_id}, {name: customer, type: foreign, expr: customer_id}]
+    dimensions:
+      - {name: ordered_at, type: time, expr: order_date, type_params: {time_granularity: day}}
+      - {name: is_large, type: categorical, expr: case when amount > 100 then status end}
+    measures:
+      - {name: revenue_dollars, agg: sum, expr: amount / 100}
+      - {name: order_count, agg: count, expr: order_id}
+metrics:
+  - {name: revenue, label: R, type: simple, type_params: {measure: revenue_dollars}}
+  - {name: order_number, label: N, type: simple, type_params: {measure: order_count}}
+  - {name: average_order, label: A, type: ratio, type_params: {numerator: revenue, denominator: order_number}}
+saved_queries:
+  - name: weekly
+    query_params: {metrics: [average_order], group_by: [Dimension('order__is_large')]}
+exposures:
+  - name: board
+    type: dashboard
+    owner: {name: Ana}
+    depends_on: [ref('customers')]
+"""
+
+
+def edges(store: GraphStore, name: str) -> set[str]:
+    """Return the edges between columns into a consumer."""
+    found = store.edges_into([f"dbt/{name}"])
+    pairs = {(one.source, one.target, one.subtypes) for one in found if "#" in one.target and "#" in one.source}
+    return {f"{a.rpartition('.')[2].replace('#', '.')} -> {b.partition('#')[2]} [{c[0]}]" for a, b, c in pairs}
+
+
+def test_columns_reach_metrics(project: Path, tmp_path: Path) -> None:
+    (project / "models" / "spine.sql").write_text(SPINE, encoding="utf-8")
+    (project / "models" / "layer.yml").write_text(LAYER, encoding="utf-8")
+    run_dbt(project, "compile")
+    for _ in range(2):  # the second time, nothing is resolved
+        summary = ingest_dbt(project / "target", store=tmp_path / "store.lbug")
+        assert summary.diagnostics == ()
+        assert (summary.batch.run.counts["models"], summary.batch.run.counts["consumers"]) == (6, 6)
+    assert summary.unchanged == 7
+    with open_store(tmp_path / "store.lbug") as store:
+        assert edges(store, "semantic_model.jaffle_shop.orders") == {
+            "orders.order_id -> order [IDENTITY]",
+            "orders.customer_id -> customer [IDENTITY]",
+            "orders.order_date -> ordered_at [IDENTITY]",
+            "orders.amount -> is_large [CONDITIONAL]",
+            "orders.status -> is_large [TRANSFORMATION]",
+            "orders.amount -> revenue_dollars [AGGREGATION]",
+            "orders.order_id -> order_count [AGGREGATION]",
+        }
+        assert edges(store, "metric.jaffle_shop.average_order") == {
+            "revenue.revenue -> average_order [TRANSFORMATION]",
+            "order_number.order_number -> average_order [TRANSFORMATION]",
+        }
+        answer = impact(store, resolve(store, "main.raw_payments.amount"))
+        reached = {(one.table, one.column) for one in answer.columns}
+        assert ("saved_query.jaffle_shop.weekly", "average_order") in reached
+        assert ("metric.jaffle_shop.revenue", "revenue") in reached
+        assert {one.dataset for one in answer.possibly_affected} == {"dbt/exposure.jaffle_shop.board"}
+        tables = {one.key: str(one.kind) for one in store.datasets() if one.namespace == "dbt"}
+        assert set(tables.values()) == {"exposure"}
+        assert len(tables) == 6

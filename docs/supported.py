@@ -25,6 +25,7 @@ DIALECTS = {
     "clickhouse": "ClickHouse",
     "hive": "Hive",
     "sqlite": "SQLite",
+    "teradata": "Teradata",
 }
 
 FEATURES = {

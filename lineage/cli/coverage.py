@@ -154,6 +154,11 @@ def _needs(statement: StatementLineage, made: Mapping[str, tuple[str, ...]]) -> 
     findings = [each for each in statement.diagnostics if each.severity is not Severity.INFO]
     for finding in findings:
         line = finding.span.line if finding.span is not None else None
+        if finding.code is DiagnosticCode.TARGET_COLUMNS_UNKNOWN:
+            named = [target for target in statement.targets if target in finding.message]
+            for target in named or statement.targets[:1]:
+                yield Need(NeedKind.COLUMNS, target), line
+            continue
         tables = _tables_of(statement, finding)
         for table in _behind(tables, made):
             yield Need(NeedKind.COLUMNS, table), line

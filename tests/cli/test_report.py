@@ -15,7 +15,7 @@ create view v1 as select * from raw.orders;
 create view v2 as select o.* from raw.orders o join raw.users u on o.order_id = u.id;
 create view v3 as select * from v1;
 create view v4 as select id, amount from raw.orders join raw.users on true;
-insert into tgt select * from other;
+create table tgt as select * from other;
 create view bad as select from where;
 create view good as select id from raw.users;
 select x.a from raw.users;
@@ -99,3 +99,9 @@ def test_rows_of_a_log_that_only_together_are_held_up(tmp_path: Path) -> None:
         ("a", 1, 0.6667, "log.jsonl:1:1"),
         ("c", 1, 1.0, "log.jsonl:3:1"),
     ]
+
+
+def test_an_insert_without_a_list_needs_the_columns_of_its_target(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("insert into mart.tgt select id from raw.users", encoding="utf-8")
+    [need] = report(tmp_path)["needs"]
+    assert (need["need"], need["full"]) == ("the columns of mart.tgt", 1.0)

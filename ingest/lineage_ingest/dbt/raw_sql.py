@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.sql.scan.leading import LEADING
 from lineage_ingest.dbt.manifest import DbtNode, Manifest
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
 
 _CTE = "__dbt__cte__"
-_WITH = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*with\s+(?:recursive\s+)?", re.IGNORECASE | re.DOTALL)
+_WITH = re.compile(LEADING + r"with\s+(?:recursive\s+)?", re.IGNORECASE)
 _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
 _MAX_TURNS = 1_000_000

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
 
 _CTE = "__dbt__cte__"
-_WITH = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*with\s+(?:recursive\s+)?", re.IGNORECASE | re.DOTALL)
+_SPACE = re.compile(r"\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_WITH = re.compile(r"with\s+(?:recursive\s+)?", re.IGNORECASE)
 _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
 _MAX_TURNS = 1_000_000
@@ -209,7 +210,10 @@ def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:
     if not ctes:
         return text
     listed = ", ".join(f"{name} as (\n{own}\n)" for name, own in ctes.items())
-    own_with = _WITH.match(text)
+    start = 0
+    while (space := _SPACE.match(text, start)) is not None:
+        start = space.end()
+    own_with = _WITH.match(text, start)
     if own_with is None:
         return f"with {listed}\n{text}"
     return f"{text[: own_with.end()]}{listed}, {text[own_with.end() :]}"

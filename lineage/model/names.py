@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lineage.model.dialects import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
@@ -117,6 +118,11 @@ class ColumnPath:
         >>> ColumnPath.read("[zip.code]"), ColumnPath.read('a."b')
         (ColumnPath(parts=('zip.code',)), None)
         """
+        # A text with a spelling equals the one without: only plain texts can be looked up.
+        return _read_plain_path(text) if type(text) is str else cls._read(text)
+
+    @classmethod
+    def _read(cls, text: str) -> ColumnPath | None:
         if _BARE.fullmatch(text):
             return cls((text,))
         parts: list[str] = []
@@ -153,6 +159,11 @@ class ColumnPath:
 
     def __str__(self) -> str:
         return ".".join(map(column_text, self.parts))
+
+
+@lru_cache(maxsize=50_000)
+def _read_plain_path(text: str) -> ColumnPath | None:
+    return ColumnPath._read(text)
 
 
 def renamed_path(path: str, renamed: Mapping[str, str]) -> str:

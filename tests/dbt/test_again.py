@@ -89,7 +89,9 @@ def test_two_projects_and_two_environments_keep_their_own(tmp_path: Path) -> Non
         {**one, "schema": "dev", "relation_name": one["relation_name"].replace("main", "dev")} for one in (STAGED, MART)
     ]
     dev[1]["compiled_code"] = MART["compiled_code"].replace("main", "dev")
-    ingest(tmp_path, manifest(RAW, *dev, at="2026-03-03T06:00:00Z"))
+    [notice] = ingest(tmp_path, manifest(RAW, *dev, at="2026-03-03T06:00:00Z")).notices
+    assert "2 nodes of shop as postgres,,wh,main" in notice
+    assert "lineage forget --project dbt/shop --environment postgres,,wh,main" in notice
     with open_store(tmp_path / "store.lbug") as store:
         assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
         assert lines(store, "other") == {"stg.id -> id"}

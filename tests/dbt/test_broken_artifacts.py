@@ -88,6 +88,8 @@ def test_sql_that_does_not_parse_is_traced_by_its_tables(tmp_path: Path) -> None
     summary = ingest(tmp_path, manifest(RAW, STAGED, broken, MART))
     assert {severity for severity, _ in found(summary)} == {"error"}
     assert not any("Ana" in str(one.diagnostic) for one in summary.diagnostics)
+    again = ingest(tmp_path, manifest(RAW, STAGED, broken, MART))
+    assert (again.unchanged, again.diagnostics, again.has_errors) == (3, (), True)
     with open_store(tmp_path / "store.lbug") as store:
         [job] = [job for job in store.jobs() if "model.shop.broken" in job.key]
         assert (job.reads, job.completeness) == (("postgres/wh.main.stg",), "tables")

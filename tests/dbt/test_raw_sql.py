@@ -107,7 +107,7 @@ def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
     one = {**model("one", f"select id, amount {FROM}", "source.shop.raw.orders"), **ephemeral}
     renaming = "with x as (select * from {{ ref('one') }}) select id, amount as a from x"
     two = {**model("two", renaming, "one"), **ephemeral}
-    own = "with own as (select * from {{ ref('two') }})"
+    own = "-- a comment\n/* with */ with own as (select * from {{ ref('two') }})"
     last = parsed(own + " select own.*, o.id as again from own join {{ ref('one') }} o using (id)")
     last["depends_on"] = {"nodes": ["model.shop.two", "model.shop.one"]}
     assert messages(tmp_path, one, two, last) == []

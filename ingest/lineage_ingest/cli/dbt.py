@@ -114,7 +114,15 @@ def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20)
         figures = summary.to_dict()
         if output is OutputFormat.JSON:
             listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            print_object({"store": summary.store, "project": summary.project, **figures, "found": listed})
+            print_object(
+                {
+                    "store": summary.store,
+                    "project": summary.project,
+                    **figures,
+                    "notices": list(summary.notices),
+                    "found": listed,
+                }
+            )
         else:
             print_listing(tuple(figures), [tuple(figures.values())], output)
         return
@@ -135,5 +143,9 @@ def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20)
     ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     new = f"{summary.applied.edges_created:,} new{ended}"
     say(f"{tables}, {columns}, {edges} ({new}) in {summary.seconds:.1f} s → {summary.store}")
+    if counts["errors"] and not any(one.diagnostic.severity is Severity.ERROR for one in found):
+        note("unchanged models have errors: lineage diagnostics lists them", "yellow")
+    for text in summary.notices:
+        note(text, "yellow")
     if summary.gone:
         say(f"retired: {counted(len(summary.gone), 'node')} no longer in the project")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import Completeness
@@ -85,6 +88,8 @@ class _Ingest:
         self.project = DbtProject(request.artifacts, request.names, request.folder)
         self.batch = ProjectBatch(self.project, request.at)
         self.nodes: dict[str, NodeState] = {}
+        self.elsewhere: Counter[str] = Counter()
+        """Numbers of the project's stored nodes in other environments."""
 
     def run(self) -> DbtSummary:
         """Resolve, store, and save the state."""
@@ -115,7 +120,17 @@ class _Ingest:
             request.names.naming.dialect.name,
             unchanged,
             tuple(FileKey.parse(key).path for key in gone),
+            tuple(self._notices()),
         )
+
+    def _notices(self) -> Iterator[str]:
+        """Yield notices about the project in other environments: a renamed target leaves the earlier one behind."""
+        project = self.request.names.project
+        for environment, count in sorted(self.elsewhere.items()):
+            yield (
+                f"the store has {count:,} nodes of {project} as {environment}, too; if that is no longer right: "
+                f"lineage forget --project {shlex.quote(f'dbt/{project}')} --environment {shlex.quote(environment)}"
+            )
 
     def _earlier_state(self) -> ProjectState | None:
         """Return the state of the last ingest, if nobody has written to the store since and nothing else differs."""
@@ -174,8 +189,10 @@ class _Ingest:
                 continue
             statement = resolved.statement
             self.batch.add_model(model, statement)
+            codes = {one.code for one in statement.diagnostics}
             self.nodes[key] = NodeState(
-                inputs[key],
+                # A time limit depends on more than the input: try again next time.
+                "" if DiagnosticCode.TIME_EXCEEDED in codes else inputs[key],
                 stated[key],
                 resolved.columns,
                 resolved.lookups,
@@ -183,6 +200,7 @@ class _Ingest:
                 len(statement.diagnostics),
                 len(statement.edges),
                 len(resolved.columns or model.table.complete or model.table.described),
+                sum(one.severity is Severity.ERROR for one in statement.diagnostics),
             )
         return unchanged
 
@@ -199,8 +217,15 @@ class _Ingest:
                 problem = python_model_diagnostic(table.node.name)
             reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in python else ()
             columns = len(table.complete or table.described)
-            state = NodeState(digest_of(reads, problem), _digest_stated(table), outputs=columns,
-                              completeness=str(Completeness.TABLES) if key in python else "")  # fmt: skip
+            found = int(problem is not None)
+            state = NodeState(
+                digest_of(reads, problem),
+                _digest_stated(table),
+                completeness=str(Completeness.TABLES) if key in python else "",
+                diagnostics=found,
+                outputs=columns,
+                errors=found,
+            )
             self.nodes[key] = state
             if self._is_known(key, state):
                 continue
@@ -238,9 +263,10 @@ class _Ingest:
         here = {str(names.file_key(key)) for key in self.nodes}
         here |= {str(names.file_key(key)) for key, _ in self.request.artifacts.manifest.invalid}
         wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
-        heads = (str(head.file_key) for head in self.store.select_jobs(wanted))
-        environment = names.environment
-        return [key for key in heads if key not in here and FileKey.parse(key).environment == environment]
+        heads = [str(head.file_key) for head in self.store.select_jobs(wanted)]
+        ours = f"@{names.environment}"
+        self.elsewhere = Counter(str(FileKey.parse(key).environment) for key in heads if not key.endswith(ours))
+        return [key for key in heads if key.endswith(ours) and key not in here]
 
     # Storing
 
@@ -275,7 +301,9 @@ class _Ingest:
         return {
             "models": len(built),
             **{name: sum(node.completeness == level for node in built) for level, name in _COUNTED.items()},
-            "diagnostics": sum(node.diagnostics for node in built) + len(problems),
+            "diagnostics": sum(node.diagnostics for node in self.nodes.values()) + len(problems),
+            "errors": sum(node.errors for node in self.nodes.values())
+            + sum(one.severity is Severity.ERROR for _, one in problems),
             "tables": len(self.project.tables),
             "columns": sum(node.outputs for node in self.nodes.values()),
             "edges": sum(node.edges for node in built),

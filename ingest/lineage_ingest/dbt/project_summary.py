@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lineage.model.batch import DiagnosticRecord, LineageBatch
-from lineage.model.diagnostics import Severity
 from lineage.store.values import AppliedChanges
 
 __all__ = ["DbtSummary"]
@@ -16,7 +15,8 @@ class DbtSummary:
     """What an ingest of a dbt project read, resolved and changed.
 
     `unchanged` is the number of models that were neither resolved nor stored again, `gone` the nodes that the project
-    no longer has. `diagnostics` are those of what was resolved; `counts` are about the whole project.
+    no longer has; `notices` are about the project in other environments. `diagnostics` are those of what was resolved;
+    `counts` are about the whole project.
     """
 
     batch: LineageBatch = field(repr=False)
@@ -26,6 +26,7 @@ class DbtSummary:
     dialect: str
     unchanged: int = 0
     gone: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     store: str = ""
 
     @property
@@ -36,7 +37,7 @@ class DbtSummary:
     @property
     def has_errors(self) -> bool:
         """Whether some of the project could not be used."""
-        return any(d.diagnostic.severity is Severity.ERROR for d in self.batch.diagnostics)
+        return self.batch.run.counts["errors"] > 0
 
     def to_dict(self) -> dict[str, int | float]:
         """Return the counts and the elapsed seconds."""

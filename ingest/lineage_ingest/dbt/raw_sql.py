@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.sql.scan.leading import LEADING
 from lineage_ingest.dbt.manifest import DbtNode, Manifest
 
 if TYPE_CHECKING:
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
 
 _CTE = "__dbt__cte__"
-_WITH = re.compile(LEADING + r"with\s+(?:recursive\s+)?", re.IGNORECASE)
+_SPACE = re.compile(r"\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_WITH = re.compile(r"with\s+(?:recursive\s+)?", re.IGNORECASE)
 _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
 _MAX_TURNS = 1_000_000
@@ -210,7 +210,10 @@ def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:
     if not ctes:
         return text
     listed = ", ".join(f"{name} as (\n{own}\n)" for name, own in ctes.items())
-    own_with = _WITH.match(text)
+    start = 0
+    while (space := _SPACE.match(text, start)) is not None:
+        start = space.end()
+    own_with = _WITH.match(text, start)
     if own_with is None:
         return f"with {listed}\n{text}"
     return f"{text[: own_with.end()]}{listed}, {text[own_with.end() :]}"

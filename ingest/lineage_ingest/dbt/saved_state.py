@@ -45,6 +45,8 @@ class NodeState:
     edges: int = 0
     outputs: int = 0
     """Number of columns of its table."""
+    errors: int = 0
+    """Number of the diagnostics that are errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +134,10 @@ def _forget(files: Iterable[Path]) -> None:
 
 def _node_to(node: NodeState) -> list[Any]:
     look = node.lookups
-    counts = [node.completeness, node.diagnostics, node.edges, node.outputs]
+    counts = [node.completeness, node.diagnostics, node.edges, node.outputs, node.errors]
     return [node.input, node.stated, node.columns, [look.tables, look.schemas, look.seen], counts]
 
 
 def _node_from(found: list[Any]) -> NodeState:
-    given, stated, columns, lookups, (completeness, diagnostics, edges, outputs) = found
-    return NodeState(
-        given,
-        stated,
-        None if columns is None else tuple(columns),
-        ModelLookups(*lookups),
-        completeness,
-        diagnostics,
-        edges,
-        outputs,
-    )
+    given, stated, columns, lookups, counts = found
+    return NodeState(given, stated, None if columns is None else tuple(columns), ModelLookups(*lookups), *counts)

@@ -27,6 +27,8 @@ def with_parents(path: str) -> Iterator[str]:
     ['address."zip.code"', 'address']
     """
     yield path
+    if "." not in path:  # most are columns: this is called several times for each
+        return
     inner = ColumnPath.parse(path).parent
     while inner is not None:
         yield str(inner)
@@ -94,7 +96,8 @@ def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: d
     if not record.inferred:
         for inner in with_parents(record.path):
             above = state.columns[column_key(dataset, inner)]
-            state.columns[above.key] = replace(above, inferred=False)
+            if above.inferred:
+                state.columns[above.key] = replace(above, inferred=False)
 
 
 def _spelling(known: StoredColumn, record: ColumnRecord, *, late: bool) -> str | None:

@@ -35,6 +35,7 @@ public final class PlanListener extends SparkListener implements Runnable {
   private final AtomicLong lost = new AtomicLong();
   private final AtomicLong pending = new AtomicLong();
   private final LinkedHashMap started = new LinkedHashMap();
+  private final LinkedHashMap roots = new LinkedHashMap();
   private final LinkedHashMap streams = new LinkedHashMap();
   private volatile boolean enabled = true;
 
@@ -100,16 +101,21 @@ public final class PlanListener extends SparkListener implements Runnable {
         streams.remove(streams.keySet().iterator().next());
       }
     }
+    boolean isRootOfOthers = item.root == item.id && roots.remove(Long.valueOf(item.id)) != null;
     boolean isFrame = item.function != null && item.function.toLowerCase().endsWith("checkpoint");
     boolean isWrite = plan instanceof Command || item.run != null;
-    if (!isWrite && !isFrame && item.root == item.id) {
+    if (!isWrite && !isFrame && !isRootOfOthers) {
       return;
     }
     if (isWrite || isFrame) {
       item.plan = item.isRepeated ? null : plan;
       item.sql = plan instanceof Command ? sqlText(execution) : null;
-    } else {
-      return;
+    }
+    if (item.root != item.id) {
+      if (roots.size() >= MAX_STARTED) {
+        roots.remove(roots.keySet().iterator().next());
+      }
+      roots.put(Long.valueOf(item.root), Boolean.TRUE);
     }
     pending.incrementAndGet();
     if (!queue.offer(item)) {

@@ -364,6 +364,8 @@ public final class PlanWriter {
       Json.append(properties, "source", Sources.stream(source));
     } else if (name.equals("WriteToMicroBatchDataSourceV1")) {
       Json.append(properties, "sink", Sources.sink(field(plan, "sink")));
+    } else if (name.equals("LogicalRDD") || name.equals("ExternalRDD")) {
+      Sources.rdd(field(plan, "rdd"), properties);
     } else if (name.equals("WriteToStream")) {
       Json.append(properties, "sink", Sources.sink(field(plan, "sink")));
     }
@@ -384,7 +386,8 @@ public final class PlanWriter {
       Json.append(properties, "columns", columns(((LogicalPlan) query).output()));
       Json.append(properties, "writes", "true");
     }
-    if (name.equals("Generate") || name.equals("Union") || name.equals("MergeRows") || isSetOperation(name)) {
+    if (name.equals("Generate") || name.equals("Union") || name.equals("MergeRows") || name.equals("View")
+        || isSetOperation(name)) {
       Json.append(properties, "columns", columns(plan.output()));
     }
   }

@@ -5,6 +5,7 @@ import java.util.Map;
 /** What relations, streams and sinks read and write, by reflection: their classes differ between versions. */
 public final class Sources {
   private static final int MAX_PATHS = 64;
+  private static final int MAX_RDDS = 200;
 
   public static String relation(Object relation) {
     StringBuilder found = new StringBuilder();
@@ -73,6 +74,56 @@ public final class Sources {
     }
     paths(Reflect.call(table, "paths"), found);
     return "{" + found + "}";
+  }
+
+  /** Whether an RDD is of local data only, and the paths of the files at its start: without computing anything. */
+  public static void rdd(Object rdd, StringBuilder properties) {
+    java.util.ArrayDeque open = new java.util.ArrayDeque();
+    java.util.IdentityHashMap met = new java.util.IdentityHashMap();
+    java.util.LinkedHashSet paths = new java.util.LinkedHashSet();
+    boolean isLocal = rdd != null;
+    if (rdd != null) {
+      open.add(rdd);
+    }
+    while (!open.isEmpty() && met.size() < MAX_RDDS) {
+      Object one = open.poll();
+      if (met.put(one, Boolean.TRUE) != null) {
+        continue;
+      }
+      scala.collection.Seq dependencies = (scala.collection.Seq) Reflect.call(one, "dependencies");
+      if (dependencies != null && !dependencies.isEmpty()) {
+        scala.collection.Iterator items = dependencies.iterator();
+        while (items.hasNext()) {
+          Object parent = Reflect.call(items.next(), "rdd");
+          if (parent != null) {
+            open.add(parent);
+          }
+        }
+      } else if (!one.getClass().getSimpleName().equals("ParallelCollectionRDD")) {
+        isLocal = false;
+        files(one, paths);
+      }
+    }
+    Json.append(properties, "isLocal", isLocal && open.isEmpty() ? "true" : null);
+    if (!paths.isEmpty()) {
+      Json.append(properties, "paths", Json.list(paths.toArray()));
+    }
+  }
+
+  /** The folders of the files that a scan reads: it has listed them already. */
+  private static void files(Object rdd, java.util.Set paths) {
+    Object partitions = Reflect.call(rdd, "filePartitions");
+    if (!(partitions instanceof scala.collection.Seq)) {
+      return;
+    }
+    scala.collection.Iterator items = ((scala.collection.Seq) partitions).iterator();
+    while (items.hasNext() && paths.size() < MAX_PATHS) {
+      Object files = Reflect.call(items.next(), "files");
+      for (int i = 0; files instanceof Object[] && i < ((Object[]) files).length; i++) {
+        String path = String.valueOf(Reflect.call(((Object[]) files)[i], "filePath"));
+        paths.add(path.substring(0, Math.max(0, path.lastIndexOf('/'))));
+      }
+    }
   }
 
   private static void paths(Object paths, StringBuilder found) {

@@ -47,7 +47,7 @@ _NESTED = frozenset(
     {
         "AttributeReference", "CreateNamedStruct", "GetStructField", "GetArrayStructFields", "GetArrayItem", "ElementAt",
         "GetMapValue", "CreateArray", "NamedLambdaVariable", "CommonExpressionRef", "With", "GetJsonObject",
-        "AggregateExpression", "Cast", "StaticInvoke", "UpdateFields", "WithField",
+        "AggregateExpression", "Cast", "StaticInvoke", "UpdateFields", "WithField", "ShiftRight",
     }
 )  # fmt: skip
 _COLLECT = frozenset({"CollectList", "CollectSet"})
@@ -164,6 +164,9 @@ class Scope:
                 return self.value(node.list("arguments")[0])
             case "UpdateFields":
                 return self._updated(node)
+            case "ShiftRight" if (bit := node.properties.get("bits")) is not None:
+                value = self.value(next(node.all_nodes))
+                return value.fields.get(str(bit)) if value.fields is not None else None
         return None
 
     def _struct(self, node: PlanNode) -> Value:

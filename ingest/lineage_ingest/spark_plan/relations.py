@@ -17,7 +17,7 @@ from lineage.sql.resolve.transformation_codes import (
     GROUP_BY,
     IDENTITY,
     JOIN,
-    MASKED_TRANSFORMATION,
+    MASKED_AGGREGATION,
     ROWS,
     SET_OPERATION,
     SORT,
@@ -216,10 +216,14 @@ def _project(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Re
 @plan_rule("Aggregate")
 def _aggregate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
     child = children[0]
+    listed = node.list("groupingExpressions")
+    if listed and listed[-1].properties.get("name") == _GROUPING_ID:
+        child = _with_grouping_id(child, listed)
     scope = reader.scope(child)
     keys: Sources = {}
-    for key in node.list("groupingExpressions"):
-        scope.add(key, GROUP_BY, keys)
+    for key in listed:
+        if key.properties.get("name") != _GROUPING_ID:
+            scope.add(key, GROUP_BY, keys)
     values: dict[int, Value] = {}
     output = []
     for item in node.list("aggregateExpressions"):
@@ -229,6 +233,23 @@ def _aggregate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> 
         function = inner.node("aggregateFunction") if inner is not None else None
         value.is_pivoted = function is not None and function.name == "PivotFirst"
     return Relation(output, values, RowSources(keys, [child.rows]))
+
+
+_GROUPING_ID = "spark_grouping_id"
+"""The attribute by which Spark tells the sets of ROLLUP and CUBE apart: GROUPING(key) is one of its bits."""
+
+
+def _with_grouping_id(child: Relation, keys: list[PlanNode]) -> Relation:
+    """Return a relation in which the grouping id comes from the keys, bit by bit, and hides them."""
+    bits: dict[str, Value] = {}
+    total: Sources = {}
+    for position, key in enumerate(reversed(keys[:-1])):
+        hidden: Sources = {}
+        absorb(hidden, child.values[key.expr_id].sources if key.expr_id in child.values else (), MASKED_AGGREGATION)
+        bits[str(position)] = Value(hidden)
+        total.update(hidden)
+    values = {**child.values, keys[-1].expr_id: Value(total, bits)}
+    return Relation(child.output, values, child.own_rows, child.order)
 
 
 @plan_rule("Filter")
@@ -345,17 +366,6 @@ def _expand(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Rel
     values: dict[int, Value] = {}
     for index, key in enumerate(output):
         values[key] = merge_values(scope.value(one[index]) for one in projections)
-    names = [str(one.properties.get("name")) for one in node.list("output")]
-    if "spark_grouping_id" in names:
-        made = output[len(child.output) : names.index("spark_grouping_id")]
-        total: Sources = {}
-        fields = {}
-        for position, key in enumerate(reversed(made)):
-            hidden: Sources = {}
-            absorb(hidden, values[key].sources, MASKED_TRANSFORMATION)
-            fields[f"bit {position}"] = Value(hidden)
-            total.update(hidden)
-        values[output[names.index("spark_grouping_id")]] = Value(total, fields)
     return Relation(output, values, child.rows)
 
 

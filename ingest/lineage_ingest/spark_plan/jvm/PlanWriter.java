@@ -421,6 +421,11 @@ public final class PlanWriter {
         texts[i] = String.valueOf(names.apply(i));
       }
       Json.append(properties, "names", Json.list(texts));
+    } else if (name.equals("ShiftRight")) {
+      Object bits = expression.children().apply(1);
+      if (bits instanceof Literal && ((Literal) bits).value() instanceof Integer) {
+        Json.append(properties, "bits", String.valueOf(((Literal) bits).value()));
+      }
     } else if (name.equals("GetMapValue") || name.equals("ElementAt") || name.equals("GetJsonObject")
         || name.equals("GetArrayItem")) {
       Object key = expression.children().size() > 1 ? expression.children().apply(1) : null;

@@ -1,1 +1,21 @@
-"""x"""
+"""Lineage of Spark jobs from the plans that ran: `enable(spark, target)`, and every write of the job is in the graph."""
+
+from typing import TYPE_CHECKING
+
+from lineage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from lineage_ingest.spark_plan.extensions import Extensions
+    from lineage_ingest.spark_plan.session import SparkLineage, disable, enable, lineage_of
+
+__all__ = ["Extensions", "SparkLineage", "disable", "enable", "lineage_of"]
+
+_MODULES = {
+    "Extensions": "extensions",
+    "SparkLineage": "session",
+    "disable": "session",
+    "enable": "session",
+    "lineage_of": "session",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

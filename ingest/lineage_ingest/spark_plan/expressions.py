@@ -42,7 +42,9 @@ PASSED = frozenset(
 _LEAVES = frozenset({"Literal", "TypedNullLiteral", "CurrentRow$", "ResolvedCollation", "VariableReference"})
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "RowNumber", "CumeDist", "NTile"})
 _PICKS = frozenset({"first_value", "last_value", "nth_value", "lag", "lead"})
-_SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery", "InSubquery", "DynamicPruningSubquery"})
+_SUBQUERIES = frozenset(
+    {"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery", "InSubquery", "DynamicPruningSubquery"}
+)
 _NESTED = frozenset(
     {
         "AttributeReference", "CreateNamedStruct", "GetStructField", "GetArrayStructFields", "GetArrayItem", "ElementAt",

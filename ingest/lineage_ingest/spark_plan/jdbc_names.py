@@ -15,7 +15,9 @@ __all__ = ["jdbc_dataset", "jdbc_dialect", "jdbc_namespace"]
 
 _SCHEMAS = {"postgres": "public", "redshift": "public", "mssql": "dbo"}
 """Schemas of names without one."""
-_DATABASE_IN_NAME = frozenset({"postgres", "redshift", "mssql", "oracle", "mysql", "snowflake", "trino", "db2", "teradata"})
+_DATABASE_IN_NAME = frozenset(
+    {"postgres", "redshift", "mssql", "oracle", "mysql", "snowflake", "trino", "db2", "teradata"}
+)
 _PROPERTY = re.compile(r"(?:[;?&]|^)(databaseName|database|db|schema|currentSchema)=([^;&?]+)", re.IGNORECASE)
 _ORACLE = re.compile(r"oracle:thin:@(?://)?([^:/]+)(?::(\d+))?[:/](.+)", re.IGNORECASE)
 _SERVER = re.compile(r"([a-z0-9]+)://([^/;?]*)(?:/([^;?]*))?", re.IGNORECASE)

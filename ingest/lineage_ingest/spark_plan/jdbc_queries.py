@@ -44,7 +44,9 @@ def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Se
     for diagnostic in statement.diagnostics:
         # The base tables are the database's: their schema is not known here, and need not be.
         if diagnostic.severity is Severity.ERROR or diagnostic.code is DiagnosticCode.AMBIGUOUS_COLUMN:
-            reader.report(diagnostic.code, diagnostic.severity, f"in a JDBC query: {diagnostic.message}", diagnostic.hint or "")
+            reader.report(
+                diagnostic.code, diagnostic.severity, f"in a JDBC query: {diagnostic.message}", diagnostic.hint or ""
+            )
     datasets = {name: Dataset(*jdbc_dataset(url, name)) for name in statement.sources}
     for dataset in datasets.values():
         reader.reads.add(dataset)

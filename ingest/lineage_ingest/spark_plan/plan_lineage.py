@@ -97,7 +97,15 @@ def read_lineage(
     for view in reader.reads.views.values():
         names = [one.name for one in view.dataset.columns]
         write = TargetedWrite(view.dataset, None, "CREATE_VIEW", tuple(names))
-        found.views.append(_lineage(reader, write, list(zip(names, _sources(view.relation), strict=False)), view.relation.rows.flat(), reduced))
+        found.views.append(
+            _lineage(
+                reader,
+                write,
+                list(zip(names, _sources(view.relation), strict=False)),
+                view.relation.rows.flat(),
+                reduced,
+            )
+        )
     return found
 
 

@@ -338,7 +338,8 @@ def _union(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Rela
     columns = [relation.columns() for relation in children]
     output = output_of(node)
     values = {
-        key: merge_values(branch[index] for branch in columns if index < len(branch)) for index, key in enumerate(output)
+        key: merge_values(branch[index] for branch in columns if index < len(branch))
+        for index, key in enumerate(output)
     }
     return Relation(output, values, RowSources(None, [relation.rows for relation in children]))
 
@@ -432,7 +433,9 @@ def opaque(reader: PlanReader, node: PlanNode, children: list[Relation], *, is_k
     output = [one.expr_id for one in node.list("output")] or output_of(node)
     if not output:
         output = [one.expr_id for one in (node.node("outputObjAttr"),) if one is not None]
-        output = output or [one.expr_id for one in node.list("serializer")] or list(children[0].output if children else ())
+        output = (
+            output or [one.expr_id for one in node.list("serializer")] or list(children[0].output if children else ())
+        )
     return Relation(
         output, {key: Value(dict(total)) for key in output}, RowSources(own, [relation.rows for relation in children])
     )
@@ -461,7 +464,8 @@ def _loop_reference(reader: PlanReader, node: PlanNode, _: list[Relation]) -> Re
     loop = int(node.properties.get("loopId", -1))
     output = output_of(node) or [one.expr_id for one in node.list("output")]
     values = {
-        key: Value({(Source(f"{OUTER}loop", (str(loop), str(index))), IDENTITY): None}) for index, key in enumerate(output)
+        key: Value({(Source(f"{OUTER}loop", (str(loop), str(index))), IDENTITY): None})
+        for index, key in enumerate(output)
     }
     return Relation(output, values, RowSources())
 

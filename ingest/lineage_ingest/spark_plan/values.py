@@ -33,9 +33,7 @@ class Value:
 
     __slots__ = ("fields", "is_pivoted", "sources", "whole")
 
-    def __init__(
-        self, sources: Sources, fields: Mapping[str, Value] | None = None, whole: Value | None = None
-    ) -> None:
+    def __init__(self, sources: Sources, fields: Mapping[str, Value] | None = None, whole: Value | None = None) -> None:
         self.sources = sources
         self.fields = fields
         self.whole = whole

@@ -31,7 +31,9 @@ _OPERATIONS = {
     "UpdateTable": "UPDATE",
     "DeleteFromTable": "DELETE",
 }
-_SILENT_SINKS = frozenset({"ForeachBatchSink", "MemorySink", "ConsoleTable", "MemoryPlan", "NoopDataSource", "NoopTable"})
+_SILENT_SINKS = frozenset(
+    {"ForeachBatchSink", "MemorySink", "ConsoleTable", "MemoryPlan", "NoopDataSource", "NoopTable"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,9 @@ class DatasetDrop:
     other: Dataset | None = None
 
 
-def targets_of(root: PlanNode, catalogs: Catalogs, extensions: Extensions, path: str | None = None) -> list[TargetedWrite]:
+def targets_of(
+    root: PlanNode, catalogs: Catalogs, extensions: Extensions, path: str | None = None
+) -> list[TargetedWrite]:
     """Return what a command writes; none if it writes nothing that lasts, or is not known.
 
     `path` is where a table that the command creates is stored, if that was seen.

@@ -1,6 +1,6 @@
-"""The custom run facet of this project's Spark listener: what its lineage is worth, and what OpenLineage has no place for.
+"""The custom run facet of this project's Spark listener.
 
-The facet tells how complete the lineage is, what the write does to what it wrote before, and the diagnostics.
+It tells how complete the lineage is, what the write does to what it wrote before, and the diagnostics.
 """
 
 from __future__ import annotations

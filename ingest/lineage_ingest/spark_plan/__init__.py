@@ -1,4 +1,4 @@
-"""Lineage of Spark jobs from the plans that ran: `enable(spark, target)`, and every write of the job is in the graph."""
+"""Lineage of Spark jobs from the plans that ran: `enable(spark, target)`, and every write is in the graph."""
 
 from typing import TYPE_CHECKING
 

@@ -127,7 +127,7 @@ class Delivery:
                 self._is_away = True
                 self.counts.retries += 1
                 retry_at, pause = time.monotonic() + pause, min(pause * 2, _LONGEST_PAUSE)
-            except Exception:
+            except Exception:  # noqa: BLE001  the thread must go on
                 _LOG.exception(
                     "an error while sending lineage to %s: it goes to %s", self._destination.name, self._folder
                 )
@@ -162,13 +162,14 @@ class Delivery:
         while left:
             try:
                 self._destination.send(left)
-                self.counts.delivered += len(left)
-                return
             except RefusedError as error:
                 self.counts.delivered += error.index
                 self.counts.refused += 1
-                _LOG.error("an event was refused and is not delivered: %s", error)  # noqa: TRY400  the reason says all
+                _LOG.error("an event was refused and is not delivered: %s", error)
                 left = left[error.index + 1 :]
+            else:
+                self.counts.delivered += len(left)
+                return
 
     # The spool
 
@@ -216,7 +217,7 @@ class Delivery:
             self.counts.refused += len(events)
             _LOG.error(
                 "%d events are lost: they cannot be sent, nor written to %s: %s", len(events), self._folder, error
-            )  # noqa: TRY400
+            )
             return
         self.counts.spilled += len(events)
 

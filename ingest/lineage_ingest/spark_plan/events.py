@@ -183,10 +183,10 @@ def _output(write: WriteLineage) -> Json:
     if write.columns or any(source.path is not None for source, _ in write.rows):
         fields = {name: {"inputFields": _inputs(sources, by_key)} for name, sources in write.columns}
         rows = _inputs(write.rows, by_key)
-        facets["columnLineage"] = _facet(
-            "1-2-0/ColumnLineageDatasetFacet", fields=fields, **({"dataset": rows} if rows else {})
-        )
-        facets["lineage"] = _explicit(write, by_key)
+        facets["columnLineage"] = _facet("1-2-0/ColumnLineageDatasetFacet", fields=fields)
+        if rows:
+            facets["columnLineage"]["dataset"] = rows
+        facets["lineage"] = _explicit(write)
         if decided := _rows_decided_by(write, by_key):
             facets[DATASET_FACET] = {
                 "_producer": PLAN_PRODUCER, "_schemaURL": "urn:lineage-graph:dataset-facet:1", ROWS_DECIDED_BY: decided,
@@ -194,7 +194,7 @@ def _output(write: WriteLineage) -> Json:
     return _dataset(write.target, facets)
 
 
-def _explicit(write: WriteLineage, by_key: dict[str, Dataset]) -> Json:
+def _explicit(write: WriteLineage) -> Json:
     """Return the facet `lineage`, which lists all inputs; what columns come from is in `columnLineage`, too."""
     inputs = [{"namespace": one.namespace, "name": one.name, "type": "DATASET"} for one in write.inputs]
     return _facet("1-0-0/LineageFacet", definition="LineageDatasetFacet", inputs=inputs)
@@ -252,7 +252,7 @@ def _transformation(code: int) -> Json:
     return found
 
 
-def _facet(schema: str, definition: str | None = None, **properties: Any) -> Json:
+def _facet(schema: str, /, definition: str = "", **properties: Any) -> Json:
     name = definition or schema.partition("/")[2]
     return {"_producer": PLAN_PRODUCER, "_schemaURL": f"{_SPEC}/facets/{schema}.json#/$defs/{name}", **properties}
 

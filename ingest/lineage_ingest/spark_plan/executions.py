@@ -90,7 +90,7 @@ class Executions:
             return
         try:
             self._take(frame)
-        except Exception:
+        except Exception:  # noqa: BLE001  a plan must not stop those after it
             self.counts.lost += 1
             _LOG.exception("the lineage of execution %s is lost: its plan could not be read", frame.get("id"))
 

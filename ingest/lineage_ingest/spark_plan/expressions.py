@@ -26,13 +26,14 @@ from lineage.sql.resolve.transformation_codes import (
     WINDOW,
 )
 from lineage_ingest.spark_plan.plan_tree import PlanNode, nodes_in
-from lineage_ingest.spark_plan.values import OUTER, Relation, Source, Sources, Value, absorb, outer_value
+from lineage_ingest.spark_plan.values import OUTER, Relation, Sources, Value, absorb, outer_value
 
 __all__ = ["PASSED", "Scope"]
 
 PASSED = frozenset(
     {
-        "Alias", "UpCast", "KnownNotNull", "KnownNullable", "KnownNotContainsNull", "AssertNotNull", "TempResolvedColumn",
+        "Alias", "UpCast", "KnownNotNull", "KnownNullable", "KnownNotContainsNull", "AssertNotNull",
+        "TempResolvedColumn",
         "CheckOverflowInTableInsert", "CheckOverflow", "PromotePrecision", "NormalizeNaNAndZero", "OuterReference",
         "SortOrder", "PrettyAttribute", "Collate", "ArrayWrapper", "TagVariantMetadata", "ResolvedCollation",
     }
@@ -47,7 +48,8 @@ _SUBQUERIES = frozenset(
 )
 _NESTED = frozenset(
     {
-        "AttributeReference", "CreateNamedStruct", "GetStructField", "GetArrayStructFields", "GetArrayItem", "ElementAt",
+        "AttributeReference", "CreateNamedStruct", "GetStructField", "GetArrayStructFields", "GetArrayItem",
+        "ElementAt",
         "GetMapValue", "CreateArray", "NamedLambdaVariable", "CommonExpressionRef", "With", "GetJsonObject",
         "AggregateExpression", "Cast", "StaticInvoke", "UpdateFields", "WithField", "ShiftRight",
     }
@@ -251,9 +253,6 @@ class Scope:
             self._bound[variable.expr_id] = arguments[index] if index < len(arguments) else Value({})
 
 
-Stack = "list[tuple[PlanNode, int]]"
-
-
 def _push(stack: list[tuple[PlanNode, int]], values: object, effect: int) -> None:
     stack.extend((node, effect) for node in reversed(list(nodes_in(list(values)))))  # type: ignore[call-overload]
 
@@ -272,7 +271,7 @@ def _if(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]]
             stack.append((operand, COMPOSE[effect][code]))
 
 
-def _nullif(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], sink: Sources) -> None:
+def _nullif(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
     """NULLIF(value, other), which Spark replaces by a test: only `other` is one."""
     inner = node.node("replacement")
     if inner is not None and inner.name == "With":
@@ -335,8 +334,8 @@ def _elements_for(function: str, elements: list[Value]) -> list[Value]:
 
 
 _HIGHER_ORDER = (
-    "ArrayTransform", "ArrayFilter", "ArrayExists", "ArrayForAll", "ArrayAggregate", "ArraySort", "ZipWith", "MapFilter",
-    "MapZipWith", "TransformKeys", "TransformValues",
+    "ArrayTransform", "ArrayFilter", "ArrayExists", "ArrayForAll", "ArrayAggregate", "ArraySort", "ZipWith",
+    "MapFilter",     "MapZipWith", "TransformKeys", "TransformValues",
 )  # fmt: skip
 _RULES: dict[str, Callable[[Scope, PlanNode, int, list[tuple[PlanNode, int]], Sources], None]] = {
     "CaseWhen": _case,
@@ -371,8 +370,3 @@ def _step_of(name: str) -> int:
 @cache
 def _effects() -> FunctionEffects:
     return FunctionEffects.load("spark")
-
-
-def column(dataset: str, name: str) -> Value:
-    """Return the value of a dataset's column."""
-    return Value({(Source(dataset, (name,)), IDENTITY): None})

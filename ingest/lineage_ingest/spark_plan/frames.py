@@ -16,7 +16,7 @@ __all__ = ["Frame", "KnownFrames"]
 class Frame:
     """The columns of a frame, what decides its rows, and the datasets that they come from."""
 
-    values: Mapping[int, Value]
+    values: dict[int, Value]
     rows: Sources
     datasets: Mapping[str, Dataset]
 

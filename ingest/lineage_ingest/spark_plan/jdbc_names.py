@@ -1,4 +1,4 @@
-"""Datasets of databases behind JDBC, by OpenLineage's naming rules: namespace `postgres://host:port`, name `db.schema.t`.
+"""Datasets of databases behind JDBC, by OpenLineage's naming rules: `postgres://host:port`, `db.schema.table`.
 
 https://openlineage.io/docs/spec/naming
 """

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import ColumnPath, split_name
 from lineage.model.statement import ColumnRef, Completeness
+from lineage.model.transformations import StepEffect, Subtype
 from lineage.sql import extract
 from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
-from lineage.model.transformations import StepEffect, Subtype
 from lineage_ingest.spark_plan.datasets import Dataset
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset, jdbc_dialect
 from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Sources, Value
 
 if TYPE_CHECKING:
-    from lineage_ingest.spark_plan.relations import PlanReader
+    from lineage_ingest.spark_plan.plan_reader import PlanReader
 
 __all__ = ["is_query", "query_relation"]
 
@@ -34,7 +34,7 @@ def is_query(text: str) -> bool:
 
 
 def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Sequence[Any]]) -> Relation | None:
-    """Return the relation of a query, with the plan's attributes in place of its columns; None if it is not readable."""
+    """Return the relation of a query, with the plan's attributes as its columns; None if it cannot be read."""
     match = _QUERY.match(text)
     dialect = jdbc_dialect(url)
     found = extract(match.group(1), dialect.name if dialect is not None else "ansi") if match is not None else []

@@ -77,7 +77,7 @@ class JvmListener:
         try:
             self._context.removeSparkListener(self._listener)
             self._listener.close()
-        except Exception:  # noqa: BLE001, S110  the JVM is gone
+        except Exception:  # noqa: BLE001  the JVM is gone
             pass
         self._socket.close()
         self._thread.join(1.0)
@@ -97,6 +97,7 @@ class JvmListener:
 def _new_listener(spark: SparkSession, port: int, token: str, limits: ListenerLimits) -> Any:
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     assert jvm is not None
+    assert gateway is not None
     loader = spark._jsparkSession.getClass().getClassLoader()
     for name in _SOURCES:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()

@@ -9,14 +9,15 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
+from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
 from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
-from lineage_ingest.spark_plan.relations import PlanReader
 from lineage_ingest.spark_plan.row_changes import changed_columns
 from lineage_ingest.spark_plan.sources import Reads
-from lineage_ingest.spark_plan.values import OUTER, Relation, Source, Sources
+from lineage_ingest.spark_plan.values import OUTER, Relation, RowSources, Source, Sources
 from lineage_ingest.spark_plan.writes import DatasetDrop, TargetedWrite, change_of, is_silent, targets_of
 
 __all__ = ["PlanLineage", "WriteLineage", "read_lineage"]
@@ -113,7 +114,7 @@ def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: st
     changed = changed_columns(reader, root)
     if changed is not None:
         return _lineage(reader, write, changed.columns, changed.rows, reduced)
-    relation = reader.relation(write.query) if write.query is not None else Relation([], {}, _no_rows())
+    relation = reader.relation(write.query) if write.query is not None else Relation([], {}, RowSources())
     columns = list(zip(write.names, _sources(relation), strict=False))
     return _lineage(reader, write, columns, relation.rows.flat(), reduced)
 
@@ -175,9 +176,3 @@ def _reduced(reason: str) -> Diagnostic:
         f"{reason}: the lineage is that of tables, without columns",
         hint="raise spark.lineage.maxPlanCharacters or spark.lineage.timeBudgetMs",
     )
-
-
-def _no_rows() -> Any:
-    from lineage_ingest.spark_plan.values import RowSources  # noqa: PLC0415
-
-    return RowSources()

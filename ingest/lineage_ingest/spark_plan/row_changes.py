@@ -11,7 +11,7 @@ from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.values import Relation, Sources, absorb
 
 if TYPE_CHECKING:
-    from lineage_ingest.spark_plan.relations import PlanReader
+    from lineage_ingest.spark_plan.plan_reader import PlanReader
 
 __all__ = ["ChangedColumns", "changed_columns"]
 

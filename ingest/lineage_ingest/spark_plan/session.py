@@ -79,7 +79,7 @@ class SparkLineage:
             self.executions.finish()
             self.delivery.put([self.application.event("COMPLETE", datetime.now(UTC))])
             self.delivery.close(self.flush_seconds)
-        except Exception:
+        except Exception:  # noqa: BLE001  a job must not fail because of its lineage
             _LOG.exception("lineage could not be finished")
         counted = self.counts()
         if counted["lost"] or counted["refused"]:

@@ -14,7 +14,7 @@ from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Value
 
 if TYPE_CHECKING:
-    from lineage_ingest.spark_plan.relations import PlanReader
+    from lineage_ingest.spark_plan.plan_reader import PlanReader
 
 __all__ = ["Reads", "ViewRead", "leaf_relation", "stored_relation", "table_of", "view_relation"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, LIMITED_SORT, SORT, TRANSFORMATION
 
-__all__ = ["OUTER", "Relation", "RowSources", "Source", "Sources", "Value", "absorb", "outer_value"]
+__all__ = ["OUTER", "Relation", "RowSources", "Source", "Sources", "Value", "absorb", "merge_values", "outer_value"]
 
 OUTER = "\0outer"
 """In place of a dataset: the source is an attribute of a plan around this one."""
@@ -49,7 +49,7 @@ class Value:
             if value.fields is not None and name in value.fields:
                 return value.fields[name]
         nested: Sources = {}
-        for (source, code), _ in value.sources.items():
+        for source, code in value.sources:
             if code == IDENTITY and source.path is not None:
                 nested[Source(source.dataset, (*source.path, name)), code] = None
             else:

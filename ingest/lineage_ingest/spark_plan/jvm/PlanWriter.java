@@ -45,6 +45,7 @@ public final class PlanWriter {
     "generatorOutput", "field", "queryId", "provider", "dataSource", "sourceName", "newIdentifier", "isView",
     "ifExists", "resultIds", "groupByExprs", "nameParts", "resolvedIdentifier", "sinkName", "isStreaming", "isDir",
     "tableName", "evalType", "path", "desc",
+    "leftGroupingLen", "rightGroupingLen",
   }));
   private static final Set OPTIONS = new HashSet(Arrays.asList(new Object[] {
     "path", "url", "dbtable", "query", "topic", "subscribe", "subscribepattern", "assign", "table", "database",

@@ -207,7 +207,7 @@ class Delivery:
         text = "".join(f"{json.dumps(event, separators=(',', ':'))}\n" for event in events)
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            written = self._folder / f".{name}"
+            written = self._folder / name.replace(".ndjson", ".part")
             with written.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()

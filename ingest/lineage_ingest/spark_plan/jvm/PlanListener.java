@@ -92,7 +92,12 @@ public final class PlanListener extends SparkListener implements Runnable {
     if (failure == null && !Reflect.text(end, "errorMessage").isEmpty()) {
       item.failure = "error";
     }
-    LogicalPlan plan = execution.analyzed();
+    LogicalPlan plan = null;
+    try {
+      plan = execution.analyzed();
+    } catch (Throwable unresolved) {
+      return; // nothing ran
+    }
     Object run = Reflect.call(execution, "runId");
     if (run != null && execution.getClass().getSimpleName().equals("IncrementalExecution")) {
       item.run = String.valueOf(run);

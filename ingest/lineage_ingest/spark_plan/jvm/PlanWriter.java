@@ -422,6 +422,11 @@ public final class PlanWriter {
         texts[i] = String.valueOf(names.apply(i));
       }
       Json.append(properties, "names", Json.list(texts));
+    } else if (name.equals("Inline")) {
+      Object schema = Reflect.call(expression, "elementSchema");
+      if (schema instanceof StructType) {
+        Json.append(properties, "fields", Json.list(((StructType) schema).fieldNames()));
+      }
     } else if (name.equals("ShiftRight")) {
       Object bits = expression.children().apply(1);
       if (bits instanceof Literal && ((Literal) bits).value() instanceof Integer) {

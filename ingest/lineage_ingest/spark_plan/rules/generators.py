@@ -18,7 +18,7 @@ def _generate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> R
     outputs = node.list("generatorOutput")
     if generator is not None:
         operands = [scope.value(one) for one in generator.all_nodes]
-        for value in operands:
+        for value in operands if generator.name != "Stack" else ():  # it makes a fixed number of rows
             absorb(own, value.sources, JOIN)
         made = _generated(generator, operands, [str(one.properties.get("name")) for one in outputs])
     values = dict(child.values)
@@ -32,14 +32,14 @@ def _generated(generator: PlanNode, operands: list[Value], names: list[str]) -> 
     total: Sources = {}
     for value in operands:
         absorb(total, value.sources, TRANSFORMATION)
-    if generator.name in ("Explode", "PosExplode", "ExplodeOuter", "Collection"):
+    if generator.name in ("Explode", "PosExplode"):
         return [operands[0].element() for _ in names]
     if generator.name == "Inline":
         element = operands[0].element()
         fields = generator.properties.get("fields") or names
-        return [element.field(str(name)).composed(TRANSFORMATION) for name in fields]
+        return [element.field(str(name)) for name in fields]
     if generator.name == "Stack":
         width = len(names)
         cells = operands[1:]
-        return [merge_values(cells[index::width] or [Value({})]).composed(TRANSFORMATION) for index in range(width)]
+        return [merge_values(cells[index::width] or [Value({})]) for index in range(width)]
     return [Value(dict(total)) for _ in names]

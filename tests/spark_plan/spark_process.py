@@ -76,7 +76,8 @@ def main() -> None:
             exec(request["code"], scope)  # noqa: S102  the tests' own code
         except Exception:  # noqa: BLE001  the test decides
             error = traceback.format_exc()
-        listener.flush(20.0)
+        if not listener.flush(20.0):
+            error = f"{error or ''}\nthe listener did not flush"
         answer = {"error": error, "frames": list(frames), "result": scope["result"]}
         frames.clear()
         print(json.dumps(answer), file=answers, flush=True)

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,8 @@ __all__ = ["JvmListener", "ListenerLimits"]
 _SOURCES = ("Reflect", "Json", "Sources", "PlanWriter", "Ended", "PlanListener")
 _PACKAGE = "lineage.spark"
 _CONNECT_SECONDS = 30.0
+_LOADERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The compiled classes of each JVM. py4j keeps methods by the name of their class, so it is compiled once."""
 
 
 class ListenerLimits:
@@ -65,12 +68,11 @@ class JvmListener:
         try:
             if not self._context.isStopped():
                 self._context.listenerBus().waitUntilEmpty(until)
-            sent = self._listener.flush(mark, until)
+            return bool(self._listener.flush(mark, until)) and reached.wait(seconds)
         except Exception:  # noqa: BLE001  the JVM is gone, or did not finish in time
             return False
         finally:
             self._marks.pop(mark, None)
-        return bool(sent) and reached.wait(seconds)
 
     def close(self) -> None:
         """Stop listening."""
@@ -98,12 +100,9 @@ def _new_listener(spark: SparkSession, port: int, token: str, limits: ListenerLi
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     assert jvm is not None
     assert gateway is not None
-    loader = spark._jsparkSession.getClass().getClassLoader()
-    for name in _SOURCES:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(loader)
-        compiler.cook(files("lineage_ingest.spark_plan").joinpath(f"jvm/{name}.java").read_text(encoding="utf-8"))
-        loader = compiler.getClassLoader()
+    loader = _LOADERS.get(gateway)
+    if loader is None:
+        loader = _LOADERS[gateway] = _compile(spark)
     [constructor] = loader.loadClass(f"{_PACKAGE}.PlanListener").getConstructors()
     values = (port, token, limits.capacity, limits.max_characters)
     arguments = gateway.new_array(jvm.java.lang.Object, 5)
@@ -111,6 +110,18 @@ def _new_listener(spark: SparkSession, port: int, token: str, limits: ListenerLi
         arguments[index] = value
     arguments[4] = jvm.java.lang.Long.valueOf(limits.budget_ms)
     return constructor.newInstance(arguments)
+
+
+def _compile(spark: SparkSession) -> Any:
+    """Return the class loader of the compiled classes."""
+    assert spark._jvm is not None
+    loader = spark._jsparkSession.getClass().getClassLoader()
+    for name in _SOURCES:
+        compiler = spark._jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(loader)
+        compiler.cook(files("lineage_ingest.spark_plan").joinpath(f"jvm/{name}.java").read_text(encoding="utf-8"))
+        loader = compiler.getClassLoader()
+    return loader
 
 
 def _accept(server: socket.socket, token: str) -> socket.socket:

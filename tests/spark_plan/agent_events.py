@@ -10,7 +10,7 @@ from typing import Any
 from lineage.model.names import short_name
 
 RECORDED = Path(__file__).parents[1] / "data" / "openlineage" / "spark"
-JOBS = {path.stem: path.read_text() for path in sorted(RECORDED.glob("*.py"))}
+JOBS = {path.name.partition(".")[0]: path.read_text() for path in sorted(RECORDED.glob("*.py.txt"))}
 
 WRONG = {
     # The optimizer adds IS NOT NULL for the keys of inner joins, and the agent reads the optimized plan.

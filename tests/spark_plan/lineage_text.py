@@ -17,7 +17,11 @@ def edges_of(write: WriteLineage) -> list[str]:
     for name, sources in (*write.columns, ("*", write.rows)):
         for source, code in sources:
             step = STEPS[code]
-            marks = [str(step.subtype), *(["masking"] if step.masking else []), *(["limited"] if code == LIMITED_SORT else [])]
+            marks = [
+                str(step.subtype),
+                *(["masking"] if step.masking else []),
+                *(["limited"] if code == LIMITED_SORT else []),
+            ]
             arrow = "->" if step.kind is EdgeKind.CONTRIBUTES else "~>"
             found.add(f"{short_source(source)} {arrow} {name} [{' '.join(marks)}]")
     return sorted(found)

@@ -14,6 +14,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as functions_module
+
+from lineage_ingest.spark_plan.jvm_listener import JvmListener, ListenerLimits
+
 CUSTOMERS = ("id long, name string, country string", [(1, "Ana", "DE"), (2, "Bo", "FR")])
 ORDERS = (
     "order_id long, customer_id long, amount double, tags string",
@@ -28,11 +33,6 @@ PEOPLE = (
 
 def main() -> None:
     """Answer requests until the input ends."""
-    from pyspark.sql import SparkSession
-    from pyspark.sql import functions as functions_module
-
-    from lineage_ingest.spark_plan.jvm_listener import JvmListener, ListenerLimits
-
     folder = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what jobs print is no answer
@@ -73,7 +73,7 @@ def main() -> None:
         scope.update(B=str(output), result=None, write=_writer(output), enabled=None)
         error = None
         try:
-            exec(request["code"], scope)  # noqa: S102  the tests' own code
+            exec(request["code"], scope)
         except Exception:  # noqa: BLE001  the test decides
             error = traceback.format_exc()
         if not listener.flush(20.0):

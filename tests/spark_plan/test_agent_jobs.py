@@ -110,7 +110,9 @@ def test_its_holes_are_filled(ours: dict[str, list[dict[str, Any]]], job: str) -
 def test_more_holes(ours: dict[str, list[dict[str, Any]]]) -> None:
     udfs = edges_of_job(ours["08_python_udfs"])
     assert "orders.amount -> d [TRANSFORMATION]" in udfs["out2"]
-    assert {f"orders.{one} -> {two} [TRANSFORMATION]" for one in ("order_id", "amount") for two in ("order_id", "amount")} == udfs["out3"]
+    assert {
+        f"orders.{one} -> {two} [TRANSFORMATION]" for one in ("order_id", "amount") for two in ("order_id", "amount")
+    } == udfs["out3"]
     streams = edges_of_job(ours["12_streaming"])
     assert streams["out1"] == streams["out2"]  # a file sink, and the writes of foreachBatch
     [created] = [one for one in ours["05_cte_subqueries_ctas"] if one["outputs"]]  # once

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vault-spark\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[lineage.spark_plan]\nvault = vault_spark:register\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    metadata.MetadataPathFinder.invalidate_caches()
+    importlib.invalidate_caches()
     extensions_module.installed_extensions.cache_clear()
     yield
     extensions_module.installed_extensions.cache_clear()

@@ -79,12 +79,10 @@ def read_plan(written: Sequence[Sequence[Any]]) -> list[PlanNode]:
             raise ValueError(f"node {len(found)} of the plan refers to {value!r}")
         return found[value]
 
-    for written_node in written:
-        try:
-            name, properties, nodes = written_node
-            found.append(PlanNode(name, properties, {field: refer(value) for field, value in nodes.items()}))
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"node {len(found)} of the plan is not [class, properties, nodes]") from error
+    for one in written:
+        if not (isinstance(one, list) and len(one) == 3 and isinstance(one[1], dict) and isinstance(one[2], dict)):
+            raise ValueError(f"node {len(found)} of the plan is not [class, properties, nodes]")
+        found.append(PlanNode(str(one[0]), one[1], {field: refer(value) for field, value in one[2].items()}))
     if not found:
         raise ValueError("the plan has no nodes")
     return found

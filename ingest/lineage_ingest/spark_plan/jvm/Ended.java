@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** An execution that ended. */
 public final class Ended {
+  private static final int MIN_REDUCED = 1000000;
+
   public long id;
   public long root;
   public long begin;
@@ -40,7 +42,7 @@ public final class Ended {
         Json.append(frame, "reduced", Json.quote(reason));
         try {
           long until = System.nanoTime() + budgetNanos;
-          Json.append(frame, "nodes", new PlanWriter(maxCharacters, until, true).write(plan));
+          Json.append(frame, "nodes", new PlanWriter(Math.max(maxCharacters, MIN_REDUCED), until, true).write(plan));
         } catch (PlanWriter.LimitExceeded limit) {
           Json.append(frame, "unreadable", "true");
         } catch (StackOverflowError deep) {

@@ -1,4 +1,4 @@
-"""A package adds lineage of plan nodes that we do not know: read, computed and written."""
+"""A package adds lineage of plan nodes that we do not know: read, computed and written. docs/spark.md shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`enable` in a job: it never raises, every write is told once, limits degrade to tables, no literal leaves the job."""
+"""`enable` in a job: it never raises, every write is told once, limits degrade to tables, no literal leaves the job.
+
+What README.md and docs/spark.md show is run here.
+"""
 
 from __future__ import annotations
 

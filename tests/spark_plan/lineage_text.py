@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineage.model.names import ColumnPath, short_name
 from lineage.model.transformations import EdgeKind
-from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
+from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
 from lineage_ingest.spark_plan.values import Source
 
@@ -20,7 +20,7 @@ def edges_of(write: WriteLineage) -> list[str]:
             marks = [
                 str(step.subtype),
                 *(["masking"] if step.masking else []),
-                *(["limited"] if code == LIMITED_SORT else []),
+                *(["limited"] if code in LIMITED_SORTS else []),
             ]
             arrow = "->" if step.kind is EdgeKind.CONTRIBUTES else "~>"
             found.add(f"{short_source(source)} {arrow} {name} [{' '.join(marks)}]")

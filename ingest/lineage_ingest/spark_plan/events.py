@@ -13,7 +13,7 @@ from lineage.model.names import ColumnPath, short_name
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
 from lineage.sql import mask_literals
-from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
+from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.openlineage.plan_facet import PLAN_FACET, PLAN_PRODUCER, plan_facet
 from lineage_ingest.spark_plan.datasets import Dataset, SchemaField
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
@@ -247,7 +247,7 @@ def _transformation(code: int) -> Json:
     step = STEPS[code]
     kind = "DIRECT" if step.kind is EdgeKind.CONTRIBUTES else "INDIRECT"
     found: Json = {"type": kind, "subtype": str(step.subtype), "masking": step.masking}
-    if code == LIMITED_SORT:
+    if code in LIMITED_SORTS:
         found["description"] = "limited"
     return found
 

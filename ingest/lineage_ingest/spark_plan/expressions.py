@@ -16,7 +16,6 @@ from lineage.sql.resolve.transformation_codes import (
     COMPOSE,
     CONDITIONAL,
     FILTER,
-    FIRST_REFERENCE,
     IDENTITY,
     MASKED_AGGREGATION,
     MASKED_TRANSFORMATION,
@@ -103,7 +102,7 @@ class Scope:
             elif name in PASSED:
                 _push(stack, node.nodes.values(), effect)
             else:
-                _push(stack, node.nodes.values(), COMPOSE[effect][_step(node)] if effect < FIRST_REFERENCE else effect)
+                _push(stack, node.nodes.values(), COMPOSE[effect][_step(node)])
 
     def attribute(self, expr_id: int) -> Value:
         """Return the value of an attribute; if the plan's inputs lack it, it is one of a plan around this one."""
@@ -235,7 +234,7 @@ class Scope:
 
     def _subquery(self, node: PlanNode, effect: int, sink: Sources, stack: list[tuple[PlanNode, int]]) -> None:
         if node.name == "InSubquery":
-            below = COMPOSE[effect][TRANSFORMATION] if effect < FIRST_REFERENCE else effect
+            below = COMPOSE[effect][TRANSFORMATION]
             _push(stack, node.nodes.values(), below)
             return
         plan = node.node("plan")
@@ -314,7 +313,7 @@ def _lambda(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNod
     functions = [one for one in node.all_nodes if one.name == "LambdaFunction"]
     arrays = [one for one in node.all_nodes if one.name != "LambdaFunction"]
     elements = [scope.value(one).element() for one in arrays]
-    below = COMPOSE[effect][TRANSFORMATION] if effect < FIRST_REFERENCE else effect
+    below = COMPOSE[effect][TRANSFORMATION]
     for function in functions:
         scope.bind(function, _elements_for(node.name, elements))
         if (body := function.node("function")) is not None:

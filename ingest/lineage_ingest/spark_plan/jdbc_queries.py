@@ -11,7 +11,7 @@ from lineage.model.names import ColumnPath, split_name
 from lineage.model.statement import ColumnRef, Completeness
 from lineage.model.transformations import StepEffect, Subtype
 from lineage.sql import extract
-from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
+from lineage.sql.resolve.transformation_codes import LIMITED_SORT, SORT, STEPS
 from lineage_ingest.spark_plan.datasets import Dataset
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset, jdbc_dialect
 from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Sources, Value
@@ -57,7 +57,7 @@ def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Se
         if edge.source.table is None or edge.source.table not in datasets:
             continue
         source = Source(datasets[edge.source.table].key, ColumnPath.parse(edge.source.column).parts)
-        code = LIMITED_SORT if edge.limited else STEPS.index(StepEffect(edge.subtype, edge.masking))
+        code = STEPS.index(StepEffect(edge.subtype, edge.masking)) + (LIMITED_SORT - SORT if edge.limited else 0)
         if isinstance(edge.target, ColumnRef):
             index = names.get(split_name(edge.target.column)[0][0].lower())
             if index is not None and index < len(by_column):

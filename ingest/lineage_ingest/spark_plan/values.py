@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, LIMITED_SORT, SORT, TRANSFORMATION
+from lineage.model.transformations import Subtype
+from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, LIMITED_SORT, SORT, STEPS, TRANSFORMATION
 
 __all__ = ["OUTER", "Relation", "RowSources", "Source", "Sources", "Value", "absorb", "merge_values", "outer_value"]
 
@@ -149,7 +150,10 @@ class Relation:
 
     def limited(self, own: Sources) -> Relation:
         """Return the relation cut by a limit, so that its order decides which rows there are."""
-        sources = {(source, LIMITED_SORT if code == SORT else code): None for source, code in self.order}
+        sources = {
+            (source, code + LIMITED_SORT - SORT if STEPS[code].subtype is Subtype.SORT else code): None
+            for source, code in self.order
+        }
         return Relation(self.output, self.values, RowSources({**sources, **own}, [self.own_rows]))
 
     def columns(self) -> list[Value]:

@@ -6,7 +6,7 @@ from lineage.model.names import ColumnPath, short_name
 from lineage.model.transformations import EdgeKind
 from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
-from lineage_ingest.spark_plan.values import Source
+from lineage_ingest.spark_plan.traced_values import PlanSource
 
 __all__ = ["edges_of", "short_source"]
 
@@ -27,7 +27,7 @@ def edges_of(write: WriteLineage) -> list[str]:
     return sorted(found)
 
 
-def short_source(source: Source) -> str:
+def short_source(source: PlanSource) -> str:
     """Return a source with the last part of its dataset's name."""
     name = short_name(source.dataset.rpartition("/")[2])
     return name if source.path is None else f"{name}.{ColumnPath(source.path)}"

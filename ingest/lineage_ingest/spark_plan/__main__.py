@@ -34,7 +34,7 @@ def run_job(job: str, arguments: list[str]) -> None:
 def _enable_with_session() -> None:
     from pyspark.sql import SparkSession  # noqa: PLC0415  Spark is an extra
 
-    from lineage_ingest.spark_plan.session import enable  # noqa: PLC0415
+    from lineage_ingest.spark_plan.spark_lineage import enable  # noqa: PLC0415
 
     original = SparkSession.Builder.getOrCreate
 

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from lineage_ingest.spark_plan.destinations import Destination, RefusedError, UnavailableError
+from lineage_ingest.spark_plan.destinations import Destination, EventRefusedError, UnavailableError
 
 __all__ = ["Delivery", "DeliveryCounts"]
 
@@ -162,7 +162,7 @@ class Delivery:
         while left:
             try:
                 self._destination.send(left)
-            except RefusedError as error:
+            except EventRefusedError as error:
                 self.counts.delivered += error.index
                 self.counts.refused += 1
                 _LOG.error("an event was refused and is not delivered: %s", error)

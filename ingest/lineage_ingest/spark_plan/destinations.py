@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Destination", "RefusedError", "UnavailableError", "destination_for"]
+__all__ = ["Destination", "EventRefusedError", "UnavailableError", "destination_for"]
 
 _LOG = logging.getLogger("lineage.spark_plan")
 _ENDPOINT = "/api/v1/lineage"
@@ -24,7 +24,7 @@ class UnavailableError(Exception):
     """The destination cannot take events now; they may be sent again."""
 
 
-class RefusedError(Exception):
+class EventRefusedError(Exception):
     """The destination refuses an event for good; `index` is its place among those that were sent."""
 
     def __init__(self, index: int, reason: str) -> None:
@@ -42,7 +42,7 @@ class Destination(Protocol):
 
         Raises:
             UnavailableError: none, or not all, could be sent; send all of them again.
-            RefusedError: one is refused; those before it were sent.
+            EventRefusedError: one is refused; those before it were sent.
         """
 
     def rest(self) -> None:
@@ -127,7 +127,7 @@ class HttpEndpoint:
 
         Raises:
             UnavailableError: no answer, or one that says to try again.
-            RefusedError: the endpoint refuses an event.
+            EventRefusedError: the endpoint refuses an event.
         """
         for index, event in enumerate(events):
             status, text = self._post(json.dumps(event, separators=(",", ":")).encode())
@@ -136,7 +136,7 @@ class HttpEndpoint:
             if status in (401, 403):
                 raise UnavailableError(f"{self.name} answers {status}: it needs another token")
             if status >= 300:
-                raise RefusedError(index, f"{self.name} answers {status}: {text[:200]}")
+                raise EventRefusedError(index, f"{self.name} answers {status}: {text[:200]}")
 
     def _post(self, body: bytes) -> tuple[int, str]:
         for attempt in (1, 2):
@@ -179,7 +179,7 @@ class StoreDestination:
 
         Raises:
             UnavailableError: the store is locked, cannot be reached or written.
-            RefusedError: an event is not valid.
+            EventRefusedError: an event is not valid.
         """
         from lineage.store.errors import StoreError  # noqa: PLC0415
         from lineage_ingest.openlineage.ingest import EventIngest  # noqa: PLC0415
@@ -194,7 +194,7 @@ class StoreDestination:
             raise UnavailableError(f"{self.name}: {error}") from error
         for outcome in outcomes:
             if not outcome.accepted:
-                raise RefusedError(outcome.index, str(outcome.reason))
+                raise EventRefusedError(outcome.index, str(outcome.reason))
 
     def rest(self) -> None:
         """Close the store."""

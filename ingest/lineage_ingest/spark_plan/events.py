@@ -17,8 +17,8 @@ from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.openlineage.plan_facet import PLAN_FACET, PLAN_PRODUCER, plan_facet
 from lineage_ingest.spark_plan.datasets import Dataset, SchemaField
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
-from lineage_ingest.spark_plan.values import Source, Sources
-from lineage_ingest.spark_plan.writes import DatasetDrop
+from lineage_ingest.spark_plan.plan_writes import DatasetDrop
+from lineage_ingest.spark_plan.traced_values import PlanSource, Sources
 
 __all__ = ["Application", "Moments", "change_events", "failure_events", "write_events"]
 
@@ -236,8 +236,8 @@ def _rows_decided_by(write: WriteLineage, by_key: dict[str, Dataset]) -> list[Js
     return found
 
 
-def _by_source(sources: Sources) -> Iterable[tuple[Source, Sequence[int]]]:
-    grouped: dict[Source, list[int]] = {}
+def _by_source(sources: Sources) -> Iterable[tuple[PlanSource, Sequence[int]]]:
+    grouped: dict[PlanSource, list[int]] = {}
     for source, code in sources:
         grouped.setdefault(source, []).append(code)
     return grouped.items()

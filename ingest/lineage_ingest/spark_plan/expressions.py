@@ -25,9 +25,9 @@ from lineage.sql.resolve.transformation_codes import (
     WINDOW,
 )
 from lineage_ingest.spark_plan.plan_tree import PlanNode, nodes_in
-from lineage_ingest.spark_plan.values import OUTER, Relation, Sources, Value, absorb, outer_value
+from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, Sources, Value, absorb, outer_value
 
-__all__ = ["PASSED", "Scope"]
+__all__ = ["PASSED", "PlanScope"]
 
 PASSED = frozenset(
     {
@@ -58,11 +58,14 @@ _CHAR_CHECKS = frozenset({"charTypeWriteSideCheck", "varcharTypeWriteSideCheck",
 """What Spark inserts around a column of type char or varchar."""
 
 
-class Scope:
+class PlanScope:
     """The values that the expressions of a plan node can read, by attribute id."""
 
     def __init__(
-        self, values: Mapping[int, Value], relation_of: Callable[[PlanNode], Relation], grouping: tuple[int, ...] = ()
+        self,
+        values: Mapping[int, Value],
+        relation_of: Callable[[PlanNode], PlanRelation],
+        grouping: tuple[int, ...] = (),
     ) -> None:
         """`relation_of` returns the relation of a plan in a sub-query."""
         self._values = values
@@ -109,7 +112,7 @@ class Scope:
         found = self._values.get(expr_id)
         return found if found is not None else outer_value(expr_id)
 
-    def relation(self, plan: PlanNode) -> Relation:
+    def relation(self, plan: PlanNode) -> PlanRelation:
         """Return the relation of a sub-query's plan, with the attributes that it reads from here."""
         relation = self._relation_of(plan)
         return relation.mapped(self.replace_outer)
@@ -256,7 +259,7 @@ def _push(stack: list[tuple[PlanNode, int]], values: object, effect: int) -> Non
     stack.extend((node, effect) for node in reversed(list(nodes_in(list(values)))))  # type: ignore[call-overload]
 
 
-def _case(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
+def _case(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
     tested, chosen = COMPOSE[effect][CONDITIONAL], COMPOSE[effect][TRANSFORMATION]
     for branch in node.nodes.get("branches", ()):
         stack += [(branch[0], tested), (branch[1], chosen)]
@@ -264,13 +267,13 @@ def _case(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int
         stack.append((default, chosen))
 
 
-def _if(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
+def _if(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
     for field, code in (("predicate", CONDITIONAL), ("trueValue", TRANSFORMATION), ("falseValue", TRANSFORMATION)):
         if (operand := node.node(field)) is not None:
             stack.append((operand, COMPOSE[effect][code]))
 
 
-def _nullif(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
+def _nullif(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
     """NULLIF(value, other), which Spark replaces by a test: only `other` is one."""
     inner = node.node("replacement")
     if inner is not None and inner.name == "With":
@@ -284,7 +287,7 @@ def _nullif(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNod
     stack += [(other, COMPOSE[effect][CONDITIONAL]), (value, COMPOSE[effect][TRANSFORMATION])]
 
 
-def _aggregate(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
+def _aggregate(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
     if (test := node.node("filter")) is not None:
         stack.append((test, COMPOSE[effect][FILTER]))
     if (function := node.node("aggregateFunction")) is None:
@@ -294,21 +297,21 @@ def _aggregate(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode
         _push(stack, [value], COMPOSE[effect][SORT if field == "orderExpressions" else code])
 
 
-def _window(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
+def _window(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
     if (spec := node.node("windowSpec")) is not None:
         _push(stack, spec.nodes.values(), COMPOSE[effect][WINDOW])
     if (function := node.node("windowFunction")) is not None and function.name not in _RANKS:
         stack.append((function, effect))
 
 
-def _pivot_first(_: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
+def _pivot_first(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:
     if (value := node.node("valueColumn")) is not None:
         stack.append((value, effect))
     if (column := node.node("pivotColumn")) is not None:
         stack.append((column, COMPOSE[effect][CONDITIONAL]))
 
 
-def _lambda(scope: Scope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
+def _lambda(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
     """A higher-order function: its variables are elements of the arrays that it is given."""
     functions = [one for one in node.all_nodes if one.name == "LambdaFunction"]
     arrays = [one for one in node.all_nodes if one.name != "LambdaFunction"]
@@ -336,7 +339,7 @@ _HIGHER_ORDER = (
     "ArrayTransform", "ArrayFilter", "ArrayExists", "ArrayForAll", "ArrayAggregate", "ArraySort", "ZipWith",
     "MapFilter",     "MapZipWith", "TransformKeys", "TransformValues",
 )  # fmt: skip
-_RULES: dict[str, Callable[[Scope, PlanNode, int, list[tuple[PlanNode, int]], Sources], None]] = {
+_RULES: dict[str, Callable[[PlanScope, PlanNode, int, list[tuple[PlanNode, int]], Sources], None]] = {
     "CaseWhen": _case,
     "If": _if,
     "NullIf": _nullif,

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lineage_ingest.spark_plan.datasets import Dataset
-from lineage_ingest.spark_plan.values import Relation, Sources, Value
+from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
 
-__all__ = ["Frame", "KnownFrames"]
+__all__ = ["CutFrame", "KnownFrames"]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CutFrame:
     """The columns of a frame, what decides its rows, and the datasets that they come from."""
 
     values: dict[int, Value]
@@ -27,19 +27,19 @@ class KnownFrames:
     def __init__(self, max_columns: int = 50_000) -> None:
         self._max_columns = max_columns
         self._count = 0
-        self._by_id: OrderedDict[int, Frame] = OrderedDict()
+        self._by_id: OrderedDict[int, CutFrame] = OrderedDict()
 
-    def add(self, relation: Relation, datasets: Mapping[str, Dataset]) -> None:
+    def add(self, relation: PlanRelation, datasets: Mapping[str, Dataset]) -> None:
         """Keep the columns of a relation."""
         values = dict(zip(relation.output, relation.columns(), strict=True))
-        frame = Frame(values, relation.rows.flat(), dict(datasets))
+        frame = CutFrame(values, relation.rows.flat(), dict(datasets))
         for key in values:
             self._by_id[key] = frame
             self._by_id.move_to_end(key)
         while len(self._by_id) > self._max_columns:
             self._by_id.popitem(last=False)
 
-    def find(self, output: Sequence[int]) -> Frame | None:
+    def find(self, output: Sequence[int]) -> CutFrame | None:
         """Return the columns of a frame with these attributes, if it has any of them; frames may be of several."""
         met = list({id(one): one for key in output if (one := self._by_id.get(key)) is not None}.values())
         if not met:
@@ -53,4 +53,4 @@ class KnownFrames:
             rows.update(one.rows)
             datasets.update(one.datasets)
         values = {key: one.values[key] for key in output if (one := self._by_id.get(key)) is not None}
-        return Frame(values, rows, datasets)
+        return CutFrame(values, rows, datasets)

@@ -14,14 +14,14 @@ from lineage.sql import extract
 from lineage.sql.resolve.transformation_codes import LIMITED_SORT, SORT, STEPS
 from lineage_ingest.spark_plan.datasets import Dataset
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset, jdbc_dialect
-from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Sources, Value
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, PlanSource, Sources, Value
 
 if TYPE_CHECKING:
-    from lineage_ingest.spark_plan.plan_reader import PlanReader
+    from lineage_ingest.spark_plan.leaf_reader import LeafReader
 
 __all__ = ["is_query", "query_relation"]
 
-_QUERY = re.compile(r"\s*\(\s*(.*?)\s*\)\s*(?:as\s+)?[\w\"`\[\]]*\s*$", re.IGNORECASE | re.DOTALL)
+_ALIAS = re.compile(r"(?:as\s)?\s*[\w\"`\[\]]*", re.IGNORECASE)
 
 
 def is_query(text: str) -> bool:
@@ -30,14 +30,14 @@ def is_query(text: str) -> bool:
     >>> is_query("(SELECT a FROM t) SPARK_GEN_SUBQ_0"), is_query("shop.orders")
     (True, False)
     """
-    return _QUERY.match(text) is not None
+    return _query_in(text) is not None
 
 
-def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Sequence[Any]]) -> Relation | None:
+def query_relation(reader: LeafReader, url: str, text: str, columns: Sequence[Sequence[Any]]) -> PlanRelation | None:
     """Return the relation of a query, with the plan's attributes as its columns; None if it cannot be read."""
-    match = _QUERY.match(text)
+    query = _query_in(text)
     dialect = jdbc_dialect(url)
-    found = extract(match.group(1), dialect.name if dialect is not None else "ansi") if match is not None else []
+    found = extract(query, dialect.name if dialect is not None else "ansi") if query is not None else []
     if len(found) != 1 or found[0].completeness is Completeness.NONE:
         return None
     [statement] = found
@@ -56,7 +56,7 @@ def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Se
     for edge in statement.edges:
         if edge.source.table is None or edge.source.table not in datasets:
             continue
-        source = Source(datasets[edge.source.table].key, ColumnPath.parse(edge.source.column).parts)
+        source = PlanSource(datasets[edge.source.table].key, ColumnPath.parse(edge.source.column).parts)
         code = STEPS.index(StepEffect(edge.subtype, edge.masking)) + (LIMITED_SORT - SORT if edge.limited else 0)
         if isinstance(edge.target, ColumnRef):
             index = names.get(split_name(edge.target.column)[0][0].lower())
@@ -66,7 +66,17 @@ def query_relation(reader: PlanReader, url: str, text: str, columns: Sequence[Se
             rows[source, code] = None
     for reference in statement.row_references:
         if reference.source.table in datasets and not isinstance(reference.target, ColumnRef):
-            rows[Source(datasets[str(reference.source.table)].key, None), STEPS.index(StepEffect(Subtype.ROWS))] = None
+            rows[PlanSource(datasets[str(reference.source.table)].key, None), STEPS.index(StepEffect(Subtype.ROWS))] = (
+                None
+            )
     output = [int(one[0]) for one in columns]
     values = {key: Value(sources) for key, sources in zip(output, by_column, strict=True)}
-    return Relation(output, values, RowSources(rows))
+    return PlanRelation(output, values, PlanRows(rows))
+
+
+def _query_in(text: str) -> str | None:
+    """Return the query in the brackets, behind which only an alias may stand."""
+    whole = text.strip()
+    end = whole.rfind(")")
+    is_one = whole.startswith("(") and _ALIAS.fullmatch(whole[end + 1 :].strip()) is not None
+    return whole[1:end].strip() if is_one else None

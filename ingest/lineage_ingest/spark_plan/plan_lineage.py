@@ -10,15 +10,15 @@ from typing import Any
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
+from lineage_ingest.spark_plan.changed_rows import changed_columns
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
 from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
-from lineage_ingest.spark_plan.row_changes import changed_columns
+from lineage_ingest.spark_plan.plan_writes import DatasetDrop, TargetedWrite, change_of, is_silent, targets_of
 from lineage_ingest.spark_plan.sources import Reads
-from lineage_ingest.spark_plan.values import OUTER, Relation, RowSources, Source, Sources
-from lineage_ingest.spark_plan.writes import DatasetDrop, TargetedWrite, change_of, is_silent, targets_of
+from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources
 
 __all__ = ["PlanLineage", "WriteLineage", "read_lineage"]
 
@@ -114,7 +114,7 @@ def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: st
     changed = changed_columns(reader, root)
     if changed is not None:
         return _lineage(reader, write, changed.columns, changed.rows, reduced)
-    relation = reader.relation(write.query) if write.query is not None else Relation([], {}, RowSources())
+    relation = reader.relation(write.query) if write.query is not None else PlanRelation([], {}, PlanRows())
     columns = list(zip(write.names, _sources(relation), strict=False))
     return _lineage(reader, write, columns, relation.rows.flat(), reduced)
 
@@ -130,7 +130,7 @@ def _lineage(
     merged: dict[str, Sources] = {}
     for name, sources in columns:
         merged.setdefault(name, {}).update(_known(sources, diagnostics))
-    rows = {key: None for key in _known(rows, diagnostics) if key[0] != Source(write.target.key, None)}
+    rows = {key: None for key in _known(rows, diagnostics) if key[0] != PlanSource(write.target.key, None)}
     completeness = Completeness.FULL
     if any(one.severity is not Severity.INFO for one in diagnostics):
         completeness = Completeness.PARTIAL
@@ -145,7 +145,7 @@ def _lineage(
     )  # fmt: skip
 
 
-def _sources(relation: Relation) -> list[Sources]:
+def _sources(relation: PlanRelation) -> list[Sources]:
     return [value.sources for value in relation.columns()]
 
 

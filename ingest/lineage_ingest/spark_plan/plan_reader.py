@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.resolve.transformation_codes import SORT, TRANSFORMATION
 from lineage_ingest.spark_plan.datasets import Dataset, schema_of
-from lineage_ingest.spark_plan.expressions import Scope
+from lineage_ingest.spark_plan.expressions import PlanScope
 from lineage_ingest.spark_plan.extensions import Extensions, PlanExtension, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.sources import Reads, leaf_relation, stored_relation, view_relation
-from lineage_ingest.spark_plan.values import Relation, RowSources, Sources, Value, absorb
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb
 
 __all__ = ["PlanReader", "everything_from", "output_of", "plan_rule"]
 
-PlanRule = Callable[["PlanReader", PlanNode, list[Relation]], Relation]
+PlanRule = Callable[["PlanReader", PlanNode, list[PlanRelation]], PlanRelation]
 _RULES: dict[str, PlanRule] = {}
 
 _SAME = frozenset(
@@ -62,9 +62,9 @@ class PlanReader:
     frames: KnownFrames
     extensions: Extensions = field(default_factory=installed_extensions)
     diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
-    relations: dict[int, Relation] = field(default_factory=dict)
+    relations: dict[int, PlanRelation] = field(default_factory=dict)
     loops: dict[int, list[str]] = field(default_factory=dict)
-    ctes: dict[int, Relation] = field(default_factory=dict)
+    ctes: dict[int, PlanRelation] = field(default_factory=dict)
     _plans: dict[int, PlanNode] = field(default_factory=dict)
 
     def read(self, nodes: Iterable[PlanNode]) -> None:
@@ -87,17 +87,17 @@ class PlanReader:
             or name in _NO_COLUMNS
         )
 
-    def relation(self, node: PlanNode) -> Relation:
+    def relation(self, node: PlanNode) -> PlanRelation:
         """Return the relation of a node that was read."""
         found = self.relations.get(id(node))
-        return found if found is not None else Relation([], {}, RowSources())
+        return found if found is not None else PlanRelation([], {}, PlanRows())
 
-    def scope(self, *relations: Relation) -> Scope:
+    def scope(self, *relations: PlanRelation) -> PlanScope:
         """Return the scope of expressions that read these relations."""
         values: dict[int, Value] = {}
         for relation in reversed(relations):
             values.update(relation.values)
-        return Scope(values if len(relations) != 1 else relations[0].values, self.relation)
+        return PlanScope(values if len(relations) != 1 else relations[0].values, self.relation)
 
     def report(self, code: DiagnosticCode, severity: Severity, message: str, hint: str) -> None:
         """Add a diagnostic, once."""
@@ -123,7 +123,7 @@ class PlanReader:
             "select the columns that the code needs before it, or use column expressions",
         )
 
-    def _relation(self, node: PlanNode) -> Relation:
+    def _relation(self, node: PlanNode) -> PlanRelation:
         children = self.children(node)
         if (own := self.extensions.plans.get(node.name)) is not None:
             return self._extended(own, node, children)
@@ -132,7 +132,7 @@ class PlanReader:
         if node.name == "View" and (relation := view_relation(self.reads, node, children)) is not None:
             return relation
         if node.name in _NO_COLUMNS:
-            return Relation([], {}, RowSources())
+            return PlanRelation([], {}, PlanRows())
         if not children:
             return leaf_relation(self, node)
         if node.name not in _SAME:
@@ -151,15 +151,15 @@ class PlanReader:
             keys: Sources = {}
             for key in node.list("partitionExpressions"):
                 self.scope(first).add(key, SORT, keys)
-            rows = RowSources(keys, [rows]) if keys else rows
-            return Relation(first.output, first.values, rows)
-        return Relation(first.output, first.values, first.own_rows, first.order)
+            rows = PlanRows(keys, [rows]) if keys else rows
+            return PlanRelation(first.output, first.values, rows)
+        return PlanRelation(first.output, first.values, first.own_rows, first.order)
 
-    def children(self, node: PlanNode) -> list[Relation]:
+    def children(self, node: PlanNode) -> list[PlanRelation]:
         """Return the relations of a node's children, in the order of its fields."""
         return [self.relations[id(one)] for one in node.all_nodes if id(one) in self.relations]
 
-    def _extended(self, rule: PlanExtension, node: PlanNode, children: list[Relation]) -> Relation:
+    def _extended(self, rule: PlanExtension, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
         """Return the relation of a node by the rule of a package."""
         columns = node.properties.get("columns") or []
         if rule.inputs is not None:
@@ -167,7 +167,7 @@ class PlanReader:
             return stored_relation(self.reads, listed, columns)
         if rule.dependencies is None:
             first = children[0]
-            return Relation(first.output, first.values, first.own_rows, first.order)
+            return PlanRelation(first.output, first.values, first.own_rows, first.order)
         scope = self.scope(*children)
         values = {key: value for child in children for key, value in child.values.items()}
         for key, expressions in rule.dependencies(node).items():
@@ -176,7 +176,7 @@ class PlanReader:
                 scope.add(one, TRANSFORMATION, sources)
             values[key] = Value(sources)
         output = output_of(node) or [key for child in children for key in child.output]
-        return Relation(output, values, RowSources(None, [child.rows for child in children]))
+        return PlanRelation(output, values, PlanRows(None, [child.rows for child in children]))
 
 
 def output_of(node: PlanNode) -> list[int]:
@@ -184,7 +184,7 @@ def output_of(node: PlanNode) -> list[int]:
     return [int(one[0]) for one in node.properties.get("columns", ())]
 
 
-def everything_from(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def everything_from(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     """Return a relation whose columns come from everything that a node is given."""
     total: Sources = {}
     scope = reader.scope(*children)
@@ -199,5 +199,5 @@ def everything_from(reader: PlanReader, node: PlanNode, children: list[Relation]
     if not output and (made := node.node("outputObjAttr")) is not None:
         output = [made.expr_id]
     output = output or [one.expr_id for one in node.list("serializer")] or list(children[0].output if children else ())
-    rows = RowSources(None, [relation.rows for relation in children])
-    return Relation(output, {key: Value(dict(total)) for key in output}, rows)
+    rows = PlanRows(None, [relation.rows for relation in children])
+    return PlanRelation(output, {key: Value(dict(total)) for key in output}, rows)

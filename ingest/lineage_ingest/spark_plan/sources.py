@@ -11,10 +11,10 @@ from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_to
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
 from lineage_ingest.spark_plan.jdbc_queries import is_query, query_relation
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Value
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, PlanSource, Value
 
 if TYPE_CHECKING:
-    from lineage_ingest.spark_plan.plan_reader import PlanReader
+    from lineage_ingest.spark_plan.leaf_reader import LeafReader
 
 __all__ = ["Reads", "ViewRead", "leaf_relation", "stored_relation", "table_of", "view_relation"]
 
@@ -28,7 +28,7 @@ class ViewRead:
 
     dataset: Dataset
     node: PlanNode
-    relation: Relation
+    relation: PlanRelation
 
 
 @dataclass(slots=True)
@@ -53,12 +53,12 @@ class Reads:
         return [self.add(one) for one in found.values()]
 
 
-def leaf_relation(reader: PlanReader, node: PlanNode) -> Relation:
+def leaf_relation(reader: LeafReader, node: PlanNode) -> PlanRelation:
     """Return the relation of a node without children: of a dataset, or of values of the plan itself."""
     columns = node.properties.get("columns") or []
     output = [int(one[0]) for one in columns]
     if node.name in _LOCAL:
-        return Relation(output, {key: Value({}) for key in output}, RowSources())
+        return PlanRelation(output, {key: Value({}) for key in output}, PlanRows())
     source = node.properties.get("source") or {}
     url, query = source.get("url"), source.get("tableOrQuery")
     if url and query and is_query(str(query)):
@@ -68,22 +68,23 @@ def leaf_relation(reader: PlanReader, node: PlanNode) -> Relation:
     datasets = table_of(reader.reads.catalogs, node)
     if not datasets:
         reader.report_unknown_source(node)
-        return Relation(output, {key: Value({}) for key in output}, RowSources())
+        return PlanRelation(output, {key: Value({}) for key in output}, PlanRows())
     return stored_relation(reader.reads, [replace(one, columns=schema_of(columns)) for one in datasets], columns)
 
 
-def stored_relation(reads: Reads, datasets: list[Dataset], columns: Iterable[Any]) -> Relation:
+def stored_relation(reads: Reads, datasets: list[Dataset], columns: Iterable[Any]) -> PlanRelation:
     """Return the relation of stored datasets with these columns; several of them are read as one."""
     added = [reads.add(one) for one in datasets]
     listed = list(columns)
     values = {
-        int(key): Value({(Source(one.key, (str(name),)), IDENTITY): None for one in added}) for key, name, _ in listed
+        int(key): Value({(PlanSource(one.key, (str(name),)), IDENTITY): None for one in added})
+        for key, name, _ in listed
     }
-    rows = RowSources({(Source(one.key, None), ROWS): None for one in added})
-    return Relation([int(one[0]) for one in listed], values, rows)
+    rows = PlanRows({(PlanSource(one.key, None), ROWS): None for one in added})
+    return PlanRelation([int(one[0]) for one in listed], values, rows)
 
 
-def view_relation(reads: Reads, node: PlanNode, children: list[Relation]) -> Relation | None:
+def view_relation(reads: Reads, node: PlanNode, children: list[PlanRelation]) -> PlanRelation | None:
     """Return the relation of a persisted view, which is a dataset of its own; None for a temporary one."""
     described = node.properties.get("desc")
     if node.properties.get("isTempView") or not isinstance(described, Mapping) or not children:

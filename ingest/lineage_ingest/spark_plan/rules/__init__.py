@@ -2,11 +2,11 @@
 
 from lineage_ingest.spark_plan.rules import (
     cut_plans,
-    generators,
     joins,
     opaque,
     query_blocks,
-    set_operations,
+    row_generators,
+    unions,
 )
 
-__all__ = ["cut_plans", "generators", "joins", "opaque", "query_blocks", "set_operations"]
+__all__ = ["cut_plans", "row_generators", "joins", "opaque", "query_blocks", "unions"]

@@ -6,17 +6,17 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.transformation_codes import ROWS
 from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Source, Sources, Value
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, PlanSource, Sources, Value
 
 
 @plan_rule("LogicalRDD", "ExternalRDD")
-def _frame(reader: PlanReader, node: PlanNode, _: list[Relation]) -> Relation:
+def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRelation:
     """A frame whose plan was cut: checkpointed, a batch of a stream, or made from an RDD."""
     output = output_of(node)
     found = reader.frames.find(output)
     if found is not None:
         reader.reads.datasets.update(found.datasets)
-        return Relation(output, found.values, RowSources(found.rows))
+        return PlanRelation(output, found.values, PlanRows(found.rows))
     if not node.properties.get("isLocal"):
         names = ", ".join(str(one[1]) for one in node.properties.get("columns", ()))
         reader.report(
@@ -28,7 +28,7 @@ def _frame(reader: PlanReader, node: PlanNode, _: list[Relation]) -> Relation:
     return _of_rdd(reader, node, output)
 
 
-def _of_rdd(reader: PlanReader, node: PlanNode, output: list[int]) -> Relation:
+def _of_rdd(reader: PlanReader, node: PlanNode, output: list[int]) -> PlanRelation:
     datasets = reader.reads.of_paths(node.properties.get("paths") or ())
-    rows: Sources = {(Source(one.key, None), ROWS): None for one in datasets}
-    return Relation(output, {key: Value({}) for key in output}, RowSources(rows))
+    rows: Sources = {(PlanSource(one.key, None), ROWS): None for one in datasets}
+    return PlanRelation(output, {key: Value({}) for key in output}, PlanRows(rows))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from lineage.sql.resolve.transformation_codes import JOIN
 from lineage_ingest.spark_plan.plan_reader import PlanReader, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Sources
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources
 
 
 @plan_rule("Join", "AsOfJoin", "LateralJoin", "NearestByJoin")
-def _join(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _join(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     left, *others = children
     if node.name == "LateralJoin":
         right = node.node("right")
@@ -22,12 +22,12 @@ def _join(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relat
     for name in ("condition", "asOfCondition", "orderExpression", "toleranceAssertion"):
         if (condition := node.node(name)) is not None:
             scope.add(condition, JOIN, own)
-    rows = RowSources(own, [left.rows, *(other.rows for other in others)])
+    rows = PlanRows(own, [left.rows, *(other.rows for other in others)])
     if "SEMI" in (kind := str(node.properties.get("joinType", "")).upper()) or "ANTI" in kind:
-        return Relation(left.output, left.values, rows)
+        return PlanRelation(left.output, left.values, rows)
     values = dict(left.values)
     output = list(left.output)
     for other in others:
         values.update(other.values)
         output += other.output
-    return Relation(output, values, rows)
+    return PlanRelation(output, values, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lineage.sql.resolve.transformation_codes import GROUP_BY
 from lineage_ingest.spark_plan.plan_reader import PlanReader, everything_from, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Sources, absorb
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, absorb
 
 _OPAQUE = frozenset(
     {
@@ -21,7 +21,7 @@ _OPAQUE = frozenset(
 
 
 @plan_rule(*_OPAQUE)
-def opaque(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def opaque(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     """Return the relation of code that the plan does not show. The keys of its groups decide its rows."""
     own: Sources = {}
     scope = reader.scope(*children)
@@ -33,4 +33,4 @@ def opaque(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Rela
             absorb(own, value.sources, GROUP_BY)
     reader.report_opaque(node)
     found = everything_from(reader, node, children)
-    return Relation(found.output, found.values, RowSources(own, [found.rows]))
+    return PlanRelation(found.output, found.values, PlanRows(own, [found.rows]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, MASKED_AGGREGATION, SET_OPERATION, SORT
 from lineage_ingest.spark_plan.plan_reader import PlanReader, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Sources, Value, absorb, merge_values
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb, merge_values
 
 
 @plan_rule("Project")
-def _project(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _project(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     scope = reader.scope(child)
     values: dict[int, Value] = {}
@@ -17,11 +17,11 @@ def _project(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Re
     for item in node.list("projectList"):
         output.append(item.expr_id)
         values[item.expr_id] = scope.value(item)
-    return Relation(output, values, child.own_rows, child.order)
+    return PlanRelation(output, values, child.own_rows, child.order)
 
 
 @plan_rule("Aggregate")
-def _aggregate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _aggregate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     listed = node.list("groupingExpressions")
     if listed and listed[-1].properties.get("name") == _GROUPING_ID:
@@ -39,14 +39,14 @@ def _aggregate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> 
         inner = next(item.all_nodes, None)
         function = inner.node("aggregateFunction") if inner is not None else None
         value.is_pivoted = function is not None and function.name == "PivotFirst"
-    return Relation(output, values, RowSources(keys, [child.rows]))
+    return PlanRelation(output, values, PlanRows(keys, [child.rows]))
 
 
 _GROUPING_ID = "spark_grouping_id"
 """The attribute by which Spark tells the sets of ROLLUP and CUBE apart: GROUPING(key) is one of its bits."""
 
 
-def _with_grouping_id(child: Relation, keys: list[PlanNode]) -> Relation:
+def _with_grouping_id(child: PlanRelation, keys: list[PlanNode]) -> PlanRelation:
     """Return a relation in which the grouping id comes from the keys, bit by bit, and hides them."""
     bits: dict[str, Value] = {}
     total: Sources = {}
@@ -56,30 +56,30 @@ def _with_grouping_id(child: Relation, keys: list[PlanNode]) -> Relation:
         bits[str(position)] = Value(hidden)
         total.update(hidden)
     values = {**child.values, keys[-1].expr_id: Value(total, bits)}
-    return Relation(child.output, values, child.own_rows, child.order)
+    return PlanRelation(child.output, values, child.own_rows, child.order)
 
 
 @plan_rule("Filter")
-def _filter(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _filter(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     own: Sources = {}
     if (condition := node.node("condition")) is not None:
         reader.scope(child).add(condition, FILTER, own)
-    return Relation(child.output, child.values, RowSources(own, [child.own_rows]), child.order)
+    return PlanRelation(child.output, child.values, PlanRows(own, [child.own_rows]), child.order)
 
 
 @plan_rule("Sort")
-def _sort(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _sort(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     own: Sources = {}
     scope = reader.scope(child)
     for key in node.list("order"):
         scope.add(key, SORT, own)
-    return Relation(child.output, child.values, child.rows, own)
+    return PlanRelation(child.output, child.values, child.rows, own)
 
 
 @plan_rule("GlobalLimit", "LocalLimit", "Limit", "Tail", "Offset", "LimitAll")
-def _limit(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _limit(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     own: Sources = {}
     if (count := node.node("limitExpr", "offsetExpr")) is not None:
         reader.scope(children[0]).add(count, FILTER, own)
@@ -87,7 +87,7 @@ def _limit(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Rela
 
 
 @plan_rule("Distinct")
-def _distinct(_: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _distinct(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     inner = node.node("child")
     while inner is not None and inner.name == "SubqueryAlias":
@@ -96,28 +96,28 @@ def _distinct(_: PlanReader, node: PlanNode, children: list[Relation]) -> Relati
     own: Sources = {}
     for value in child.columns():
         absorb(own, value.sources, code)
-    return Relation(child.output, child.values, RowSources(own, [child.rows]))
+    return PlanRelation(child.output, child.values, PlanRows(own, [child.rows]))
 
 
 @plan_rule("Deduplicate", "DeduplicateWithinWatermark")
-def _deduplicate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _deduplicate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     own: Sources = {}
     for key in node.list("keys"):
         reader.scope(child).add(key, DISTINCT, own)
-    return Relation(child.output, child.values, RowSources(own, [child.rows]))
+    return PlanRelation(child.output, child.values, PlanRows(own, [child.rows]))
 
 
 @plan_rule("Window", "WindowInPandas", "ArrowWindowPython")
-def _window(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _window(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     scope = reader.scope(child)
     made = {one.expr_id: scope.value(one) for one in node.list("windowExpressions")}
-    return Relation([*child.output, *made], {**child.values, **made}, child.rows)
+    return PlanRelation([*child.output, *made], {**child.values, **made}, child.rows)
 
 
 @plan_rule("Expand")
-def _expand(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _expand(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     """The sets of ROLLUP, CUBE and UNPIVOT: each row once for each projection."""
     child = children[0]
     scope = reader.scope(child)
@@ -126,4 +126,4 @@ def _expand(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Rel
     values: dict[int, Value] = {}
     for index, key in enumerate(output):
         values[key] = merge_values(scope.value(one[index]) for one in projections)
-    return Relation(output, values, child.rows)
+    return PlanRelation(output, values, child.rows)

@@ -8,20 +8,30 @@ from typing import NamedTuple, TypeAlias
 from lineage.model.transformations import Subtype
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, LIMITED_SORT, SORT, STEPS, TRANSFORMATION
 
-__all__ = ["OUTER", "Relation", "RowSources", "Source", "Sources", "Value", "absorb", "merge_values", "outer_value"]
+__all__ = [
+    "OUTER",
+    "PlanRelation",
+    "PlanRows",
+    "PlanSource",
+    "Sources",
+    "Value",
+    "absorb",
+    "merge_values",
+    "outer_value",
+]
 
 OUTER = "\0outer"
 """In place of a dataset: the source is an attribute of a plan around this one."""
 
 
-class Source(NamedTuple):
+class PlanSource(NamedTuple):
     """A column of a dataset (by key) with the path of a nested field, or the dataset's rows (no path)."""
 
     dataset: str
     path: tuple[str, ...] | None
 
 
-Sources: TypeAlias = "dict[tuple[Source, int], None]"
+Sources: TypeAlias = "dict[tuple[PlanSource, int], None]"
 """Sources with their transformation codes, in order."""
 
 
@@ -52,7 +62,7 @@ class Value:
         nested: Sources = {}
         for source, code in value.sources:
             if code == IDENTITY and source.path is not None:
-                nested[Source(source.dataset, (*source.path, name)), code] = None
+                nested[PlanSource(source.dataset, (*source.path, name)), code] = None
             else:
                 nested[source, code] = None
         return Value(nested)
@@ -76,7 +86,7 @@ class Value:
         return Value(change(self.sources), fields, self.whole.mapped(change) if self.whole is not None else None)
 
 
-def absorb(sink: Sources, sources: Iterable[tuple[Source, int]], effect: int = IDENTITY) -> None:
+def absorb(sink: Sources, sources: Iterable[tuple[PlanSource, int]], effect: int = IDENTITY) -> None:
     """Add sources, composed with an effect, to a sink."""
     composed = COMPOSE[effect]
     for source, code in sources:
@@ -100,15 +110,15 @@ def merge_values(values: Iterable[Value]) -> Value:
 
 def outer_value(expr_id: int) -> Value:
     """Return a value that stands for an attribute of a plan around this one."""
-    return Value({(Source(OUTER, (str(expr_id),)), IDENTITY): None})
+    return Value({(PlanSource(OUTER, (str(expr_id),)), IDENTITY): None})
 
 
-class RowSources:
+class PlanRows:
     """What decides the rows of a relation: its own influences, and those of the relations that it reads."""
 
     __slots__ = ("inputs", "own")
 
-    def __init__(self, own: Sources | None = None, inputs: Iterable[RowSources] = ()) -> None:
+    def __init__(self, own: Sources | None = None, inputs: Iterable[PlanRows] = ()) -> None:
         self.own: Sources = own if own is not None else {}
         self.inputs = list(inputs)
 
@@ -127,7 +137,7 @@ class RowSources:
         return found
 
 
-class Relation:
+class PlanRelation:
     """The output of a plan node: attribute ids in order, the value of each, and what decides its rows.
 
     `order` are the keys of a sort that no limit has cut yet.
@@ -136,7 +146,7 @@ class Relation:
     __slots__ = ("order", "output", "own_rows", "values")
 
     def __init__(
-        self, output: Iterable[int], values: dict[int, Value], rows: RowSources, order: Sources | None = None
+        self, output: Iterable[int], values: dict[int, Value], rows: PlanRows, order: Sources | None = None
     ) -> None:
         self.output = list(output)
         self.values = values
@@ -144,23 +154,23 @@ class Relation:
         self.order: Sources = order if order is not None else {}
 
     @property
-    def rows(self) -> RowSources:
+    def rows(self) -> PlanRows:
         """What decides its rows, and in which order they are."""
-        return RowSources(self.order, [self.own_rows]) if self.order else self.own_rows
+        return PlanRows(self.order, [self.own_rows]) if self.order else self.own_rows
 
-    def limited(self, own: Sources) -> Relation:
+    def limited(self, own: Sources) -> PlanRelation:
         """Return the relation cut by a limit, so that its order decides which rows there are."""
         sources = {
             (source, code + LIMITED_SORT - SORT if STEPS[code].subtype is Subtype.SORT else code): None
             for source, code in self.order
         }
-        return Relation(self.output, self.values, RowSources({**sources, **own}, [self.own_rows]))
+        return PlanRelation(self.output, self.values, PlanRows({**sources, **own}, [self.own_rows]))
 
     def columns(self) -> list[Value]:
         """Return the values of its columns, in order."""
         return [self.values[one] if one in self.values else outer_value(one) for one in self.output]
 
-    def mapped(self, change: Callable[[Sources], Sources]) -> Relation:
+    def mapped(self, change: Callable[[Sources], Sources]) -> PlanRelation:
         """Return the relation with other sources."""
         values = {key: value.mapped(change) for key, value in self.values.items()}
-        return Relation(self.output, values, RowSources(change(self.rows.flat())))
+        return PlanRelation(self.output, values, PlanRows(change(self.rows.flat())))

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.sql.resolve.transformation_codes import COMPOSE, FILTER, IDENTITY, MERGE_MATCH
-from lineage_ingest.spark_plan.expressions import Scope
+from lineage_ingest.spark_plan.expressions import PlanScope
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, Sources, absorb
+from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, absorb
 
 if TYPE_CHECKING:
     from lineage_ingest.spark_plan.plan_reader import PlanReader
@@ -78,7 +78,7 @@ def _merge(reader: PlanReader, root: PlanNode) -> ChangedColumns:
     return ChangedColumns(columns, rows)
 
 
-def _assigned(scope: Scope, assignments: Iterable[PlanNode], conditions: Sources) -> list[tuple[str, Sources]]:
+def _assigned(scope: PlanScope, assignments: Iterable[PlanNode], conditions: Sources) -> list[tuple[str, Sources]]:
     """Return the columns that assignments write; assigning a column to itself writes nothing."""
     found: list[tuple[str, Sources]] = []
     for one in assignments:
@@ -99,7 +99,7 @@ def _column(key: PlanNode) -> str:
     return str(key.properties.get("name", ""))
 
 
-def _relation(reader: PlanReader, root: PlanNode, field: str) -> Relation:
+def _relation(reader: PlanReader, root: PlanNode, field: str) -> PlanRelation:
     node = root.node(field)
     assert node is not None  # a required field of the command
     return reader.relation(node)

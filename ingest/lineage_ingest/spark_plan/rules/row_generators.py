@@ -5,11 +5,11 @@ from __future__ import annotations
 from lineage.sql.resolve.transformation_codes import JOIN, TRANSFORMATION
 from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.values import Relation, RowSources, Sources, Value, absorb, merge_values
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb, merge_values
 
 
 @plan_rule("Generate")
-def _generate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> Relation:
+def _generate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
     scope = reader.scope(child)
     generator = node.node("generator")
@@ -24,7 +24,7 @@ def _generate(reader: PlanReader, node: PlanNode, children: list[Relation]) -> R
     values = dict(child.values)
     for index, one in enumerate(outputs):
         values[one.expr_id] = made[index] if index < len(made) else Value({})
-    return Relation(output_of(node), values, RowSources(own, [child.rows]))
+    return PlanRelation(output_of(node), values, PlanRows(own, [child.rows]))
 
 
 def _generated(generator: PlanNode, operands: list[Value], names: list[str]) -> list[Value]:

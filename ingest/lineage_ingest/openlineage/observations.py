@@ -29,6 +29,7 @@ from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineag
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
 from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of, dataset_id_with_symlinks
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
+from lineage_ingest.openlineage.plan_facet import PLAN_FACET, completeness_in, diagnostics_in, write_in
 from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
@@ -88,6 +89,7 @@ class _EventReading:
         self._problems = list(state.problems)
         namespace, name = state.job_name
         self._source = f"{namespace}/{name}"
+        self._plan = state.facet(f"run.{PLAN_FACET}")
         self._quoted = {} if state.is_ours else quoted_names(state)
         self._preferred: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
@@ -228,6 +230,10 @@ class _EventReading:
                 columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
                 record = record_of(output, facets, self._at, self._found.aliases)
                 self._found.datasets.append(replace(record, columns=columns, schema_known=True))
+        elif (stated := completeness_in(self._plan)) is not None:
+            completeness = stated
+        operation = str(self._plan.get("operation") or operation or "") or None
+        self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in diagnostics_in(self._plan))
         self._found.edges += edges
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 
@@ -297,6 +303,8 @@ class _EventReading:
         An overwrite replaces the previous one. Appends are kept by statement. A CREATE TABLE AS is reported as two
         runs: the command and its write.
         """
+        if (stated := write_in(self._plan)) is not None:
+            return stated
         if not self._is_of_application or not self._state.facet("run.parent"):
             return ""
         change = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")

@@ -15,13 +15,14 @@ from lineage_ingest.openlineage.json_schemas import (
     core_validator,
     facet_validator,
 )
+from lineage_ingest.openlineage.plan_facet import PLAN_FACET
 from lineage_ingest.openlineage.producer_deviations import optional_members, read_time, without_nulls
 
 __all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
 
 READ_FACETS: Mapping[str, frozenset[str]] = {
     of: frozenset({name for holder, name in FACETS_WITH_SCHEMA if holder == of} | extra)
-    for of, extra in (("run", set()), ("job", set()), ("dataset", {DATASET_FACET}))
+    for of, extra in (("run", {PLAN_FACET}), ("job", set()), ("dataset", {DATASET_FACET}))
 }
 """The facets that are read, by what they belong to; all others are ignored."""
 

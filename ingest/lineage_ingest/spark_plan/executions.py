@@ -1,0 +1,224 @@
+"""From what ended in Spark to events: each write once, however many executions Spark runs for it.
+
+Spark runs a command inside another one: CREATE TABLE AS writes files, saveAsTable creates a table, MERGE runs joins.
+Executions inside another wait for the outermost one, which is the write if it is one. The writes inside a stream's
+batch are the job's own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from lineage_ingest.spark_plan.datasets import Catalogs
+from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
+from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage
+
+__all__ = ["ExecutionCounts", "Executions"]
+
+_LOG = logging.getLogger("lineage.spark_plan")
+_FILE_WRITE = "file source write"
+"""What Spark calls the execution that writes the files of a table that another execution creates."""
+_CONFIRM_EVERY = timedelta(minutes=10)
+"""How often a stream that goes on is confirmed."""
+_MAX_WAITING = 1_000
+_MAX_REMEMBERED = 10_000
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class ExecutionCounts:
+    """What became of the executions that the listener saw."""
+
+    plans: int = 0
+    writes: int = 0
+    repeated: int = 0
+    """Batches of a stream that wrote as the one before."""
+    reduced: int = 0
+    failed: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An execution inside another one, until that ends."""
+
+    frame: Mapping[str, Any]
+    lineage: PlanLineage
+
+
+@dataclass(slots=True)
+class _Streamed:
+    """What a stream writes, with the time of its first batch and of its last one, and when that was sent."""
+
+    write: WriteLineage
+    last: Moments
+    sent_at: datetime
+
+
+@dataclass(slots=True)
+class Executions:
+    """Takes the frames of the listener in order, and hands events on."""
+
+    application: Application
+    catalogs: Catalogs
+    send: Callable[[list[Json]], None]
+    counts: ExecutionCounts = field(default_factory=ExecutionCounts)
+    frames: KnownFrames = field(default_factory=KnownFrames)
+    _waiting: OrderedDict[int, list[_Waiting]] = field(default_factory=OrderedDict)
+    _paths: OrderedDict[int, str] = field(default_factory=OrderedDict)
+    _streamed: OrderedDict[str, _Streamed] = field(default_factory=OrderedDict)
+    _streams: OrderedDict[str, list[WriteLineage]] = field(default_factory=OrderedDict)
+    _views: set[str] = field(default_factory=set)
+
+    def finish(self) -> None:
+        """Tell the last batch of each stream; the job ends."""
+        for one in self._streamed.values():
+            self._send_streamed(one, "COMPLETE")
+        self._streamed.clear()
+
+    def take(self, frame: Mapping[str, Any]) -> None:
+        """Take one frame. Nothing that it holds can stop the job: a frame that cannot be read is counted and logged."""
+        self._count_lost(int(frame.get("lost", 0)))
+        if "id" not in frame:
+            return
+        try:
+            self._take(frame)
+        except Exception:  # noqa: BLE001  a plan must not stop those after it
+            self.counts.lost += 1
+            _LOG.exception("the lineage of execution %s is lost: its plan could not be read", frame.get("id"))
+
+    def _take(self, frame: Mapping[str, Any]) -> None:
+        number, root = int(frame["id"]), int(frame["root"])
+        if frame.get("stream") is not None and "nodes" not in frame:
+            self._repeat(str(frame["stream"]), frame)
+        lineage = self._read(frame)
+        if lineage is not None and frame.get("function") == _FILE_WRITE:
+            if (path := lineage.root.properties.get("outputPath")) and number != root:
+                _remember(self._paths, root, str(path))
+            return
+        if number != root:
+            if lineage is not None:
+                listed = self._waiting.setdefault(root, [])
+                listed.append(_Waiting(frame, lineage))
+                if len(self._waiting) > _MAX_WAITING:
+                    _, forgotten = self._waiting.popitem(last=False)
+                    self._count_lost(len(forgotten))
+            return
+        waiting = self._waiting.pop(number, [])
+        self._paths.pop(number, None)
+        is_stream = frame.get("stream") is not None
+        if lineage is not None:
+            self._report(frame, lineage, is_batch=is_stream)
+            if is_stream:
+                _remember(self._streams, str(frame["stream"]), lineage.writes)
+        if lineage is None or is_stream or not (lineage.writes or lineage.change):
+            for one in _outermost(waiting):
+                self._report(one.frame, one.lineage, is_batch=is_stream)
+
+    def _read(self, frame: Mapping[str, Any]) -> PlanLineage | None:
+        if "nodes" not in frame:
+            if frame.get("unreadable"):
+                self._count_lost(1)
+            return None
+        self.counts.plans += 1
+        self.counts.reduced += "reduced" in frame
+        function = str(frame.get("function") or "")
+        return read_lineage(
+            frame["nodes"],
+            self.catalogs,
+            self.frames,
+            reduced=frame.get("reduced"),
+            path=self._paths.get(int(frame["root"])),
+            keep=frame.get("stream") is not None or function.lower().endswith("checkpoint"),
+        )
+
+    def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
+        moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))
+        execution = f"{frame['id']}"
+        if (failure := frame.get("failure")) is not None:
+            self.counts.failed += len(lineage.writes)
+            for write in lineage.writes:
+                self.send(
+                    failure_events(self.application, write.operation, write.target, execution, moments, str(failure))
+                )
+            return
+        if lineage.change is not None:
+            self.send(change_events(self.application, lineage.change, execution, moments))
+        for view in lineage.views:
+            if view.digest not in self._views and len(self._views) < _MAX_REMEMBERED:
+                self._views.add(view.digest)
+                self._send(view, f"view/{view.target.key}/{view.digest}", moments, None)
+        for number, write in enumerate(lineage.writes):
+            if write.operation == "CREATE_VIEW":
+                self._views.add(write.digest)
+            if is_batch:
+                self._add_batch(write, moments)
+            else:
+                self._send(write, f"{execution}/{number}" if number else execution, moments, frame.get("sql"))
+
+    def _repeat(self, stream: str, frame: Mapping[str, Any]) -> None:
+        """Count another batch of a stream whose plan was read."""
+        for write in self._streams.get(stream, ()):
+            self._add_batch(write, Moments.of_millis(int(frame["begin"]), int(frame["end"])))
+
+    def _add_batch(self, write: WriteLineage, moments: Moments) -> None:
+        """Send what a stream writes once; a batch that writes the same only makes it last longer."""
+        key = f"{write.target.key} {write.digest}"
+        known = self._streamed.get(key)
+        if known is None:
+            known = _Streamed(write, moments, moments.end)
+            _remember(self._streamed, key, known)
+            self.counts.writes += 1
+            self._send_streamed(known, "RUNNING")
+            return
+        self.counts.repeated += 1
+        known.last = Moments(known.last.begin, moments.end)
+        if moments.end - known.sent_at >= _CONFIRM_EVERY:
+            self._send_streamed(known, "RUNNING")
+
+    def _send_streamed(self, one: _Streamed, kind: str) -> None:
+        one.sent_at = one.last.end
+        execution = f"stream/{one.write.target.key}/{one.write.digest}"
+        self.send(write_events(self.application, one.write, execution, one.last, None, streaming=kind))
+
+    def _send(self, write: WriteLineage, execution: str, moments: Moments, sql: str | None) -> None:
+        self.counts.writes += 1
+        self.send(write_events(self.application, write, execution, moments, sql))
+
+    def _count_lost(self, count: int) -> None:
+        if count:
+            self.counts.lost += count
+            _LOG.warning("the lineage of %d executions is lost: more ended than could be read", count)
+
+
+def _outermost(waiting: list[_Waiting]) -> list[_Waiting]:
+    """Return the executions that are not the inner part of another one: the same query, written to the same dataset."""
+    found: list[_Waiting] = []
+    for one in sorted(waiting, key=lambda each: int(each.frame["id"])):
+        names = {name for write in one.lineage.writes for name in _names(write)}
+        is_inner = any(
+            one.lineage.output == other.lineage.output
+            and not names.isdisjoint(name for write in other.lineage.writes for name in _names(write))
+            for other in found
+        )
+        if not is_inner:
+            found.append(one)
+    return found
+
+
+def _names(write: WriteLineage) -> list[tuple[str, str]]:
+    return [(write.target.namespace, write.target.name), *write.target.symlinks]
+
+
+def _remember(known: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > _MAX_REMEMBERED:
+        known.popitem(last=False)

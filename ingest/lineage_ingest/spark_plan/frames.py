@@ -1,0 +1,56 @@
+"""Frames whose plan was cut, by the ids of their attributes: what a checkpoint or a stream's batch came from."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lineage_ingest.spark_plan.datasets import Dataset
+from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
+
+__all__ = ["CutFrame", "KnownFrames"]
+
+
+@dataclass(frozen=True, slots=True)
+class CutFrame:
+    """The columns of a frame, what decides its rows, and the datasets that they come from."""
+
+    values: dict[int, Value]
+    rows: Sources
+    datasets: Mapping[str, Dataset]
+
+
+class KnownFrames:
+    """The frames of a session. Memory is bounded: the ones that were not used for longest go first."""
+
+    def __init__(self, max_columns: int = 50_000) -> None:
+        self._max_columns = max_columns
+        self._count = 0
+        self._by_id: OrderedDict[int, CutFrame] = OrderedDict()
+
+    def add(self, relation: PlanRelation, datasets: Mapping[str, Dataset]) -> None:
+        """Keep the columns of a relation."""
+        values = dict(zip(relation.output, relation.columns(), strict=True))
+        frame = CutFrame(values, relation.rows.flat(), dict(datasets))
+        for key in values:
+            self._by_id[key] = frame
+            self._by_id.move_to_end(key)
+        while len(self._by_id) > self._max_columns:
+            self._by_id.popitem(last=False)
+
+    def find(self, output: Sequence[int]) -> CutFrame | None:
+        """Return the columns of a frame with these attributes, if it has any of them; frames may be of several."""
+        met = list({id(one): one for key in output if (one := self._by_id.get(key)) is not None}.values())
+        if not met:
+            return None
+        for key in output:
+            if key in self._by_id:
+                self._by_id.move_to_end(key)
+        rows: Sources = {}
+        datasets: dict[str, Dataset] = {}
+        for one in met:
+            rows.update(one.rows)
+            datasets.update(one.datasets)
+        values = {key: one.values[key] for key in output if (one := self._by_id.get(key)) is not None}
+        return CutFrame(values, rows, datasets)

@@ -1,0 +1,178 @@
+"""From the nodes of one plan to its lineage: for each dataset written, the sources of its columns and rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.statement import Completeness
+from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
+from lineage_ingest.spark_plan.changed_rows import changed_columns
+from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
+from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
+from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.plan_reader import PlanReader
+from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
+from lineage_ingest.spark_plan.plan_writes import DatasetDrop, TargetedWrite, change_of, is_silent, targets_of
+from lineage_ingest.spark_plan.sources import Reads
+from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources
+
+__all__ = ["PlanLineage", "WriteLineage", "read_lineage"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteLineage:
+    """The lineage of one write: the sources of each column of its target, and of the target's rows."""
+
+    target: Dataset
+    operation: str
+    columns: tuple[tuple[str, Sources], ...]
+    rows: Sources
+    inputs: tuple[Dataset, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    completeness: Completeness = Completeness.FULL
+    appends: bool = False
+    creates: bool = False
+
+    @property
+    def digest(self) -> str:
+        """A digest of the lineage: equal for two runs of one write."""
+        content = (
+            self.target.key,
+            self.operation,
+            [(name, sorted(map(repr, sources))) for name, sources in self.columns],
+            sorted(map(repr, self.rows)),
+        )
+        return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class PlanLineage:
+    """What one execution did: its writes, the definitions of views that it read, a dataset that it dropped."""
+
+    root: PlanNode
+    writes: list[WriteLineage] = field(default_factory=list)
+    views: list[WriteLineage] = field(default_factory=list)
+    change: DatasetDrop | None = None
+    is_silent: bool = False
+    output: tuple[int, ...] = ()
+    """The ids of the attributes that the query has."""
+
+
+def read_lineage(
+    nodes: Sequence[Sequence[Any]],
+    catalogs: Catalogs,
+    frames: KnownFrames,
+    *,
+    reduced: str | None = None,
+    path: str | None = None,
+    extensions: Extensions | None = None,
+    keep: bool = False,
+) -> PlanLineage:
+    """Return the lineage of a plan as the listener wrote it.
+
+    `reduced` says why the plan has no expressions, if it has none: the lineage is that of tables. `path` is where a
+    table that the plan creates is stored. With `keep`, the columns of the query are kept in `frames`, for plans that
+    begin with them.
+
+    Raises:
+        ValueError: the nodes are not as the listener writes them.
+    """
+    plan = read_plan(nodes)
+    root = plan[-1]
+    known = extensions if extensions is not None else installed_extensions()
+    reader = PlanReader(Reads(catalogs), frames, known)
+    reader.read(plan)
+    found = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
+    targets = targets_of(root, catalogs, known, path)
+    query = targets[0].query if targets else root.node("query", "plan", "inputQuery") or root
+    if query is not None:
+        found.output = tuple(reader.relation(query).output)
+    if keep and query is not None:
+        frames.add(reader.relation(query), reader.reads.datasets)
+    for target in targets:
+        found.writes.append(_write(reader, root, target, reduced))
+    for view in reader.reads.views.values():
+        names = [one.name for one in view.dataset.columns]
+        write = TargetedWrite(view.dataset, None, "CREATE_VIEW", tuple(names))
+        found.views.append(
+            _lineage(
+                reader,
+                write,
+                list(zip(names, _sources(view.relation), strict=False)),
+                view.relation.rows.flat(),
+                reduced,
+            )
+        )
+    return found
+
+
+def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: str | None) -> WriteLineage:
+    changed = changed_columns(reader, root)
+    if changed is not None:
+        return _lineage(reader, write, changed.columns, changed.rows, reduced)
+    relation = reader.relation(write.query) if write.query is not None else PlanRelation([], {}, PlanRows())
+    columns = list(zip(write.names, _sources(relation), strict=False))
+    return _lineage(reader, write, columns, relation.rows.flat(), reduced)
+
+
+def _lineage(
+    reader: PlanReader,
+    write: TargetedWrite,
+    columns: Iterable[tuple[str, Sources]],
+    rows: Sources,
+    reduced: str | None,
+) -> WriteLineage:
+    diagnostics = dict(reader.diagnostics)
+    merged: dict[str, Sources] = {}
+    for name, sources in columns:
+        merged.setdefault(name, {}).update(_known(sources, diagnostics))
+    rows = {key: None for key in _known(rows, diagnostics) if key[0] != PlanSource(write.target.key, None)}
+    completeness = Completeness.FULL
+    if any(one.severity is not Severity.INFO for one in diagnostics):
+        completeness = Completeness.PARTIAL
+    inputs = _inputs(reader.reads.datasets, [*merged.values(), rows])
+    if reduced is not None:
+        diagnostics = {_reduced(reduced): None}
+        merged, completeness = {}, Completeness.TABLES
+        rows = {key: None for key in rows if key[0].path is None}
+    return WriteLineage(
+        write.target, write.operation, tuple(merged.items()), rows, inputs, tuple(diagnostics), completeness,
+        write.appends, write.creates,
+    )  # fmt: skip
+
+
+def _sources(relation: PlanRelation) -> list[Sources]:
+    return [value.sources for value in relation.columns()]
+
+
+def _known(sources: Sources, diagnostics: dict[Diagnostic, None]) -> Sources:
+    """Return the sources that are columns and rows of datasets; report others."""
+    if all(not source.dataset.startswith(OUTER) for source, _ in sources):
+        return sources
+    diagnostics[
+        Diagnostic(
+            DiagnosticCode.UNKNOWN_COLUMN,
+            Severity.WARNING,
+            "the plan reads an attribute that none of its inputs has: the sources behind it are missing",
+            hint="please report the plan's nodes: df.explain(True)",
+        )
+    ] = None
+    return {key: None for key in sources if not key[0].dataset.startswith(OUTER)}
+
+
+def _inputs(datasets: Mapping[str, Dataset], all_sources: Iterable[Sources]) -> tuple[Dataset, ...]:
+    keys = dict.fromkeys(source.dataset for sources in all_sources for source, _ in sources)
+    return tuple(datasets[key] for key in keys if key in datasets)
+
+
+def _reduced(reason: str) -> Diagnostic:
+    return Diagnostic(
+        DiagnosticCode.RESULT_TOO_LARGE,
+        Severity.WARNING,
+        f"{reason}: the lineage is that of tables, without columns",
+        hint="raise spark.lineage.maxPlanCharacters or spark.lineage.timeBudgetMs",
+    )

@@ -1,0 +1,237 @@
+"""What the command at the root of a plan writes: the dataset, how, and which query it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lineage.model.statement import ChangeKind
+from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_topic, schema_of
+from lineage_ingest.spark_plan.extensions import Extensions
+from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
+from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.sources import table_of
+
+__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "targets_of"]
+
+_CHANGES_ROWS = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable", "ReplaceData", "WriteDelta"})
+_CREATES = frozenset(
+    {
+        "CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect", "SaveAsV1TableCommand",
+        "CreateHiveTableAsSelectCommand", "OptimizedCreateHiveTableAsSelectCommand",
+    }
+)  # fmt: skip
+_APPENDS = frozenset({"AppendData", "LoadDataCommand"})
+_OPERATIONS = {
+    "CreateViewCommand": "CREATE_VIEW",
+    "AlterViewAsCommand": "CREATE_VIEW",
+    "CreateView": "CREATE_VIEW",
+    "MergeIntoTable": "MERGE",
+    "UpdateTable": "UPDATE",
+    "DeleteFromTable": "DELETE",
+}
+_SILENT_SINKS = frozenset(
+    {"ForeachBatchSink", "MemorySink", "ConsoleTable", "MemoryPlan", "NoopDataSource", "NoopTable"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetedWrite:
+    """One dataset that a command writes.
+
+    `names` are the columns that are written, in the order of the query's output. `appends` is whether the rows that
+    were there stay.
+    """
+
+    target: Dataset
+    query: PlanNode | None
+    operation: str
+    names: tuple[str, ...] = ()
+    appends: bool = False
+    creates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDrop:
+    """A dataset that a command drops, or renames to `other`."""
+
+    kind: ChangeKind
+    dataset: Dataset
+    other: Dataset | None = None
+
+
+def targets_of(
+    root: PlanNode, catalogs: Catalogs, extensions: Extensions, path: str | None = None
+) -> list[TargetedWrite]:
+    """Return what a command writes; none if it writes nothing that lasts, or is not known.
+
+    `path` is where a table that the command creates is stored, if that was seen.
+    """
+    query = root.node("query", "plan", "inputQuery", "child")
+    if (rule := extensions.writes.get(root.name)) is not None:
+        columns = schema_of(root.properties.get("columns"))
+        return [
+            TargetedWrite(Dataset(*name, columns=columns), query, "WRITE", tuple(one.name for one in columns))
+            for name in rule(root)
+        ]
+    found = _Targets(root, catalogs, path).find()
+    names = tuple(map(str, root.properties.get("outputColumnNames") or ())) or tuple(
+        str(one[1]) for one in root.properties.get("columns") or ()
+    )
+    if root.properties.get("userSpecifiedColumns"):
+        names = tuple(map(str, root.properties["userSpecifiedColumns"]))
+    columns = _schema(root, names)
+    creates, appends = root.name in _CREATES, _appends(root)
+    operation = _OPERATIONS.get(root.name) or ("CREATE_TABLE_AS" if creates else "INSERT")
+    return [TargetedWrite(replace(one, columns=columns), query, operation, names, appends, creates) for one in found]
+
+
+def change_of(root: PlanNode, catalogs: Catalogs) -> DatasetDrop | None:
+    """Return the dataset that a command drops or renames, if it is such a command."""
+    properties = root.properties
+    match root.name:
+        case "DropTable" | "DropView":
+            child = root.node("child")
+            found = _identified(child, catalogs) if child is not None else None
+            return DatasetDrop(ChangeKind.DROP, found) if found is not None else None
+        case "DropTableCommand" if isinstance(properties.get("tableName"), list):
+            return DatasetDrop(ChangeKind.DROP, catalogs.catalog_table({"table": properties["tableName"]}))
+        case "AlterTableRenameCommand":
+            old, new = properties.get("oldName"), properties.get("newName")
+            if isinstance(old, list) and isinstance(new, list):
+                merged = [mine or before for mine, before in zip(new, old, strict=False)]
+                tables = [catalogs.catalog_table({"table": one}) for one in (old, merged)]
+                return DatasetDrop(ChangeKind.RENAME, tables[0], tables[1])
+    return None
+
+
+def is_silent(root: PlanNode) -> bool:
+    """Return whether a stream's sink stores nothing itself: memory, the console, or code of the job."""
+    sink = root.properties.get("sink") or {}
+    return str(sink.get("class", "")) in _SILENT_SINKS
+
+
+@dataclass(slots=True)
+class _Targets:
+    root: PlanNode
+    catalogs: Catalogs
+    path: str | None
+    properties: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.properties = self.root.properties
+
+    def find(self) -> list[Dataset]:
+        """Return the datasets that the command writes."""
+        finder = _FINDERS.get(self.root.name)
+        if finder is not None:
+            return finder(self)
+        table = self.root.node("table", "relation", "logicalRelation", "targetTable", "target")
+        while table is not None and table.name in ("SubqueryAlias", "View"):
+            table = table.node("child")
+        return table_of(self.catalogs, table) if table is not None else []
+
+    def of_files(self) -> list[Dataset]:
+        """`InsertIntoHadoopFsRelationCommand`: a catalog's table, or a path."""
+        table = self.properties.get("catalogTable")
+        if isinstance(table, Mapping):
+            return [self.catalogs.catalog_table(table, str(self.properties.get("outputPath")))]
+        return [of_path(str(self.properties["outputPath"]))] if self.properties.get("outputPath") else []
+
+    def of_catalog_table(self) -> list[Dataset]:
+        """A table by its description in the catalog."""
+        for name in ("table", "tableDesc", "tableMeta", "catalogTable"):
+            if isinstance(table := self.properties.get(name), Mapping):
+                return [self.catalogs.catalog_table(table, self.path)]
+        for name in ("tableIdent", "tableIdentifier", "identifier", "table"):
+            if isinstance(table := self.properties.get(name), list):
+                return [self.catalogs.catalog_table({"table": table}, self.path)]
+        return []
+
+    def of_directory(self) -> list[Dataset]:
+        """`INSERT OVERWRITE DIRECTORY`."""
+        storage = self.properties.get("storage")
+        return [of_path(str(storage))] if storage else []
+
+    def of_source(self) -> list[Dataset]:
+        """`df.write.format(…).save()` of a source of the first API: by its options."""
+        options = self.properties.get("options") or {}
+        if options.get("url") and options.get("dbtable"):
+            return [Dataset(*jdbc_dataset(str(options["url"]), str(options["dbtable"])))]
+        if options.get("topic") and options.get("kafka.bootstrap.servers"):
+            return [of_topic(str(options["kafka.bootstrap.servers"]), str(options["topic"]))]
+        return [of_path(str(options["path"]))] if options.get("path") else []
+
+    def of_view(self) -> list[Dataset]:
+        """`CREATE VIEW`; none for a temporary one."""
+        name = self.properties.get("name")
+        if "Persisted" not in str(self.properties.get("viewType", "PersistedView")):
+            return []
+        return [self.catalogs.catalog_table({"table": name, "type": "VIEW"})] if isinstance(name, list) else []
+
+    def of_identifier(self) -> list[Dataset]:
+        """`CREATE TABLE … AS` of a catalog of the second API."""
+        name = self.root.node("name")
+        found = _identified(name, self.catalogs, self.path) if name is not None else None
+        return [found] if found is not None else []
+
+    def of_stream(self) -> list[Dataset]:
+        """The sink of a stream: a table, files, a topic."""
+        if is_silent(self.root):
+            return []
+        if isinstance(table := self.properties.get("catalogTable"), Mapping):
+            return [self.catalogs.catalog_table(table)]
+        sink, options = self.properties.get("sink") or {}, self.properties.get("options") or {}
+        topic = options.get("topic") or sink.get("topic")
+        if topic and options.get("kafka.bootstrap.servers"):
+            return [of_topic(str(options["kafka.bootstrap.servers"]), str(topic))]
+        if path := sink.get("path") or options.get("path"):
+            return [of_path(str(path))]
+        relation = self.root.node("relation", "table")
+        return table_of(self.catalogs, relation) if relation is not None else []
+
+
+_FINDERS: dict[str, Callable[[_Targets], list[Dataset]]] = {
+    "InsertIntoHadoopFsRelationCommand": _Targets.of_files,
+    "SaveIntoDataSourceCommand": _Targets.of_source,
+    "CreateViewCommand": _Targets.of_view,
+    "AlterViewAsCommand": _Targets.of_view,
+    "CreateTableAsSelect": _Targets.of_identifier,
+    "ReplaceTableAsSelect": _Targets.of_identifier,
+    "WriteToMicroBatchDataSourceV1": _Targets.of_stream,
+    "WriteToMicroBatchDataSource": _Targets.of_stream,
+    "WriteToContinuousDataSource": _Targets.of_stream,
+    **dict.fromkeys(("InsertIntoDataSourceDirCommand", "InsertIntoHiveDirCommand"), _Targets.of_directory),
+    **dict.fromkeys(
+        (
+            "CreateDataSourceTableAsSelectCommand", "CreateHiveTableAsSelectCommand", "SaveAsV1TableCommand",
+            "OptimizedCreateHiveTableAsSelectCommand", "InsertIntoHiveTable", "LoadDataCommand",
+        ),
+        _Targets.of_catalog_table,
+    ),
+}  # fmt: skip
+
+
+def _identified(node: PlanNode, catalogs: Catalogs, path: str | None = None) -> Dataset | None:
+    """Return the table that a resolved name stands for."""
+    identifier = node.properties.get("identifier") or node.properties.get("ident")
+    if not isinstance(identifier, list):
+        return None
+    location = (node.properties.get("v2") or {}).get("location") or path
+    return catalogs.catalog_table({"table": [node.properties.get("catalog"), *identifier], "location": location})
+
+
+def _appends(root: PlanNode) -> bool:
+    if root.name in _APPENDS or root.name in _CHANGES_ROWS or root.name.startswith("WriteTo"):
+        return True
+    if root.name in ("InsertIntoHiveTable", "InsertIntoDataSourceCommand"):
+        return not root.properties.get("overwrite")
+    return root.properties.get("mode") == "Append"
+
+
+def _schema(root: PlanNode, names: tuple[str, ...]) -> Any:
+    columns = schema_of(root.properties.get("columns"))
+    if len(columns) != len(names):
+        return columns
+    return tuple(replace(one, name=name) for one, name in zip(columns, names, strict=True))

@@ -1,0 +1,34 @@
+"""Frames whose plan was cut: checkpointed, a batch of a stream, or made from an RDD."""
+
+from __future__ import annotations
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.transformation_codes import ROWS
+from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
+from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, PlanSource, Sources, Value
+
+
+@plan_rule("LogicalRDD", "ExternalRDD")
+def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRelation:
+    """A frame whose plan was cut: checkpointed, a batch of a stream, or made from an RDD."""
+    output = output_of(node)
+    found = reader.frames.find(output)
+    if found is not None:
+        reader.reads.datasets.update(found.datasets)
+        return PlanRelation(output, found.values, PlanRows(found.rows))
+    if not node.properties.get("isLocal"):
+        names = ", ".join(str(one[1]) for one in node.properties.get("columns", ()))
+        reader.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            f"the columns {names} come from an RDD, whose code no plan shows: their sources are not known",
+            "use column expressions instead of .rdd, or state the lineage by hand",
+        )
+    return _of_rdd(reader, node, output)
+
+
+def _of_rdd(reader: PlanReader, node: PlanNode, output: list[int]) -> PlanRelation:
+    datasets = reader.reads.of_paths(node.properties.get("paths") or ())
+    rows: Sources = {(PlanSource(one.key, None), ROWS): None for one in datasets}
+    return PlanRelation(output, {key: Value({}) for key in output}, PlanRows(rows))

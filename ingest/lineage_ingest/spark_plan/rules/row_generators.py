@@ -1,0 +1,45 @@
+"""Generators of rows: explode, inline, stack and the like."""
+
+from __future__ import annotations
+
+from lineage.sql.resolve.transformation_codes import JOIN, TRANSFORMATION
+from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
+from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb, merge_values
+
+
+@plan_rule("Generate")
+def _generate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
+    child = children[0]
+    scope = reader.scope(child)
+    generator = node.node("generator")
+    own: Sources = {}
+    made: list[Value] = []
+    outputs = node.list("generatorOutput")
+    if generator is not None:
+        operands = [scope.value(one) for one in generator.all_nodes]
+        for value in operands if generator.name != "Stack" else ():  # it makes a fixed number of rows
+            absorb(own, value.sources, JOIN)
+        made = _generated(generator, operands, [str(one.properties.get("name")) for one in outputs])
+    values = dict(child.values)
+    for index, one in enumerate(outputs):
+        values[one.expr_id] = made[index] if index < len(made) else Value({})
+    return PlanRelation(output_of(node), values, PlanRows(own, [child.rows]))
+
+
+def _generated(generator: PlanNode, operands: list[Value], names: list[str]) -> list[Value]:
+    """Return the values of the columns that a generator makes."""
+    total: Sources = {}
+    for value in operands:
+        absorb(total, value.sources, TRANSFORMATION)
+    if generator.name in ("Explode", "PosExplode"):
+        return [operands[0].element() for _ in names]
+    if generator.name == "Inline":
+        element = operands[0].element()
+        fields = generator.properties.get("fields") or names
+        return [element.field(str(name)) for name in fields]
+    if generator.name == "Stack":
+        width = len(names)
+        cells = operands[1:]
+        return [merge_values(cells[index::width] or [Value({})]) for index in range(width)]
+    return [Value(dict(total)) for _ in names]

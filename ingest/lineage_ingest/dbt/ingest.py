@@ -15,6 +15,7 @@ from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
+from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
@@ -319,12 +320,9 @@ def _digest_input(model: DbtModel) -> str:
 def _digest_stated(table: DbtTable, *more: str) -> str:
     """Return a digest of what is stored of a table besides its lineage."""
     node = table.node
-    return digest_of(
-        table.name,
-        table.kind,
-        table.complete,
-        table.described,
-        node.original_file_path,
-        node.config.materialized,
-        *more,
-    )
+    columns = [
+        (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type)
+        for one in (*table.complete, *table.described)
+    ]
+    own = (node.original_file_path, node.config.materialized, *more)
+    return digest_of(table.name, table.kind, len(table.complete), columns, *own)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
+from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
@@ -22,10 +24,16 @@ def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tup
 
 def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]:
     """Return the columns that a properties file describes: they need not be all, nor in order."""
-    fold = naming.dialect.fold_column
+    dialect = naming.dialect
     return tuple(
-        ColumnSchema(fold(column.name, quoted=bool(column.quote)), column.data_type) for column in node.columns.values()
+        ColumnSchema(_folded(dialect, column.name, bool(column.quote)), column.data_type)
+        for column in node.columns.values()
     )
+
+
+@lru_cache(maxsize=100_000)
+def _folded(dialect: Dialect, name: str, quoted: bool) -> str:
+    return dialect.fold_column(name, quoted=quoted)
 
 
 def seed_columns(node: DbtNode, project: Path | None, naming: Naming) -> tuple[ColumnSchema, ...]:

@@ -117,7 +117,7 @@ CASES = {
         {f"id>a={TRANSFORMATION}", "partial"},
         [DIFFERS],
     ),
-    "nothing": ("INSERT INTO tgt SELECT id AS x FROM src", "", {f"id>x={IDENTITY}", "full"}, [UNKNOWN]),
+    "nothing": ("INSERT INTO tgt SELECT id AS x FROM src", "", {f"id>x={IDENTITY}", "partial"}, [UNKNOWN]),
 }
 
 

@@ -155,6 +155,8 @@ class _Reconciled:
                 (read.values if edge.kind is EdgeKind.CONTRIBUTES else read.references).add(edge.source)
         self._guessed = any(one.code is DiagnosticCode.TARGET_COLUMNS_UNKNOWN for one in statement.diagnostics)
         self._names = self._match_names() if is_main else {}
+        if self._guessed and not any(map(_puts_in_doubt, statement.diagnostics)):
+            statement = replace(statement, completeness=Completeness.FULL, reason=None)  # the engine names the columns
         self._is_full = statement.completeness is Completeness.FULL
         self._problems: list[Diagnostic] = []
         self.statement = self._reconcile(statement)
@@ -276,6 +278,11 @@ class _Reconciled:
     def _problem(self, message: str) -> None:
         hint = "what the engine says is taken; check the table's DDL, and the defaults and schemas of the session"
         self._problems.append(Diagnostic(DiagnosticCode.ENGINE_DIFFERS, Severity.WARNING, message, hint=hint))
+
+
+def _puts_in_doubt(finding: Diagnostic) -> bool:
+    """Return whether a finding is about more than the names of the target's columns."""
+    return finding.severity is not Severity.INFO and finding.code is not DiagnosticCode.TARGET_COLUMNS_UNKNOWN
 
 
 def _roots(columns: Iterable[ColumnRef]) -> set[ColumnRef]:

@@ -126,7 +126,7 @@ def test_the_command_says_what_it_took_the_files_for(tmp_path: Path, monkeypatch
 
 def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("log.csv").write_text("SUCCESS,INSERT INTO t SELECT a FROM s,ann,2026-03-01 10:00:00\n")
+    Path("log.csv").write_text("SUCCESS,INSERT INTO t (a) SELECT a FROM s,ann,2026-03-01 10:00:00\n")
     names = "execution_status,query_text,user_name,start_time"
     assert lineage("ingest", "log", "log.csv").code == 2
     ended = lineage("ingest", "log", "log.csv", "--columns", names, "--format", "json").json

@@ -83,7 +83,8 @@ def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: P
     for folder in ("one", "other"):  # two servers, whose sessions have the same names
         (tmp_path / "log" / folder).mkdir(parents=True)
         for n, file in ((1, "server.log.1"), (2, "server.log")):
-            text = (sets if folder == "one" else "select 1") if n == 1 else f"insert into {folder} (x) select x from c.o"
+            first = sets if folder == "one" else "select 1"
+            text = first if n == 1 else f"insert into {folder} (x) select x from c.o"
             lines = "\n".join(starts[name]).format(n=n, text=text)
             (tmp_path / "log" / folder / file).write_text(f"{lines}\n")
     given = LogInput(source_named(name), (str(tmp_path / "log"),))

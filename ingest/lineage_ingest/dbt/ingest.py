@@ -236,7 +236,7 @@ class _Ingest:
                 self.batch.add_table(table)
 
     def _is_told_by_events(self, table: DbtTable) -> bool:
-        """Return whether OpenLineage events of the model's Spark run have told its columns."""
+        """Return whether OpenLineage events of the model's Spark run have its columns."""
         key = self.batch.key_of(table.name)
         jobs = self.store.job_keys_of([key], JobFilter(kinds=(JobKind.EVENT,)))[key]
         return any(is_column_key(edge.source) and dataset_of(edge.target) == key for edge in self.store.edges_of(jobs))

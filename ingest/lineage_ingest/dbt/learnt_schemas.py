@@ -1,4 +1,4 @@
-"""Schemas of tables that the artifacts do not describe: what earlier ingests of logs, events and SQL have told."""
+"""Schemas of tables that the artifacts do not describe: what earlier ingests of logs, events and SQL stored."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class ProjectResolution:
         """Create a resolution.
 
         `schemas` are complete columns by full name; those of a model count only if its SQL does not determine them.
-        `described` are further columns that tables are said to have, `learnt` returns the columns of any other table.
+        `described` are further columns, from descriptions; `learnt` returns the columns of any other table.
         """
         self._models = models
         self._options = options
@@ -236,7 +236,7 @@ class ProjectResolution:
         return name in self._position or name in self._schemas or name in self._described
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return which of these tables are said to have a column."""
+        """Return which of these tables have a column by their description."""
         return {table for table in tables if column in self._described.get(table, ())}
 
 
@@ -294,7 +294,7 @@ class _ModelTables:
         return answer
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return which of these tables are said to have a column."""
+        """Return which of these tables have a column by their description."""
         listed = sorted(tables)
         found = self._warehouse.seen(listed, column)
         self._seen[f"{column}\x1e{chr(31).join(listed)}"] = "\x1f".join(sorted(found))

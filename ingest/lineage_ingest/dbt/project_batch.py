@@ -253,7 +253,7 @@ def consumer_key(unique_id: str) -> str:
 
 
 def python_model_diagnostic(name: str) -> Diagnostic:
-    """Return the diagnostic of a Python model whose columns nobody has told."""
+    """Return the diagnostic of a Python model whose columns are unknown."""
     return Diagnostic(
         DiagnosticCode.PYTHON_MODEL,
         Severity.ERROR,

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lineage.garbage_collection import seldom_collecting
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage.store import GraphStore, open_store
 from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
-from lineage_ingest.garbage_collection import seldom_collecting
 from lineage_ingest.options import (
     DbtOptions,
     OptionError,

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 import lineage.sql.resolve.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, parse_table_name
@@ -134,13 +135,14 @@ def extract(
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
     procedures = cache(lambda: defined_procedures([sql]))
-    for statement in parse_statements(sql, options.naming.dialect, options.budget):
-        if statement.step is not None:
-            variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
-        lineage = resolve_statement(statement, options, tables, variables=variables)[0]
-        found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
-        if statement.tree is not None:
-            take_apart(statement.tree)
+    with seldom_collecting():  # no tree is left to the collector
+        for statement in parse_statements(sql, options.naming.dialect, options.budget):
+            if statement.step is not None:
+                variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
+            lineage = resolve_statement(statement, options, tables, variables=variables)[0]
+            found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
+            if statement.tree is not None:
+                take_apart(statement.tree)
     return found
 
 

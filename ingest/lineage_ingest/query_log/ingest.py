@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from lineage.catalog import Catalog, TableSchema
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
-from lineage_ingest.garbage_collection import seldom_collecting
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
 from lineage_ingest.query_log.observed_models import as_observed_models

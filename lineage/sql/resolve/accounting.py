@@ -163,6 +163,9 @@ READ = _table(_CLAUSES, _RULES, _QUERIES, _STATEMENTS, with_irrelevant=False)
 """The arguments that rules read, without those that cannot influence lineage."""
 _EITHER = {**CLAUSES, **ARGUMENTS, exp.Ordered: CLAUSES[exp.Ordered]}
 
+_WITHOUT_CLAUSES = frozenset((exp.From, exp.Where, exp.Having, exp.Qualify))
+"""Clauses that have no clauses within them."""
+
 _OPERATORS = (exp.Binary, exp.Unary, exp.Func, exp.SubqueryPredicate, exp.JSONPathPart)
 _OPERANDS_ONLY = frozenset(
     getattr(exp, name)
@@ -191,15 +194,20 @@ def has_only_operands(kind: type[exp.Expr]) -> bool:
 def account(resolution: Resolution, node: exp.Expr) -> None:
     """Report what no rule reads of a query or statement: arguments of the node and of its clauses."""
     stack = [node]
-    clauses = CLAUSES
+    clauses, without_clauses, either = CLAUSES, _WITHOUT_CLAUSES, _EITHER
     while stack:
         node = stack.pop()
         args = node.args
-        if not args.keys() <= _EITHER[type(node)]:
+        if not args.keys() <= either[type(node)]:
             report_unread(resolution, node)
         for value in args.values():
+            if value is None:
+                continue
             kind = type(value)
-            if kind is list:
+            if kind in without_clauses:
+                if not value.args.keys() <= either[kind]:
+                    report_unread(resolution, value)
+            elif kind is list:
                 if value and type(value[0]) in clauses:
                     stack.extend(item for item in value if type(item) in clauses)
             elif kind in clauses:

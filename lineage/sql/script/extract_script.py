@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.budget import Budget
@@ -74,9 +75,10 @@ def extract_script(
         budget=budget,
     )
     several = {name: text for name, text in texts.items() if isinstance(text, str)}
-    if len(several) > 1 and len(several) == len(texts):
-        return resolve_texts(several, options, catalog, jobs=jobs)
-    return Script(texts, options, catalog).resolve()
+    with seldom_collecting():
+        if len(several) > 1 and len(several) == len(texts):
+            return resolve_texts(several, options, catalog, jobs=jobs)
+        return Script(texts, options, catalog).resolve()
 
 
 def _number(texts: Sequence[str]) -> list[ScriptPart]:

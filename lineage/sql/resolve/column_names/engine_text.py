@@ -10,6 +10,33 @@ from lineage.sql.resolve.column_names.unnamed_column import mark_literal
 
 __all__ = ["EngineText"]
 
+_METHODS = {
+    TermKind.STRING: "string",
+    TermKind.NUMBER: "number",
+    TermKind.CONSTANT: "constant",
+    TermKind.COLUMN: "column",
+    TermKind.OPERATION: "operation",
+    TermKind.SIGN: "sign",
+    TermKind.NOT: "negation",
+    TermKind.IS_NULL: "is_null",
+    TermKind.DISTINCT_FROM: "distinct_from",
+    TermKind.IN: "is_in",
+    TermKind.BETWEEN: "between",
+    TermKind.LIKE: "like",
+    TermKind.CASE: "case",
+    TermKind.CAST: "cast",
+    TermKind.TYPED: "typed",
+    TermKind.CALL: "call",
+    TermKind.EXTRACT: "extract",
+    TermKind.ROW: "row",
+    TermKind.LIST: "list",
+    TermKind.ITEM: "item",
+    TermKind.FILTER: "filter",
+    TermKind.OVER: "over",
+    TermKind.BRACKETS: "brackets",
+}
+"""The method that writes each kind of term."""
+
 
 class EngineText(ABC):
     """Writes a term as an engine shows it, with marks around the literals.
@@ -19,31 +46,6 @@ class EngineText(ABC):
 
     def __init__(self, is_table: Callable[[str], bool]) -> None:
         self._is_table = is_table
-        self._writers: dict[TermKind, Callable[[Term], str]] = {
-            TermKind.STRING: self.string,
-            TermKind.NUMBER: lambda term: mark_literal(term.text),
-            TermKind.CONSTANT: self.constant,
-            TermKind.COLUMN: self.column,
-            TermKind.OPERATION: self.operation,
-            TermKind.SIGN: self.sign,
-            TermKind.NOT: self.negation,
-            TermKind.IS_NULL: self.is_null,
-            TermKind.DISTINCT_FROM: self.distinct_from,
-            TermKind.IN: self.is_in,
-            TermKind.BETWEEN: self.between,
-            TermKind.LIKE: self.like,
-            TermKind.CASE: self.case,
-            TermKind.CAST: self.cast,
-            TermKind.TYPED: self.typed,
-            TermKind.CALL: self.call,
-            TermKind.EXTRACT: self.extract,
-            TermKind.ROW: self.row,
-            TermKind.LIST: self.list,
-            TermKind.ITEM: self.item,
-            TermKind.FILTER: self.filter,
-            TermKind.OVER: self.over,
-            TermKind.BRACKETS: lambda term: self.write(term.terms[0]),
-        }
 
     def write(self, term: Term) -> str:
         """Return the text of a term.
@@ -51,10 +53,11 @@ class EngineText(ABC):
         Raises:
             UncertainTextError: the engine's text of it is not known.
         """
-        writer = self._writers.get(term.kind)
-        if writer is None:
+        name = _METHODS.get(term.kind)
+        if name is None:
             raise UncertainTextError
-        return writer(term)
+        text: str = getattr(self, name)(term)
+        return text
 
     def join(self, terms: tuple[Term, ...]) -> str:
         """Return the texts of terms with commas between them."""
@@ -67,6 +70,14 @@ class EngineText(ABC):
             UncertainTextError: always.
         """
         raise UncertainTextError
+
+    def number(self, term: Term) -> str:
+        """Return the text of a number."""
+        return mark_literal(term.text)
+
+    def brackets(self, term: Term) -> str:
+        """Return the text of an expression in brackets, without them."""
+        return self.write(term.terms[0])
 
     def string(self, term: Term) -> str:
         """Return the text of a string."""

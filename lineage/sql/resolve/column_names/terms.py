@@ -89,6 +89,10 @@ _LEVELS = {
 }  # fmt: skip
 """How strongly an operator binds. NOT is 3, IS 4, and IN, BETWEEN and LIKE are 5 as comparisons."""
 _NOT, _IS, _COMPARED, _SIGN, _BEHIND = 3, 4, 5, 10, 11
+_BEFORE_OPERANDS = frozenset(("-", "+", "NOT", "(", "[", "*"))
+_BEHIND_EXPRESSIONS = frozenset(("", ")", ",", "]"))
+_NOTHING_BEHIND = ("",) * 4
+"""The words behind the last one: more than are looked ahead."""
 _LIKES = frozenset(("LIKE", "ILIKE", "RLIKE", "REGEXP", "GLOB"))
 _CONSTANTS = frozenset(("NULL", "TRUE", "FALSE"))
 _WITHOUT_BRACKETS = frozenset(("CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER"))
@@ -123,6 +127,7 @@ class _TermReader:
         self._words = [
             "" if t.token_type in _STRINGS or t.token_type is TokenType.IDENTIFIER else t.text.upper() for t in tokens
         ]
+        self._words += _NOTHING_BEHIND
         self._depth = 0
         self.index = 0
 
@@ -140,13 +145,13 @@ class _TermReader:
     # The tokens
 
     def _word(self, ahead: int = 0) -> str:
-        at = self.index + ahead
-        return self._words[at] if at < len(self._words) else ""
+        return self._words[self.index + ahead]
 
     def _accept(self, *words: str) -> bool:
-        if self._word() != words[0] or (len(words) > 1 and tuple(self._words[self.index :][: len(words)]) != words):
+        at, count = self.index, len(words)
+        if self._words[at] != words[0] or (count > 1 and tuple(self._words[at : at + count]) != words):
             return False
-        self.index += len(words)
+        self.index = at + count
         return True
 
     def _expect(self, *words: str) -> None:
@@ -175,6 +180,19 @@ class _TermReader:
 
     def _operand(self) -> Term:
         word = self._word()
+        if word in _BEFORE_OPERANDS:
+            return self._marked(word)
+        token = self._next()
+        if token.token_type in _STRINGS:
+            if self.index < len(self._tokens) and self._tokens[self.index].token_type in _STRINGS:
+                raise UncertainTextError  # 'a' 'b'
+            return Term(TermKind.STRING, self._written(token))
+        if token.token_type is TokenType.NUMBER:
+            return Term(TermKind.NUMBER, self._written(token))
+        return self._named(token, word)
+
+    def _marked(self, word: str) -> Term:
+        """Read an operand that begins with a sign, NOT or a bracket, or is a star."""
         if word in ("-", "+"):
             self.index += 1
             return Term(TermKind.SIGN, word, (self.expression(_SIGN),))
@@ -187,17 +205,8 @@ class _TermReader:
             return Term(TermKind.BRACKETS, terms=inside) if len(inside) == 1 else Term(TermKind.ROW, terms=inside)
         if self._accept("["):
             return Term(TermKind.LIST, terms=self._list("]"))
-        if word == "*":
-            self.index += 1
-            return Term(TermKind.STAR)
-        token = self._next()
-        if token.token_type in _STRINGS:
-            if self.index < len(self._tokens) and self._tokens[self.index].token_type in _STRINGS:
-                raise UncertainTextError  # 'a' 'b'
-            return Term(TermKind.STRING, self._written(token))
-        if token.token_type is TokenType.NUMBER:
-            return Term(TermKind.NUMBER, self._written(token))
-        return self._named(token, word)
+        self.index += 1
+        return Term(TermKind.STAR)
 
     def _named(self, token: Token, word: str) -> Term:
         """Read what begins with a name: a column, a call, CASE, CAST, a typed literal."""
@@ -346,7 +355,7 @@ class _TermReader:
     def _continued(self, left: Term, level: int) -> Term | None:
         """Read an operator behind `left` that binds more strongly than `level`; None if there is none."""
         word = self._word()
-        if not word:
+        if word in _BEHIND_EXPRESSIONS:
             return None
         if word == "::" and level < _BEHIND:
             self.index += 1

@@ -55,7 +55,9 @@ def unnamed_column(
     last literal is `?2`, and so on, whatever the literals are: statements of one fingerprint have the same names.
     `shown` is the text to mask and show, if that is not the engine's own (spaces as written).
     """
-    masked = _LISTED.sub(r"\1?)", _LITERAL.sub("?", shown if shown is not None else marked))
+    masked = shown if shown is not None else marked
+    if _BEGIN in masked or "?" in masked:
+        masked = _LISTED.sub(r"\1?)", _LITERAL.sub("?", masked))
     head, mark, tail = masked.rpartition("?")
     number = 1
     folded = dialect.fold_column(masked, quoted=True)

@@ -42,6 +42,7 @@ class UnnamedColumns:
         self._select = select
         self._scope = scope
         self._items: list[Sequence[Token]] | None = None
+        self._engine: EngineText | None = None
         self._counted = 0
 
     def name(self, expression: exp.Expr, index: int, earlier: Sequence[str]) -> str:
@@ -100,7 +101,9 @@ class UnnamedColumns:
         try:
             if engine in _AS_WRITTEN:
                 return _AS_WRITTEN[engine](tokens, self._resolver.text)
-            return _ENGINES[engine](self._is_table).write(read_term(tokens, self._resolver.text))
+            if self._engine is None:
+                self._engine = _ENGINES[engine](self._is_table)
+            return self._engine.write(read_term(tokens, self._resolver.text))
         except UncertainTextError:
             return None
 

@@ -206,6 +206,8 @@ class Dialect:
     r"""A line `\command` is a command of the client, psql."""
     execute_calls_procedures: bool = False
     """EXEC and EXECUTE call a procedure; elsewhere they run a prepared statement (T-SQL, Oracle's SQL*Plus)."""
+    calls_procedures_by_name: bool = False
+    """A call is a statement of its own, `p(1);`, without CALL (PL/SQL)."""
     has_at_variables: bool = False
     """`@name` is a variable, also where the name is a keyword."""
     has_ampersand_variables: bool = False
@@ -365,6 +367,7 @@ _ORACLE = Dialect(
     implicit_recursive=True,
     ends_units_by_slash=True,
     execute_calls_procedures=True,
+    calls_procedures_by_name=True,
     has_ampersand_variables=True,
     set_assigns_variables=True,
     has_declare_sections=True,

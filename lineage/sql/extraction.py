@@ -41,6 +41,7 @@ from lineage.sql.resolve.statements import (
     write,
 )
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
+from lineage.sql.unfollowed_variables import UnfollowedVariables
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
@@ -135,15 +136,17 @@ def extract(
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
     procedures = cache(lambda: defined_procedures([sql]))
+    unfollowed = UnfollowedVariables(options.naming.dialect)
     with seldom_collecting():  # no tree is left to the collector
         for statement in parse_statements(sql, options.naming.dialect, options.budget):
             if statement.step is not None:
                 variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
             lineage = resolve_statement(statement, options, tables, variables=variables)[0]
             found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
+            unfollowed.add(statement)
             if statement.tree is not None:
                 take_apart(statement.tree)
-    return found
+    return unfollowed.report(found)
 
 
 def resolve_statement(

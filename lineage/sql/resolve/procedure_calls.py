@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.names import split_name
 from lineage.model.statement import Completeness, StatementLineage
@@ -23,13 +23,15 @@ _PART = r"(?:[\w$#]+|\"[^\"]+\"|\[[^\]]+\]|`[^`]+`)"
 _NAME = rf"({_PART}(?:\s*\.\s*{_PART})*)"
 _DEFINED = re.compile(rf"\b(?:PROC(?:EDURE)?|MACRO)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}", re.IGNORECASE)
 _CALLED = re.compile(rf"(CALL|EXEC(?:UTE)?)\s+(?:@\w+\s*=\s*)?{_NAME}", re.IGNORECASE)
+_CALLED_BARE = re.compile(rf"()(?!(?:CALL|EXEC(?:UTE)?)\b){_NAME}\s*(?:[(;]|$)", re.IGNORECASE)
+"""PL/SQL's `p(1);`, `p;`"""
 _NO_PROCEDURE = frozenset(("immediate", "as", "task", "alert", "script"))
 _OF_THE_SYSTEM = re.compile(
     r"(?:.*\.)?(?:system|sys|mysql|sysproc|bq|dbms_\w+|utl_\w+|rdsadmin|performance_schema)\..*"
     r"|(?:.*\.)?(?:pg_\w+|system\$\w+|xp_\w+|sp_(?:rename|help\w*|executesql|prepare|prepexec|unprepare|execute"
     r"|cursor\w*|reset_connection|\w+extendedproperty|updatestats|configure|recompile|msforeach\w+|tables|columns"
     r"|\w*columns\w*|who2?|lock|spaceused|addmessage|\w*applock|\w*session_context|refresh\w+|depends|dboption"
-    r"|\w*linkedserver|\w*srvlogin\w*|send_dbmail|\w+_job|oa\w+|\w*rolemember|\w*login|\w*user|fkeys|pkeys"
+    r"|raise_application_error|extend|trim|delete|\w*linkedserver|\w*srvlogin\w*|send_dbmail|\w+_job|oa\w+|\w*rolemember|\w*login|\w*user|fkeys|pkeys"
     r"|statistics|databases|tableoption|indexoption|invalidate_textptr|xml_\w+|describe\w+|set\w*|settriggerorder))",
     re.IGNORECASE,
 )
@@ -50,8 +52,8 @@ def with_unknown_procedure(
     """
     if statement.operation not in _CALLS or statement.completeness is not Completeness.FULL:
         return statement
-    called = _CALLED.match(text, statement.span.start) if statement.span is not None else None
-    if called is None or (called.group(1).upper() != "CALL" and not dialect.execute_calls_procedures):
+    called = _call(text, statement.span, dialect) if statement.span is not None else None
+    if called is None:
         return statement
     name = re.sub(r"\s", "", called.group(2))
     if name.lower() in _NO_PROCEDURE or _OF_THE_SYSTEM.fullmatch(name) is not None:
@@ -71,6 +73,14 @@ def with_unknown_procedure(
         completeness=Completeness.PARTIAL,
         reason=f"{problem.code}: {problem.message}",
     )
+
+
+def _call(text: str, span: Span, dialect: Dialect) -> re.Match[str] | None:
+    """Return the match of a procedure call; its second group is the procedure's name."""
+    called = _CALLED.match(text, span.start)
+    if called is not None:
+        return called if called.group(1).upper() == "CALL" or dialect.execute_calls_procedures else None
+    return _CALLED_BARE.match(text, span.start, span.end) if dialect.calls_procedures_by_name else None
 
 
 def _last_part(name: str) -> str:

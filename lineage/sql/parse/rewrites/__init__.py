@@ -19,8 +19,11 @@ __all__ = ["alter", "analyze", "create", "files", "queries", "rewrite_tokens", "
 def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> list[Tokens]:
     """Return the rewritten statements, as tokens; an empty list if no rule applies."""
     statement = Statement(tokens, text, parser, dialect)
+    without_phrases = queries.without_phrases(statement)
+    if without_phrases is not None:
+        statement = Statement(without_phrases, text, parser, dialect)
     for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):
         found = list(rule(statement))
         if found:
             return found
-    return []
+    return [] if without_phrases is None else [without_phrases]

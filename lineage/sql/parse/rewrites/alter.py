@@ -36,13 +36,19 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("ALTER")
 def define_anew(s: Statement) -> Iterator[Tokens]:
-    """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` redefines a view, as CREATE OR REPLACE VIEW does."""
+    """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` redefines a view, as CREATE OR REPLACE VIEW does.
+
+    https://clickhouse.com/docs/sql-reference/statements/alter/view
+    """
     kind = 1 + s.matches("MATERIALIZED", at=1)
     if s.matches("VIEW", at=kind):
         name = kind + 3 if s.matches("IF", "EXISTS", at=kind + 1) else kind + 1
         query = s.find("AS", after=name)
         if query is not None and s.words[query + 1 : query + 2] and s.words[query + 1] in (*QUERY, "("):
             yield s.build("CREATE OR REPLACE", s.tokens[1 : kind + 1], s.tokens[name:])
+    elif s.matches("TABLE", at=1) and (at := s.find("MODIFY", "QUERY")) is not None:  # ClickHouse's materialized view
+        name = 4 if s.matches("IF", "EXISTS", at=2) else 2
+        yield s.build("CREATE OR REPLACE MATERIALIZED VIEW", s.tokens[name : s.name(name)], "AS", s.tokens[at + 2 :])
 
 
 @rewrite("ALTER")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlglot.tokenizer_core import Token
+
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
+
+__all__ = ["has_type_phrases", "without_phrases"]
 
 
 @rewrite("PIVOT", "UNPIVOT")
@@ -173,27 +177,51 @@ def join_aliases(s: Statement) -> Iterator[Tokens]:
 
 
 _PHRASES = frozenset(("TITLE", "FORMAT", "NAMED"))
+_TYPES = frozenset(
+    ("BYTEINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "DECIMAL", "DEC", "NUMERIC", "NUMBER", "FLOAT", "REAL", "CHAR",
+     "CHARACTER", "VARCHAR", "BYTE", "VARBYTE", "CLOB", "BLOB", "JSON")
+)  # fmt: skip
+"""Types that are reserved words: `f(DATE)` is a call with the current date."""
+_BY_CONTEXT = frozenset(("DATE", "TIME", "TIMESTAMP"))
 
 
-@rewrite("*")
-def column_phrases(s: Statement) -> Iterator[Tokens]:
-    """Teradata's `a (TITLE 'x', FORMAT 'y', NAMED b)`: how a column is shown, and its name.
+def without_phrases(s: Statement) -> Tokens | None:
+    """Return a statement without Teradata's phrases behind values; None if it has none.
+
+    `a (INTEGER, TITLE 'x', FORMAT 'y', NAMED b)` states a value's type, how it is shown, and its name.
 
     https://docs.teradata.com/r/Enterprise_IntelliFlex_VMware/SQL-Data-Types-and-Literals/Data-Type-Formats-and-Format-Phrases
     """
-    if not s.dialect.has_column_phrases or _PHRASES.isdisjoint(s.words):
-        return
+    if not s.dialect.has_column_phrases or (s.words[:1] in (["CREATE"], ["REPLACE"]) and "AS" not in s.words):
+        return None
     total: Tokens = []
     at, changed = 0, False
     while at < len(s.words):
-        if s.words[at] == "(" and at + 1 < len(s.words) and s.words[at + 1] in _PHRASES:
+        if s.words[at] == "(" and 0 < at < len(s.words) - 2 and _is_phrase(s.words, at):
             end = s.closing(at)
-            listed = list(items(s.tokens[at + 1 : end - 1]))
-            named = next((item[1:] for item in listed if item[0].text.upper() == "NAMED"), [])
-            total += s.build("AS", named) if named else []
+            for item in items(s.tokens[at + 1 : end - 1]):
+                word = item[0].text.upper()
+                if word not in _PHRASES:
+                    total += s.build("::", item)
+                elif word == "NAMED":
+                    total += s.build("AS", item[1:])
             at, changed = end, True
             continue
         total.append(s.tokens[at])
         at += 1
-    if changed:
-        yield total
+    return total if changed else None
+
+
+def has_type_phrases(tokens: Sequence[Token]) -> bool:
+    """Return whether a statement has phrases with a type: sqlglot reads `a (INTEGER)` as a call of a function `a`."""
+    words = [token.text.upper() for token in tokens]
+    places = (at for at, word in enumerate(words[1:-2], 1) if word == "(")
+    return any(words[at + 1] not in _PHRASES and _is_phrase(words, at) for at in places)
+
+
+def _is_phrase(words: Sequence[str], at: int) -> bool:
+    """Return whether an opening bracket behind a value begins a phrase."""
+    first, then = words[at + 1], words[at + 2]
+    if first in _PHRASES:
+        return True
+    return (first in _TYPES and then in ("(", ")", ",")) or (first in _BY_CONTEXT and then == ",")

@@ -54,6 +54,14 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
     elif any(isinstance(item, exp.MaterializedProperty) for item in listed):
         outcome.operation = "CREATE_MATERIALIZED_VIEW"
+        if [token.text.upper() for token in resolver.tokens[:2]] == ["ALTER", "TABLE"]:
+            resolver.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.WARNING,
+                f"{outcome.target} may fill another table (TO), which MODIFY QUERY does not name",
+                named,
+                hint="define the view anew with CREATE MATERIALIZED VIEW … TO, or read the column at that table",
+            )
     if kind == "VIEW" and resolver.naming.dialect.views_prefer_own_schema:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-
-from sqlglot import exp
 
 import lineage.sql.resolve.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.model.names import Naming, parse_table_name
-from lineage.model.spelling import Spelled
+from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.parse.fallbacks import read_without_tree
@@ -23,9 +20,7 @@ from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
-from lineage.sql.plugins import installed_rules
-from lineage.sql.procedural import HOLE, ProgramStep
-from lineage.sql.resolve.accounting import STATEMENTS, account, report_type
+from lineage.sql.resolve.accounting import STATEMENTS, account
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
@@ -40,8 +35,14 @@ from lineage.sql.resolve.statements import (
     variable_scope,
     write,
 )
+from lineage.sql.resolve.statements.outcome_checks import (
+    check_changed_table,
+    read_returning,
+    report_uncertain_names,
+)
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.unfollowed_variables import UnfollowedVariables
+from lineage.sql.without_tree import lineage_from_keywords, lineage_without_tree, spellings_of
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
@@ -86,7 +87,6 @@ def options_for(
 
 
 _BUDGET = Budget()
-_CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
 @lru_cache(maxsize=256)
@@ -170,7 +170,7 @@ def resolve_statement(
         if parsed.read_from is ReadFrom.TREE:
             has_rows = type(tree) in STATEMENTS
             parsed = read_without_tree(parsed, options.naming.dialect, options.budget, has_rows=has_rows)
-        return _without_tree(parsed, options), None
+        return lineage_without_tree(parsed, options.naming), None
     resolver = Resolver(
         options.naming,
         tables,
@@ -190,16 +190,9 @@ def resolve_statement(
             account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         _finish_outcome(resolver, outcome, query_target)
-        if isinstance(tree, _CHANGES) and not outcome.target and not outcome.others and not resolver.diagnostics:
-            outcome.target = None
-            resolver.report(
-                DiagnosticCode.UNSUPPORTED_SYNTAX,
-                Severity.WARNING,
-                f"what this {outcome.operation} changes is not a table: it is the result of a query or function",
-                tree.this if isinstance(tree.this, exp.Expr) else None,
-            )
+        check_changed_table(resolver, tree, outcome)
         if step is None and tree.args.get("returning") is not None:
-            _read_returning(resolver, tree, outcome)
+            read_returning(resolver, tree, outcome)
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))
@@ -209,16 +202,16 @@ def resolve_statement(
     except BudgetExceededError as error:
         hint = "raise the limit with --budget, or split the statement"
         problem = Diagnostic(error.code, Severity.ERROR, error.message, parsed.span, hint)
-        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
+        return lineage_from_keywords(parsed, options.naming, [*resolver.diagnostics, problem]), None
     except RecursionError:
         message = "the statement nests queries too deeply to resolve"
         problem = Diagnostic(DiagnosticCode.NESTING_TOO_DEEP, Severity.ERROR, message, parsed.span)
-        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
+        return lineage_from_keywords(parsed, options.naming, [*resolver.diagnostics, problem]), None
     except Exception as error:  # noqa: BLE001  the only boundary: a bug here fails one statement, not the batch
         message = f"internal error in the extraction: {type(error).__name__} at {_place(error)}"
         hint = "please report this bug with the statement, its names and literals replaced"
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
-        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
+        return lineage_from_keywords(parsed, options.naming, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
     if parsed.read_as is not None:
         resolver.diagnostics.append(_guess_diagnostic(parsed.read_as, parsed.span))
@@ -265,35 +258,11 @@ def _finish_outcome(resolver: Resolver, outcome: Outcome, query_target: str | No
         define_by_query(outcome, query_target)
     for written in (outcome, *outcome.others):
         if written.defines and UncertainName in map(type, written.names):
-            _report_uncertain_names(resolver, written)
+            report_uncertain_names(resolver, written)
         if written.target_kind is not DatasetKind.TABLE or written.target is None or written.defines:
             continue
         if resolver.is_temporary(written.target):
             written.target_kind = DatasetKind.TEMPORARY
-
-
-def _read_returning(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
-    """Record the tables that sub-queries in RETURNING read. What it returns goes to the client."""
-    if tree.args["returning"].find(exp.Query) is None:
-        return
-    if tree.args.get("with_") is None:
-        read_before = outcome.target in resolver.reads
-        resolver.returning_relation(tree, outcome, resolver.new_scope())
-        if not read_before and outcome.target is not None:  # only the changed rows are returned
-            resolver.reads.pop(outcome.target, None)
-    else:
-        report_type(resolver, tree.args["returning"])
-
-
-def _report_uncertain_names(resolver: Resolver, outcome: Outcome) -> None:
-    """Report the columns of a new dataset whose name the engine makes of an expression in a way that is not known."""
-    names = [name for name in outcome.names if type(name) is UncertainName]
-    resolver.report(
-        DiagnosticCode.UNSUPPORTED_SYNTAX,
-        Severity.WARNING,
-        f"the engine's name of a column without an alias is not known: it is shown as {', '.join(names)}",
-        hint="name the column: … AS name",
-    )
 
 
 def _temporary_targets(outcome: Outcome) -> tuple[str, ...]:
@@ -328,55 +297,8 @@ def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> 
         outcome.target, outcome.operation = str(trace.destination), trace.operation
     for name in trace.upstream:
         resolver.reads.setdefault(str(name))
-    for name, spelling in _spellings([trace.destination, *trace.upstream]):
+    for name, spelling in spellings_of([trace.destination, *trace.upstream]):
         resolver.spellings.setdefault(name, spelling)
-
-
-def _without_tree(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
-    """Return the lineage of a statement whose tree is not resolved, depending on how it was read."""
-    if parsed.read_from is ReadFrom.STEP and parsed.step is not None:
-        return _of_step(parsed, parsed.step, options)
-    if parsed.read_from is ReadFrom.INSTALLED_RULE:
-        return _by_installed_rule(parsed, options)
-    if parsed.read_from is ReadFrom.NO_LINEAGE:
-        return StatementLineage(_operation(parsed), span=parsed.span)
-    problems = [parsed.problem] if parsed.problem is not None else []
-    if parsed.read_from is ReadFrom.KEYWORDS:
-        return _from_keywords(parsed, options, problems)
-    return StatementLineage(
-        "UNKNOWN",
-        diagnostics=problems,
-        completeness=Completeness.NONE,
-        reason=str(DiagnosticCode.NOT_SQL),
-        span=parsed.span,
-    )
-
-
-def _operation(parsed: ParsedStatement) -> str:
-    """Return the operation of a statement without lineage: its command, or its first word if it does not parse."""
-    if isinstance(parsed.tree, exp.Command):
-        return str(parsed.tree.this).upper()
-    return type(parsed.tree).__name__.upper() if parsed.tree is not None else parsed.tokens[0].text.upper()
-
-
-def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOptions) -> StatementLineage:
-    """Return the lineage of a step without complete SQL: a routine's header, or partly known dynamic SQL."""
-    if not step.dynamic:
-        return StatementLineage(step.operation, span=parsed.span)
-    problem = Diagnostic(
-        DiagnosticCode.DYNAMIC_SQL,
-        Severity.WARNING,
-        "the SQL is built at run time: only the tables that its constant parts name are traced",
-        parsed.span,
-        "constant SQL, and SQL concatenated from constants, is resolved in full",
-    )
-    statement = _from_keywords(parsed, options, [problem])
-    hole = options.naming.dialect.fold_table(HOLE)
-    return replace(
-        statement,
-        target=None if hole in (statement.target or "") else statement.target,
-        sources=[name for name in statement.sources if hole not in name],
-    )
 
 
 def _place(error: Exception) -> str:
@@ -387,57 +309,3 @@ def _place(error: Exception) -> str:
     if trace is None:
         return "?"
     return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
-
-
-def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
-    """Return table-level lineage of a statement for which an installed package has a rule."""
-    keyword = parsed.tokens[0].text.upper()
-    text = parsed.text[parsed.span.start : parsed.span.end]
-    found = installed_rules().commands[keyword].search(text)
-    groups = found.groupdict() if found is not None else {}
-    naming = options.naming
-
-    def full(name: str | None) -> list[str]:
-        return [naming.qualify(parse_table_name(name, naming.dialect))] if name else []
-
-    upstream, destination = full(groups.get("upstream")), full(groups.get("destination"))
-    return StatementLineage(
-        keyword,
-        target=str(destination[0]) if destination else None,
-        sources=list(map(str, upstream)),
-        completeness=Completeness.TABLES if upstream or destination else Completeness.NONE,
-        reason=f"an installed rule resolves {keyword} at table level only",
-        span=parsed.span,
-        spellings=_spellings([*destination, *upstream]),
-    )
-
-
-def _from_keywords(
-    parsed: ParsedStatement, options: ExtractionOptions, diagnostics: list[Diagnostic]
-) -> StatementLineage:
-    """Return table-level lineage found by the keywords of a statement."""
-    trace = trace_tokens(parsed.tokens, options.naming)
-    found = bool(trace.upstream or trace.destination)
-    if (
-        parsed.tokens
-        and not found
-        and diagnostics[-1].code is DiagnosticCode.PARSE_ERROR
-        and trace.operation == "UNKNOWN"
-    ):
-        first = diagnostics[-1]
-        diagnostics = [*diagnostics[:-1], Diagnostic(DiagnosticCode.NOT_SQL, Severity.ERROR, first.message, first.span)]
-    return StatementLineage(
-        operation=trace.operation,
-        target=None if trace.destination is None else str(trace.destination),
-        sources=list(map(str, trace.upstream)),
-        diagnostics=diagnostics,
-        completeness=Completeness.TABLES if found else Completeness.NONE,
-        reason=f"{diagnostics[-1].code}: {diagnostics[-1].message}",
-        span=parsed.span,
-        spellings=_spellings([trace.destination, *trace.upstream]),
-    )
-
-
-def _spellings(names: Iterable[str | None]) -> tuple[tuple[str, str], ...]:
-    """Return the names of tables whose spelling differs from the folded name, with that spelling."""
-    return tuple((str(name), name.spelling) for name in names if isinstance(name, Spelled))

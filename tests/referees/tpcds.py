@@ -1,6 +1,6 @@
 """TPC-DS's truth against another reading of Spark's analysed plans: `python -m tests.referees.tpcds`.
 
-Exit codes: 0 each column that both know agrees, 1 otherwise. Each query is analysed over empty tables, and nothing runs.
+Exit codes: 0 each column that both know agrees, 1 otherwise. Each query is analysed over empty tables, nothing runs.
 """
 
 from __future__ import annotations

@@ -102,6 +102,10 @@ class Dialect:
     """`s.nextval` is the next number of the sequence s, so it has no source column."""
     rows_by_alias: bool = False
     """A table's alias without a column is its row as a value."""
+    arrow_reads_json: bool = False
+    """`a -> 'k'` reads a JSON document a, also as an argument: https://www.postgresql.org/docs/current/functions-json.html"""
+    has_lambdas: bool = True
+    """`x -> x + 1` as an argument is a function."""
     unknown_quoted_names_are_strings: bool = False
     """A name in double quotes that is not a column is a string (https://sqlite.org/quirks.html, 8)."""
     order_by_prefers_input: bool = False
@@ -296,6 +300,7 @@ _ANSI = Dialect(
     quoted_column=_KEEP,
     aliases=("",),
     rows_by_alias=True,
+    arrow_reads_json=True,
     targets_by_alias=True,
     has_declare_sections=True,
 )
@@ -308,6 +313,8 @@ _POSTGRES = Dialect(
     nearest_alias_only=True,
     fields_by_call=True,
     rows_by_alias=True,
+    arrow_reads_json=True,
+    has_lambdas=False,
     order_by_prefers_input=True,
     describes_unnamed_columns=True,
     casts_keep_names=True,
@@ -420,6 +427,8 @@ _MYSQL = Dialect(
     quoted_table=_KEEP,
     aliases=("mariadb", "singlestore", "memsql"),
     shows_columns=True,
+    arrow_reads_json=True,
+    has_lambdas=False,
     replace_is_insert=True,
     targets_by_alias=True,
     create_as_adds_columns=True,
@@ -436,6 +445,7 @@ _DORIS = replace(
     name="doris",
     aliases=(),
     unnamed_column_text=None,
+    has_lambdas=True,
     create_as_adds_columns=False,
     has_at_variables=False,
     temp_tables_in_schemas=False,
@@ -497,6 +507,7 @@ _DUCKDB = Dialect(
     reads_files_by_string=True,
     fields_by_dot=True,
     rows_by_alias=True,
+    arrow_reads_json=True,
     order_by_prefers_input=True,
     bare_keys_hide_aliases=True,
     chains_functions=True,
@@ -524,6 +535,8 @@ _SQLITE = Dialect(
     unnamed_column_text=ExpressionText.SQLITE,
     shows_tables=True,
     shows_columns=True,
+    arrow_reads_json=True,
+    has_lambdas=False,
     unknown_quoted_names_are_strings=True,
     order_by_prefers_input=True,
     using_keeps_positions=True,

@@ -50,6 +50,7 @@ JSONExtract: this expression expressions json_query variant_extract only_json_ty
 JSONExtractScalar: this expression expressions only_json_types; json_type scalar_only json_subtype
 JSONObject: expressions; null_handling unique_keys return_type encoding
 Kwarg: this expression
+Lambda: this expressions
 ModelAttribute: this expression
 Nullif: this expression
 Nvl2: this true false
@@ -174,7 +175,7 @@ _OPERANDS_ONLY = frozenset(
         """
         Aliases AtTimeZone Between BitString ByteString ColumnConstraint ColumnDef Distinct Fetch FormatJson
         FromTimeZone HavingMax HexString IgnoreNulls Interval IntervalSpan Introducer JSON JSONColumnDef JSONKeyValue
-        JSONPath JSONSchema JSONValue Lambda Limit LimitOptions National Offset OnCondition OpenJSONColumnDef
+        JSONPath JSONSchema JSONValue Limit LimitOptions National Offset OnCondition OpenJSONColumnDef
         OverflowTruncateBehavior PathColumnConstraint PositionalColumn Prior RawString RespectNulls Slice Table
         TranslateCharacters Tuple UnicodeString Variadic XMLNamespace
         """,

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.resolve.rules.method_calls import call_method
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
@@ -36,7 +37,7 @@ def _with_subtypes(*kinds: type[exp.Expr]) -> frozenset[type[exp.Expr]]:
 
 _NESTED = _with_subtypes(
     exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, exp.Subquery,
-    exp.Tuple, *_JSON, *_JSON_TEXT,
+    exp.Tuple, exp.Lambda, *_JSON, *_JSON_TEXT,
 )  # fmt: skip
 """The node types that `nested_value` handles; nearly all expressions are of other types."""
 
@@ -74,6 +75,8 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return _cast_struct(resolver, node, scope)
         case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
             return _json(resolver, node, scope)
+        case exp.Lambda() if (value := read_arrow(resolver, node)) is not None:
+            return nested_or_plain(resolver, value, scope)
     return None
 
 
@@ -258,14 +261,14 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     return computed
 
 
-@expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, *_JSON, *_JSON_TEXT)
+@expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, exp.Lambda, *_JSON, *_JSON_TEXT)
 def nested_operand(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier | exp.Literal):
         call_method(resolver, node, scope, effect, stack)
         return
     found = nested_value(resolver, node, scope)
-    if found is None:  # an object with computed keys
+    if found is None:  # an object with computed keys, a lambda
         below = COMPOSE[effect][TRANSFORMATION]
         stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
         return

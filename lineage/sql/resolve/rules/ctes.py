@@ -22,8 +22,7 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
     scope = Scope(resolver, outer, outer.ctes)
     if with_ is None:
         return scope
-    ctes = dict(outer.ctes)
-    scope.ctes = ctes
+    scope.ctes = dict(outer.ctes)
     recursive = with_.args.get("recursive") or resolver.naming.dialect.implicit_recursive
     for cte in with_.expressions:
         name = resolver.identifiers.alias(cte.args["alias"].this)
@@ -33,14 +32,14 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
                 add_named_value(resolver, cte, scope)
             continue
         if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
-            ctes[name] = resolver.writing_cte(cte.this, scope).renamed(columns)
+            scope.ctes[name] = resolver.writing_cte(cte.this, scope).renamed(columns)
         elif recursive and isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
-            ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
+            scope.ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
         else:
-            ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
+            scope.ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
         for clause in ("search", "cycle"):
             if (added := with_.args.get(clause)) is not None and cte is with_.expressions[-1]:
-                ctes[name] = _with_search(resolver, added, ctes[name])
+                scope.ctes[name] = _with_search(resolver, added, scope.ctes[name])
     return scope
 
 

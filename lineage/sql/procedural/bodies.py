@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
 from lineage.sql.procedural.dynamic import execution_of, unknown_sql
+from lineage.sql.procedural.parameters import arguments_of
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
@@ -40,7 +41,7 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
             _add_dynamic(walk, inner, names)
         else:
             first = len(walk.reader.pieces)
-            walk.inner(inner)
+            walk.inner(inner, arguments_of(tokens))
             found = walk.reader.pieces[first:]
             if names and found:
                 last = found[-1]
@@ -201,4 +202,8 @@ def open_cursor(walk: Walk, position: int) -> int | None:
             execute_from(walk, start, end, [name])
         elif walk.word(start) in QUERIES:
             walk.query_into("CURSOR", [name], walk.tokens[start:end], is_row=True)
+        elif walk.reader.constants.value(walk.tokens[start : walk.find(start, ("USING",))], walk.names) is not None:
+            execute_from(walk, start, end, [name])
+        else:
+            _add_dynamic(walk, unknown_sql(walk.tokens[start]), [name])
     return walk.after(end)

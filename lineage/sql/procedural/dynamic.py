@@ -15,7 +15,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 
-__all__ = ["HOLE", "Constants", "Execution", "execution_of", "unknown_sql"]
+__all__ = ["HOLE", "Constants", "Execution", "execution_of", "operands_of", "unknown_sql"]
 
 HOLE = "lineage_unknown_part"
 """Placeholder in dynamic SQL for a part that is known at run time only."""
@@ -64,7 +64,7 @@ class Constants:
         tokens = _unwrap(tokens)
         total: Fragment | None = None
         is_text = False
-        for operand in _operands(tokens):
+        for operand in operands_of(tokens):
             part = self._operand(operand, names, depth)
             is_text = is_text or not part.holes or len(part.text) > len(HOLE)
             if total is not None and len(total.text) + len(part.text) > _MAX_TEXT:
@@ -93,7 +93,7 @@ class Constants:
 
     def _format(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
         """Return the value of PostgreSQL's `format('… %I …', x)`: an argument is a hole unless it is constant."""
-        arguments = _operands(_unwrap(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
+        arguments = operands_of(_unwrap(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
         if not arguments or arguments[0][0].token_type not in STRINGS:
             return None
         pattern = fragment_of(arguments[0][0], self._text, self._dialect)
@@ -154,7 +154,7 @@ def _closes_early(tokens: Sequence[Token], start: int) -> bool:
     return False
 
 
-def _operands(
+def operands_of(
     tokens: Sequence[Token], separators: frozenset[TokenType] = _JOINERS | {TokenType.COMMA}
 ) -> list[Sequence[Token]]:
     """Return the parts of a concatenation."""
@@ -179,7 +179,7 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
         at += 1
         if at + 2 < len(tokens) and word_of(tokens[at]) == "@" and word_of(tokens[at + 2]) == "=":
             at += 3  # @stmt = N'…'
-        return _build(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
+        return _build(operands_of(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
     if at >= len(tokens):
         return None
     if (renaming := _renaming(tokens[at:], constants, names)) is not None:
@@ -211,7 +211,7 @@ def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Ex
     first = heads.index("SP_RENAME")
     found: list[Fragment] = []
     given: dict[str, Fragment] = {}
-    for argument in _operands(tokens[first + 1 :], frozenset((TokenType.COMMA,))):
+    for argument in operands_of(tokens[first + 1 :], frozenset((TokenType.COMMA,))):
         named = len(argument) > 3 and word_of(argument[0]) == "@" and word_of(argument[2]) == "="
         value = constants.value(argument[3:] if named else argument, names) or _hole(argument[0])
         if named:

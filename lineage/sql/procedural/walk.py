@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural.dynamic import Constants
+from lineage.sql.procedural.parameters import NO_ARGUMENTS, Arguments, fill
 from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import Fragment, is_readable, make_token, start_token, tokens_of, word_of
@@ -273,11 +274,11 @@ class Walk:
                 return position
         return len(self.words)
 
-    def inner(self, fragment: Fragment) -> None:
-        """Read the content of a string within the open blocks."""
+    def inner(self, fragment: Fragment, arguments: Arguments = NO_ARGUMENTS) -> None:
+        """Read the content of a string, with its parameters replaced, within the open blocks."""
         tokens = tokens_of(fragment, self.text, self.dialect)
         if tokens:
-            self.reader.read(tokens, self.blocks())
+            self.reader.read(fill(tokens, arguments) if arguments else tokens, self.blocks())
         elif (at := start_token(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
             step = ProgramStep("EXECUTE", blocks=self.blocks())
             self.reader.pieces.append(ProgramPiece([at], step, has_sql=False, unreadable=True))

@@ -34,11 +34,12 @@ def read_arrow(resolver: Resolver, node: exp.Lambda) -> exp.Expr | None:
 
 def _reads_json(resolver: Resolver, node: exp.Lambda) -> bool:
     dialect = resolver.naming.dialect
-    if not dialect.arrow_reads_json or len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Identifier):
+    first_parameter = node.expressions[0]
+    if not dialect.arrow_reads_json or len(node.expressions) != 1 or not isinstance(first_parameter, exp.Identifier):
         return False
     if not dialect.has_lambdas:
         return True
-    parameter = node.expressions[0].name.lower()
+    parameter = first_parameter.name.lower()
     if any(name.name.lower() == parameter for name in node.this.find_all(exp.Identifier)):
         return False
     call = node.parent

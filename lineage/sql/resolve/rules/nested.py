@@ -75,8 +75,8 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return _cast_struct(resolver, node, scope)
         case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
             return _json(resolver, node, scope)
-        case exp.Lambda() if (value := read_arrow(resolver, node)) is not None:
-            return nested_or_plain(resolver, value, scope)
+        case exp.Lambda() if (read := read_arrow(resolver, node)) is not None:
+            return nested_or_plain(resolver, read, scope)
     return None
 
 

@@ -1,0 +1,118 @@
+"""Arguments of SQL in strings: what EXECUTE … USING and sp_executesql put in place of its parameters.
+
+https://www.postgresql.org/docs/current/plpgsql-statements.html#PLPGSQL-STATEMENTS-EXECUTING-DYN
+https://cloud.google.com/bigquery/docs/reference/standard-sql/procedural-language#execute_immediate
+https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/sp-executesql-transact-sql
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.sql.procedural.dynamic import operands_of
+from lineage.sql.procedural.tokens import STRINGS, make_token, word_of
+
+__all__ = ["NO_ARGUMENTS", "Arguments", "arguments_of", "fill"]
+
+_COMMA = frozenset((TokenType.COMMA,))
+_MODES = frozenset(("IN", "OUT", "INOUT", "OUTPUT"))
+_MARKS = frozenset((TokenType.PARAMETER, TokenType.COLON))
+_BEFORE_A_PATH = frozenset((TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET))
+_DECLARED = re.compile(r"@(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a run: by position, and by name."""
+
+    listed: list[Sequence[Token]] = field(default_factory=list)
+    named: dict[str, Sequence[Token]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.listed or self.named)
+
+
+NO_ARGUMENTS = Arguments()
+
+
+def arguments_of(tokens: Sequence[Token]) -> Arguments:
+    """Return the arguments of an EXECUTE statement."""
+    words = [word_of(token) for token in tokens]
+    found = Arguments()
+    if "SP_EXECUTESQL" in words:
+        _of_procedure(tokens[words.index("SP_EXECUTESQL") + 1 :], found)
+        return found
+    if "USING" not in words:
+        return found
+    given = tokens[words.index("USING") + 1 :]
+    if len(given) > 2 and word_of(given[0]) == "(" and word_of(given[-1]) == ")":
+        given = given[1:-1]
+    for written in operands_of(given, _COMMA):
+        argument = _without_mode(written)
+        if len(argument) > 2 and word_of(argument[-2]) == "AS":
+            found.named[argument[-1].text.lower()] = argument[:-2]
+            found.listed.append(argument[:-2])
+        else:
+            found.listed.append(argument)
+    return found
+
+
+def _of_procedure(tokens: Sequence[Token], found: Arguments) -> None:
+    """Read `@sql, N'@p int, @q int', @p = x, y`."""
+    listed = operands_of(tokens, _COMMA)
+    types = listed[1] if len(listed) > 1 else ()
+    declared = _DECLARED.findall(types[-1].text) if types and types[-1].token_type in STRINGS else []
+    for position, written in enumerate(listed[2:]):
+        argument = _without_mode(written)
+        if len(argument) > 3 and word_of(argument[0]) == "@" and word_of(argument[2]) == "=":
+            found.named[argument[1].text.lower()] = argument[3:]
+        elif position < len(declared):
+            found.named[declared[position].lower()] = argument
+
+
+def _without_mode(argument: Sequence[Token]) -> Sequence[Token]:
+    while argument and word_of(argument[0]) in _MODES:
+        argument = argument[1:]
+    return argument[:-1] if argument and word_of(argument[-1]) in _MODES else argument
+
+
+def fill(tokens: list[Token], arguments: Arguments) -> list[Token]:
+    """Return the tokens of SQL with its parameters replaced, where an argument may have lineage.
+
+    The tokens of an argument get the position of the parameter.
+    """
+    filled: list[Token] = []
+    position = seen = 0
+    while position < len(tokens):
+        token = tokens[position]
+        size, argument = 1, None
+        if token.token_type is TokenType.PLACEHOLDER:
+            argument = arguments.listed[seen] if seen < len(arguments.listed) else None
+            seen += 1
+        elif token.token_type in _MARKS and position + 1 < len(tokens):
+            size, name = 2, tokens[position + 1]
+            is_path = token.token_type is TokenType.COLON and position and filled[-1].token_type in _BEFORE_A_PATH
+            if is_path and name.token_type is not TokenType.NUMBER:
+                size = 1
+            elif name.text.lower() in arguments.named:
+                argument = arguments.named[name.text.lower()]
+            elif token.text == "$" and name.text.isdigit():
+                at = int(name.text) - 1
+                argument = arguments.listed[at] if at < len(arguments.listed) else None
+            elif token.token_type is TokenType.COLON:  # Oracle's parameters are numbered by their places
+                argument = arguments.listed[seen] if seen < len(arguments.listed) else None
+                seen += 1
+            else:
+                size = 1
+        if argument is None or all(part.token_type in STRINGS | {TokenType.NUMBER} for part in argument):
+            filled += tokens[position : position + size]
+        else:
+            copies = [make_token(part.token_type, part.text, token) for part in argument]
+            opened, closed = make_token(TokenType.L_PAREN, "(", token), make_token(TokenType.R_PAREN, ")", token)
+            filled += copies if len(copies) <= 2 else [opened, *copies, closed]
+        position += size
+    return filled

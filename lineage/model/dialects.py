@@ -146,6 +146,8 @@ class Dialect:
     """A CTE may read itself without RECURSIVE; in other dialects its name then refers to the table outside."""
     with_names_values: bool = False
     """`WITH expression AS name` names a value: https://clickhouse.com/docs/sql-reference/statements/select/with"""
+    pivot_names_quote_strings: bool = False
+    """PIVOT calls the column of `'a'` without an alias `'a'`, with the quotes (Oracle)."""
     pivots_whole_joins: bool = False
     """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
     unnests_rows: bool = False
@@ -366,6 +368,7 @@ _SNOWFLAKE = Dialect(
 )
 _ORACLE = Dialect(
     "oracle",
+    pivot_names_quote_strings=True,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -64,13 +66,54 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
                 absorb(value, sources, CONDITIONAL, pivot)
             absorb(value, decided, IDENTITY, None)
         return _open_pivot(names, columns, aggregated, rows)
-    made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
+    made = _listed_names(resolver, pivot)
     for position, name in enumerate(made):
         value = dict(aggregated[position % len(aggregated)]) if aggregated else {}
         absorb(value, decided, IDENTITY, None)
         names.append(name)
         columns.append(value)
     return Relation(names, columns, rows, [relation] if relation.is_open else [])
+
+
+def _listed_names(resolver: Resolver, pivot: exp.Expr) -> list[str]:
+    """Return the names of the columns that PIVOT makes of listed values, in order.
+
+    The parser names them after the aliases of the aggregates. In Oracle and BigQuery one aggregate may have none: its
+    columns are called as the values alone. Oracle calls a column of a string without an alias as the string is written.
+    """
+    made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
+    aliases = [resolver.identifiers.alias(a.args["alias"]) for a in pivot.expressions if isinstance(a, exp.Alias)]
+    fields = pivot.args.get("fields") or ()
+    if resolver.naming.dialect.pivot_names_quote_strings and len(fields) == 1 and isinstance(fields[0], exp.In):
+        values = [_name_of_value(resolver, value) for value in fields[0].expressions]
+        suffixes = [
+            "_" + resolver.identifiers.alias(a.args["alias"]) if isinstance(a, exp.Alias) else ""
+            for a in pivot.expressions
+        ]
+        return [value + suffix for value in values for suffix in suffixes]
+    listed = prod(len(field.expressions) for field in fields if isinstance(field, exp.In))
+    if not aliases or len(made) != listed * len(aliases) or len(aliases) == len(pivot.expressions):
+        return made
+    found: list[str] = []
+    for at in range(0, len(made), len(aliases)):
+        named = dict(zip(aliases, made[at:], strict=False))
+        value = made[at].removeprefix(aliases[0] + "_") if made[at].startswith(aliases[0] + "_") else made[at]
+        value = value.removesuffix("_" + aliases[0])
+        found += [
+            named[resolver.identifiers.alias(a.args["alias"])] if isinstance(a, exp.Alias) else value
+            for a in pivot.expressions
+        ]
+    return found
+
+
+def _name_of_value(resolver: Resolver, value: exp.Expr) -> str:
+    if isinstance(value, exp.PivotAlias | exp.Alias):
+        return resolver.identifiers.alias(value.args["alias"])
+    if isinstance(value, exp.Tuple):
+        return "_".join(_name_of_value(resolver, part) for part in value.expressions)
+    if isinstance(value, exp.Literal):
+        return f"'{value.this}'" if value.is_string else str(value.this)
+    return resolver.naming.dialect.fold_column(resolver.written_text(value))
 
 
 def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sources | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, without_into
-from lineage.sql.procedural.declarations import declares
+from lineage.sql.procedural.declarations import declares, open_with_arguments
 from lineage.sql.procedural.dynamic import execution_of, unknown_sql
 from lineage.sql.procedural.parameters import arguments_of
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
@@ -206,4 +206,6 @@ def open_cursor(walk: Walk, position: int) -> int | None:
             execute_from(walk, start, end, [name])
         else:
             _add_dynamic(walk, unknown_sql(walk.tokens[start]), [name])
+    elif name is not None:
+        open_with_arguments(walk, name, after)
     return walk.after(end)

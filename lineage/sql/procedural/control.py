@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lineage.sql.procedural.assignments import QUERIES
 from lineage.sql.procedural.bodies import execute_from
+from lineage.sql.procedural.declarations import open_with_arguments
 from lineage.sql.procedural.program_steps import BlockKind
 from lineage.sql.procedural.statement_ends import CONDITION_ENDS
 from lineage.sql.procedural.walk import Walk, head
@@ -176,6 +177,7 @@ def loop_for(walk: Walk, position: int) -> int | None:
     elif walk.word(after) in QUERIES:
         walk.query_into("FOR", [name], walk.tokens[after:end], is_row=True)
     elif ".." not in "".join(walk.words[after:end]) and _is_name_only(walk, after, end):
+        open_with_arguments(walk, walk.names.fold(walk.tokens[after].text), after + 1)
         walk.query_into("FOR", [name], walk.from_cursor(after), is_row=True)
     elif walk.words[position] == "FOREACH":
         walk.assign("FOR", [name], [walk.tokens[after:end]])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, result_of_query
+from lineage.sql.procedural.dynamic import operands_of
+from lineage.sql.procedural.parameters import COMMA, NO_TOKENS, with_arguments
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
-from lineage.sql.procedural.tokens import make_token
+from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _HANDLED_BY = frozenset(
@@ -71,10 +73,30 @@ def cursor(walk: Walk, name: str, after: int, end: int) -> None:
     while start < end and walk.word(start) not in QUERIES:
         start += 1
     if start < end:
-        stop = walk.find(start, ("FOR",))
-        walk.query_into("CURSOR", [name], walk.tokens[start : min(end, stop)], is_row=True)
+        query = walk.tokens[start : min(end, walk.find(start, ("FOR",)))]
+        opened = next((at for at in range(after, start) if walk.words[at] == "("), start)
+        if opened < start:
+            listed = operands_of(walk.tokens[opened + 1 : walk.close(opened)], COMMA)
+            parameters = [walk.names.fold(written[0].text) for written in listed]
+            walk.reader.cursors[name] = (parameters, query)
+            query = with_arguments(query, dict.fromkeys(parameters, ()), walk.names.fold)
+        walk.query_into("CURSOR", [name], query, is_row=True)
     else:
         declares(walk, [name])
+
+
+def open_with_arguments(walk: Walk, name: str, opened: int) -> None:
+    """Emit the query of a cursor with parameters again, for the arguments in the brackets at a position."""
+    parameters, query = walk.reader.cursors.get(name, ((), []))
+    if not parameters or walk.word(opened) != "(":
+        return
+    given = dict.fromkeys(parameters, NO_TOKENS)
+    for position, written in enumerate(operands_of(walk.tokens[opened + 1 : walk.close(opened)], COMMA)):
+        if len(written) > 2 and word_of(written[1]) in (":=", "=>"):
+            given[walk.names.fold(written[0].text)] = written[2:]
+        elif position < len(parameters):
+            given[parameters[position]] = written
+    walk.query_into("CURSOR", [name], with_arguments(query, given, walk.names.fold), is_row=True)
 
 
 def _declare_one(walk: Walk, position: int) -> int:

@@ -8,7 +8,7 @@ https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -16,9 +16,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.tokens import STRINGS, make_token, word_of
 
-__all__ = ["NO_ARGUMENTS", "Arguments", "arguments_of", "fill"]
+__all__ = ["COMMA", "NO_ARGUMENTS", "NO_TOKENS", "Arguments", "arguments_of", "fill", "with_arguments"]
 
-_COMMA = frozenset((TokenType.COMMA,))
+COMMA = frozenset((TokenType.COMMA,))
+NO_TOKENS: Sequence[Token] = ()
 _MODES = frozenset(("IN", "OUT", "INOUT", "OUTPUT"))
 _MARKS = frozenset((TokenType.PARAMETER, TokenType.COLON))
 _BEFORE_A_PATH = frozenset((TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET))
@@ -51,7 +52,7 @@ def arguments_of(tokens: Sequence[Token]) -> Arguments:
     given = tokens[words.index("USING") + 1 :]
     if len(given) > 2 and word_of(given[0]) == "(" and word_of(given[-1]) == ")":
         given = given[1:-1]
-    for written in operands_of(given, _COMMA):
+    for written in operands_of(given, COMMA):
         argument = _without_mode(written)
         if len(argument) > 2 and word_of(argument[-2]) == "AS":
             found.named[argument[-1].text.lower()] = argument[:-2]
@@ -63,7 +64,7 @@ def arguments_of(tokens: Sequence[Token]) -> Arguments:
 
 def _of_procedure(tokens: Sequence[Token], found: Arguments) -> None:
     """Read `@sql, N'@p int, @q int', @p = x, y`."""
-    listed = operands_of(tokens, _COMMA)
+    listed = operands_of(tokens, COMMA)
     types = listed[1] if len(listed) > 1 else ()
     declared = _DECLARED.findall(types[-1].text) if types and types[-1].token_type in STRINGS else []
     for position, written in enumerate(listed[2:]):
@@ -111,8 +112,28 @@ def fill(tokens: list[Token], arguments: Arguments) -> list[Token]:
         if argument is None or all(part.token_type in STRINGS | {TokenType.NUMBER} for part in argument):
             filled += tokens[position : position + size]
         else:
-            copies = [make_token(part.token_type, part.text, token) for part in argument]
-            opened, closed = make_token(TokenType.L_PAREN, "(", token), make_token(TokenType.R_PAREN, ")", token)
-            filled += copies if len(copies) <= 2 else [opened, *copies, closed]
+            filled += _placed(argument, token)
         position += size
     return filled
+
+
+def with_arguments(
+    tokens: Sequence[Token], given: Mapping[str, Sequence[Token]], fold: Callable[[str], str]
+) -> list[Token]:
+    """Return the tokens of a cursor's query with its parameters, bare words, replaced; by NULL without an argument."""
+    filled: list[Token] = []
+    for position, token in enumerate(tokens):
+        is_part = "." in (tokens[position - 1].text if position else "", *(t.text for t in tokens[position + 1 :][:1]))
+        argument = given.get(fold(token.text)) if token.token_type is TokenType.VAR and not is_part else None
+        if argument is None:
+            filled.append(token)
+        else:
+            filled += _placed(argument, token) if argument else [make_token(TokenType.NULL, "NULL", token)]
+    return filled
+
+
+def _placed(argument: Sequence[Token], at: Token) -> list[Token]:
+    copies = [make_token(part.token_type, part.text, at) for part in argument]
+    if len(copies) <= 2:  # a name, or one behind `@` or `:`
+        return copies
+    return [make_token(TokenType.L_PAREN, "(", at), *copies, make_token(TokenType.R_PAREN, ")", at)]

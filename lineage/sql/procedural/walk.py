@@ -67,6 +67,7 @@ class Reader:
         self.names = Names(dialect)
         self.batches = dialect.needs_no_semicolon
         self.constants = Constants(text, dialect)
+        self.cursors: dict[str, tuple[list[str], list[Token]]] = {}  # those with parameters: names, query
         self.otherwise = otherwise
         self._depth = 0
         self._blocks_made = 0

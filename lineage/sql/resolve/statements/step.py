@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath
 from lineage.sql.procedural import ProgramStep
-from lineage.sql.resolve.relations import FieldPath, Relation, Sources, absorb, absorb_rows
+from lineage.sql.resolve.relations import Composite, FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import STATEMENT_RULES, Outcome
@@ -70,7 +70,8 @@ def _assign(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcome:
         outcome.names.append(name)
         outcome.columns.append(value)
         names.append(column if is_row else name)
-        columns.append(value)
+        # The variable may be a record, whose only field is then called as the column.
+        columns.append(value if is_row else Composite(value, {column: value}))
     outcome.relation = Relation(names, columns, None, relation.opens)
     return outcome
 
@@ -84,9 +85,11 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
         value: Sources = {}
         if held is not None:
             relation = resolver.adopt(held)
-            for _, sources in relation.columns():
-                absorb(value, sources, IDENTITY, None)
-            if relation.names != [name]:  # a row or a cursor
+            if relation.names == [name] and not relation.is_open:
+                value = relation.sources[0]
+            else:  # a row or a cursor
+                for _, sources in relation.columns():
+                    absorb(value, sources, IDENTITY, None)
                 rows[name] = relation
         values[name] = value
     scope.holds_variables = True

@@ -19,6 +19,7 @@ from lineage.sql.procedural.assignments import assignment, assignments_in_select
 from lineage.sql.procedural.declarations import declaration
 from lineage.sql.procedural.program_steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.routines import is_routine
+from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.variables import routines_of
 from lineage.sql.procedural.walk import Reader, Walk
 
@@ -119,11 +120,32 @@ def _plain(walk: Walk, position: int) -> int:
         behind = walk.close(position + 2) + 1
         behind += walk.word(behind) == "PERCENT"
         tokens = [walk.tokens[position], *walk.tokens[behind:end]]  # the number of rows (TOP) has no lineage
+    if walk.words[position] == "INSERT" and walk.dialect.routines_begin_with_declarations:
+        tokens = _with_record(tokens)
     if targets:
         walk.query_into("SELECT", targets, tokens)
     else:
         walk.add(tokens)
     return walk.after(end)
+
+
+def _with_record(tokens: list[Token]) -> list[Token]:
+    """Return PL/SQL's `INSERT INTO t VALUES r` as `INSERT INTO t SELECT * FROM r`; r may be an element of a collection.
+
+    https://docs.oracle.com/en/database/oracle/oracle-database/23/lnpls/INSERT-statement-extension.html
+    """
+    at = next((i for i, token in enumerate(tokens) if word_of(token) == "VALUES"), len(tokens))
+    if at + 1 >= len(tokens) or word_of(tokens[at + 1]) == "(":
+        return tokens
+    stop = next((i for i in range(at + 1, len(tokens)) if word_of(tokens[i]) in ("(", "RETURNING")), len(tokens))
+    after = next((i for i in range(stop, len(tokens)) if word_of(tokens[i]) == "RETURNING"), len(tokens))
+    values = tokens[at]
+    query = [
+        make_token(TokenType.SELECT, "SELECT", values),
+        make_token(TokenType.STAR, "*", tokens[at + 1]),
+        make_token(TokenType.FROM, "FROM", values),
+    ]
+    return [*tokens[:at], *query, *tokens[at + 1 : stop], *tokens[after:]]
 
 
 def _in_body_of_variables(walk: Walk) -> bool:

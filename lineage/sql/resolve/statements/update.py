@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import ColumnPath
 from lineage.sql.resolve.relations import (
     BaseTable,
@@ -161,6 +162,14 @@ def assignments(
         if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
             continue
         left, right = assignment.this, assignment.expression
+        if isinstance(left, exp.Parameter):  # T-SQL's `SET @v = column = value`, `SET @v = value`
+            _report_unread(resolver, assignment, "a variable")
+            if not isinstance(right, exp.EQ) or not isinstance(right.this, exp.Column):
+                continue
+            left, right = right.this, right.expression
+        if resolver.naming.dialect.routines_begin_with_declarations and _is_record(left):
+            _report_unread(resolver, assignment, "all columns of the row")
+            continue
         names = (
             left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
         )
@@ -182,6 +191,27 @@ def assignments(
                 for index in name.expressions:
                     resolver.evaluate(scope, index, CONDITIONAL, sources)
             yield _target_column(resolver, name, scope, through), sources
+
+
+def _report_unread(resolver: Resolver, assignment: exp.Expr, what: str) -> None:
+    resolver.report(
+        DiagnosticCode.UNSUPPORTED_SYNTAX,
+        Severity.WARNING,
+        f"UPDATE sets {what}, which is not followed",
+        assignment,
+        hint="assign the columns one by one",
+        lasts=True,
+    )
+
+
+def _is_record(left: exp.Expr) -> bool:
+    """PL/SQL's `SET ROW = record`."""
+    return (
+        isinstance(left, exp.Column)
+        and not left.args.get("table")
+        and left.name.upper() == "ROW"
+        and not left.this.args.get("quoted")
+    )
 
 
 def _is_row(value: exp.Expr) -> bool:

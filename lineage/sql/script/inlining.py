@@ -20,6 +20,8 @@ from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
+from lineage.sql.resolve.column_names.select_items import CALLED
+from lineage.sql.resolve.rules.json_arrows import read_arrow
 
 __all__ = ["Functions"]
 
@@ -37,6 +39,7 @@ class _Function:
     parameters: tuple[str, ...]
 
 
+_PLACE = ("line", "col", "start", "end")
 _WITHIN = "within"
 """Metadata key of a call in an inlined body: the functions around it. Recursive calls are not inlined again."""
 
@@ -65,6 +68,8 @@ class Functions:
                 continue
             tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect, self._budget)
             if tree is not None:
+                for arrow in list(tree.find_all(exp.Lambda)):
+                    read_arrow(self._dialect, arrow)
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
 
@@ -103,16 +108,19 @@ class Functions:
         where: exp.Expr = call
         while isinstance(where.parent, exp.Dot) and where.parent.expression is where:
             where = where.parent
-        if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
+        if isinstance(where.parent, exp.Table | exp.Lateral | exp.TableFromRows) and where.parent.this is where:
             where = where.parent
         body, given = self._fill(function, call)
         put_in: exp.Expr
-        if isinstance(where, exp.Table | exp.Lateral):
+        if isinstance(where, exp.Table | exp.Lateral | exp.TableFromRows):
             put_in = self._as_table(function, body, given, where)
         else:
+            if isinstance(body, exp.Query) and function.body.columns:
+                body, given = _row(body, function.body, given), None
             put_in = exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body)
             if given is not None:
                 put_in = exp.Subquery(this=exp.Select(expressions=[put_in], from_=exp.From(this=given)))
+            put_in.meta.update({k: v for k, v in call.meta.items() if k in _PLACE}, **{CALLED: function.body.name})
         where.replace(put_in)
         return put_in
 
@@ -127,7 +135,7 @@ class Functions:
 
         Also return the lateral query whose columns are the arguments, if the body could capture their names.
         """
-        places = {k: v for k, v in call.meta.items() if k in ("line", "col", "start", "end")}
+        places = {k: v for k, v in call.meta.items() if k in _PLACE}
         alias = f"{function.body.name} {self._left}"  # unique for each call
         could_catch = function.tree.find(exp.From) is not None
         given: list[exp.Expr] = []
@@ -182,6 +190,16 @@ class Functions:
             if where.args.get(key):
                 lateral.set(key, where.args[key])
         return lateral
+
+
+def _row(query: exp.Expr, body: FunctionBody, given: exp.Lateral | None) -> exp.Select:
+    """Return the query of a table function that is called as a value, with the function's names of its columns."""
+    rows = _lateral(query, body.name)
+    rows.args["alias"].set("columns", [exp.to_identifier(name) for name in body.columns])
+    star = exp.Column(this=exp.Star(), table=rows.args["alias"].this.copy())
+    if given is None:
+        return exp.Select(expressions=[star], from_=exp.From(this=rows))
+    return exp.Select(expressions=[star], from_=exp.From(this=given), joins=[exp.Join(this=rows)])
 
 
 def _lateral(query: exp.Expr, alias: str) -> exp.Lateral:

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from sqlglot import exp
 
+from lineage.sql.resolve.column_names.select_items import CALLED
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.spans import span_of
 
@@ -43,8 +44,10 @@ def _describe(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
 
     https://github.com/postgres/postgres/blob/REL_17_STABLE/src/backend/parser/parse_target.c
     """
-    while isinstance(node, _AROUND):
+    while isinstance(node, _AROUND) and CALLED not in (node._meta or ()):
         node = node.this
+    if node._meta and CALLED in node._meta:
+        return node._meta[CALLED], _Strength.STRONG
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         return resolver.identifiers.column(node.this), _Strength.STRONG
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):

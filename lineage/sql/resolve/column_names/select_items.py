@@ -9,7 +9,10 @@ from operator import attrgetter
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["select_items"]
+__all__ = ["CALLED", "select_items"]
+
+CALLED = "called"
+"""Metadata key of an inlined body: the name of the function that is called there."""
 
 _OPENED = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
 _CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
@@ -46,7 +49,8 @@ def _index_within(items: Sequence[exp.Expr], tokens: Sequence[Token]) -> int | N
     """Return the index of a token of the list, outside its sub-queries; None if no node there has a position."""
     for item in items:
         for node in item.walk(prune=lambda below: isinstance(below, exp.Query)):
-            start = node._meta.get("start") if node._meta and not isinstance(node, exp.Query) else None
+            meta = node._meta or {}
+            start = meta.get("start") if CALLED in meta or not isinstance(node, exp.Query) else None
             if start is None:
                 continue
             at = bisect_left(tokens, start, key=_start_of)

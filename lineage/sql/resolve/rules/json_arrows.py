@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from lineage.sql.resolve.resolver import Resolver
+from lineage.model.dialects import Dialect
 
 __all__ = ["read_arrow"]
 
@@ -14,14 +14,14 @@ _TAKES_LAMBDA = re.compile(r"(?:list|array|map|apply|transform|filter|reduce|any
 """How names of functions begin that take a lambda, behind their first argument (DuckDB, StarRocks)."""
 
 
-def read_arrow(resolver: Resolver, node: exp.Lambda) -> exp.Expr | None:
+def read_arrow(dialect: Dialect, node: exp.Lambda) -> exp.Expr | None:
     """Return `a -> 'k' = 'x'` as it is computed: `(a -> 'k') = 'x'`. None for a lambda.
 
     The tree is changed once, so that its nodes stay what spans and reports refer to.
     """
     if not node.expressions:
         return node.this if isinstance(node.this, exp.Expr) else None
-    if not _reads_json(resolver, node):
+    if not _reads_json(dialect, node):
         return None
     [document] = node.expressions
     key, above = node.this, node
@@ -32,8 +32,7 @@ def read_arrow(resolver: Resolver, node: exp.Lambda) -> exp.Expr | None:
     return node.this if isinstance(node.this, exp.Expr) else None
 
 
-def _reads_json(resolver: Resolver, node: exp.Lambda) -> bool:
-    dialect = resolver.naming.dialect
+def _reads_json(dialect: Dialect, node: exp.Lambda) -> bool:
     first_parameter = node.expressions[0]
     if not dialect.arrow_reads_json or len(node.expressions) != 1 or not isinstance(first_parameter, exp.Identifier):
         return False

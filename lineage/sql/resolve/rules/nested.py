@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from lineage.sql.resolve.column_names.select_items import CALLED
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.json_arrows import read_arrow
@@ -63,6 +64,8 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return _struct(resolver, node, scope)
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
             return _row_of(resolver, node, scope)
+        case exp.Subquery() if CALLED in (node._meta or ()) and isinstance(node.this, exp.Select):
+            return _row_of(resolver, node, scope)
         case exp.Bracket():
             return _subscript(resolver, node, scope)
         case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
@@ -75,7 +78,7 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return _cast_struct(resolver, node, scope)
         case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
             return _json(resolver, node, scope)
-        case exp.Lambda() if (read := read_arrow(resolver, node)) is not None:
+        case exp.Lambda() if (read := read_arrow(resolver.naming.dialect, node)) is not None:
             return nested_or_plain(resolver, read, scope)
     return None
 
@@ -128,13 +131,16 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
 
 
 def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
-    """BigQuery's `(SELECT AS STRUCT a, b FROM t)`: one row with the columns as fields."""
+    """Return one row with the columns as fields: BigQuery's `(SELECT AS STRUCT a, b FROM t)`, an inlined function."""
     relation = resolver.relation(node, scope)
     deciding: Sources = {}
     absorb_rows(deciding, relation.rows, IDENTITY)
     total: Sources = dict(deciding)
     fields: dict[str, Sources] = {}
-    for name, sources in relation.columns():
+    pairs = list(relation.columns())
+    if len(pairs) == 1 and isinstance(pairs[0][1], Composite) and pairs[0][1].fields is not None:
+        pairs = list(pairs[0][1].fields.items())  # a function that returns a struct
+    for name, sources in pairs:
         fields[name] = {**sources, **deciding}
         absorb(total, sources, TRANSFORMATION, None)
     return Composite(total, fields)

@@ -192,7 +192,7 @@ def _infer_in_block(
             hint="write strings in single quotes, or give the tables' schemas with --catalog",
         )
         return _mark(start, _all_options(candidates, name))
-    if name in candidates and not seen and _names_row(scope, name, candidates[name]):
+    if name in scope.items and not seen and _names_row(scope, name, candidates.get(name)):
         resolver.presumed = True
         return start.whole_row(name)
     if len(candidates) == 1 and (found := next(iter(candidates.values())).infer(name)) is not None:
@@ -239,12 +239,16 @@ def _is_compared_with(column: exp.Expr) -> bool:
     return isinstance(parent, exp.Binary) and key == "expression"
 
 
-def _names_row(scope: QueryBlock, alias: str, relation: Relation) -> bool:
-    """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
-    return (
-        scope.resolver.naming.dialect.rows_by_alias
-        and isinstance(relation, BaseTable)
-        and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
+def _names_row(scope: QueryBlock, alias: str, relation: Relation | None) -> bool:
+    """Return whether a bare name that is an alias in FROM means the whole row.
+
+    It does if the relation has no column of that name (None), or if it is a table of unknown columns under another
+    name than its own.
+    """
+    if not scope.resolver.naming.dialect.rows_by_alias:
+        return False
+    return relation is None or (
+        isinstance(relation, BaseTable) and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
     )
 
 

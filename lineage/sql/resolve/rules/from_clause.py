@@ -80,6 +80,9 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSource
     elif relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias, qualified = _alias(resolver, node, first)
+    if alias[0] == "?" and type(node) is exp.Table and type(node.this) is exp.Anonymous:
+        called = str(resolver.naming.dialect.fold_column(node.this.name))  # SQLite's `json_each.value`
+        alias = called if called not in scope.items else alias
     scope.add(alias, relation, qualified)
     added = [relation]
     args = node.args

@@ -30,6 +30,7 @@ from lineage.sql.resolve.rules.nested import element_of, json_keys
 from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.select_list import value_of
+from lineage.sql.resolve.rules.table_functions import columns_of_call
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.struct_fields import fields_of
 from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
@@ -96,6 +97,7 @@ _ONE_COLUMN = frozenset(
 )  # fmt: skip
 _EXPLODES = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
 _ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
+_NAMES_OF_TYPES = {exp.GenerateSeries: "generate_series", exp.ExplodingGenerateSeries: "generate_series"}
 """Table functions with one column, named after the function or its alias."""
 
 
@@ -269,7 +271,7 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         columns.append(Composite({}))
     while len(names) > len(columns):  # an array of rows has several columns
         columns.append(columns[0] if columns else Composite({}))
-    names += [f"unnest{position}" for position in range(len(names), len(columns))]
+    names += ["unnest"] * (len(columns) - len(names))
     rows = _rows_made([*columns], node)
     return Relation(names, [*columns], rows)
 
@@ -403,6 +405,9 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         found.rows = rows
     elif (known := installed_rules().table_functions.get(_function_name(call))) is not None:
         found = Relation(list(known), [value for _ in known], rows)
+    elif columns := columns_of_call(call, resolver.naming.dialect):
+        ordinal = ["ordinality"] if node.args.get("ordinality") else []
+        found = Relation([*columns, *ordinal], [*(value for _ in columns), *({} for _ in ordinal)], rows)
     if found is not None:
         return found.renamed(_alias_columns(resolver, node))
     return _function_of_unknown_columns(resolver, call, node, value, rows)
@@ -464,7 +469,9 @@ def _function_of_unknown_columns(
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if not names:
-        names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
+        written = call.meta.get("name") or getattr(call, "name", "") or _NAMES_OF_TYPES.get(type(call), call.key)
+        written = "range" if call.args.get("is_end_exclusive") else written
+        names = [str(written).lower()]
     return FunctionTable(names, value, rows, declared=is_declared)
 
 

@@ -97,7 +97,10 @@ _ONE_COLUMN = frozenset(
 )  # fmt: skip
 _EXPLODES = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
 _ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
-_NAMES_OF_TYPES = {exp.GenerateSeries: "generate_series", exp.ExplodingGenerateSeries: "generate_series"}
+_NAMES_OF_TYPES: dict[type[exp.Expr], str] = {
+    exp.GenerateSeries: "generate_series",
+    exp.ExplodingGenerateSeries: "generate_series",
+}
 """Table functions with one column, named after the function or its alias."""
 
 
@@ -405,9 +408,9 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         found.rows = rows
     elif (known := installed_rules().table_functions.get(_function_name(call))) is not None:
         found = Relation(list(known), [value for _ in known], rows)
-    elif columns := columns_of_call(call, resolver.naming.dialect):
+    elif listed := columns_of_call(call, resolver.naming.dialect):
         ordinal = ["ordinality"] if node.args.get("ordinality") else []
-        found = Relation([*columns, *ordinal], [*(value for _ in columns), *({} for _ in ordinal)], rows)
+        found = Relation([*listed, *ordinal], [*(value for _ in listed), *({} for _ in ordinal)], rows)
     if found is not None:
         return found.renamed(_alias_columns(resolver, node))
     return _function_of_unknown_columns(resolver, call, node, value, rows)
@@ -427,8 +430,13 @@ def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relatio
 def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of a function's arguments: of an array's elements where it explodes one."""
     tables = _tables_given(call)
-    for given in tables:
-        resolver.table(_as_table(given))
+    written = [
+        one
+        for one in call.iter_expressions()
+        if type(one) is exp.Table and (one.arg_key != "this" or _reads_this(call))
+    ]  # BigQuery's `TABLE t`
+    for given in (*tables, *written):
+        resolver.table(given if isinstance(given, exp.Table) else _as_table(given))
         resolver.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
@@ -444,6 +452,11 @@ def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
     if not tables:
         resolver.evaluate(scope, call, TRANSFORMATION, value)
     return value
+
+
+def _reads_this(call: exp.Expr) -> bool:
+    """Return whether the first argument is a table, not a model."""
+    return isinstance(call, exp.VectorSearch | exp.GapFill | exp.FeaturesAtTime)
 
 
 def _function_of_unknown_columns(

@@ -83,7 +83,7 @@ def _listed_names(resolver: Resolver, pivot: exp.Expr) -> list[str]:
     """
     made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
     aliases = [resolver.identifiers.alias(a.args["alias"]) for a in pivot.expressions if isinstance(a, exp.Alias)]
-    fields = pivot.args.get("fields") or ()
+    fields: list[exp.Expr] = pivot.args.get("fields") or []
     if resolver.naming.dialect.pivot_names_quote_strings and len(fields) == 1 and isinstance(fields[0], exp.In):
         values = [_name_of_value(resolver, value) for value in fields[0].expressions]
         suffixes = [

@@ -436,7 +436,7 @@ def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
         if type(one) is exp.Table and (one.arg_key != "this" or _reads_this(call))
     ]  # BigQuery's `TABLE t`
     for given in (*tables, *written):
-        resolver.table(given if isinstance(given, exp.Table) else _as_table(given))
+        resolver.table(_as_table(given) if isinstance(given, exp.Column) else given)
         resolver.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
@@ -456,7 +456,7 @@ def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
 
 def _reads_this(call: exp.Expr) -> bool:
     """Return whether the first argument is a table, not a model."""
-    return isinstance(call, exp.VectorSearch | exp.GapFill | exp.FeaturesAtTime)
+    return isinstance(call, exp.VectorSearch | exp.GapFill | exp.FeaturesAtTime | exp.AIForecast)
 
 
 def _function_of_unknown_columns(

@@ -19,13 +19,16 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import DiagnosticCode, Span
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import (
+    Completeness,
     DatasetKind,
     Edge,
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
+from lineage.sql.procedural import Variables
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
+from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
@@ -33,7 +36,7 @@ from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import RecordingTables, StatementResolution, TextResolution, TextSchemas, are_alike
 from lineage.sql.script.resolved_statements import Left, ResolvedStatements
-from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement
+from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement, with_unknown_content
 from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
@@ -107,6 +110,10 @@ class Script:
         self._recorded: dict[Position, list[StatementResolution]] | None = defaultdict(list) if recording else None
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
+        self._unfilled: dict[Position, dict[str, None]] = defaultdict(dict)
+        """By statement, the temporary tables and variables that it reads and whose content is not known."""
+        self._of_unknown: set[Position] = set()
+        """The statements that read such a table or variable: what they fill is not known, either."""
         self._contents = TableContents()
         self._variables = VariableContents(
             options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared
@@ -254,6 +261,9 @@ class Script:
             # The view does not fit the final table of that name, so it reads the table it was defined over.
             tables, statement, left = self._resolve_over(position, False)
         statement = with_cycles(statement, self._cyclic.pop(position, {}))
+        if unfilled := self._unfilled.pop(position, None):
+            self._of_unknown.add(position)
+            statement = with_unknown_content(statement, unfilled)
         sources = list(tables.sources(statement.sources))
         if tables.by_name or sources != statement.sources:
             statement = replace(statement, sources=sources, read_by_name=tuple(tables.by_name))
@@ -282,7 +292,7 @@ class Script:
         parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
         names = self._variables.named(assigned, parsed) if assigned is not None else ()
-        variables = self._variables.at(assigned, position, names) if assigned is not None else None
+        variables = self._contents_of_variables(assigned, position, names) if assigned is not None else None
         tables = ScriptTables(self, position, follows_names=follows_names)
         source = RecordingTables(tables) if self._recorded is not None else tables
         target = text.query_targets.get(number)
@@ -312,13 +322,31 @@ class Script:
         """
         for one in found.resolutions[position[1]]:
             if found.variables is not None:
-                self._variables.at(found.variables, position, one.variables)
+                self._contents_of_variables(found.variables, position, one.variables)
             tables = ScriptTables(self, position, follows_names=follows_names)
             if one.follows_names is follows_names and are_alike(one.look_ups, tables):
                 return tables, one.statement, Left.of_resolution(one) if one.has_outcome else None
         if found.has_contents:
             self.doubtful.add(position[0])
         return None
+
+    def _contents_of_variables(
+        self, variables: Variables, position: Position, names: Iterable[str]
+    ) -> dict[str, Relation | None]:
+        held = self._variables.at(variables, position, names)
+        for name in held:
+            self._note_unfilled(
+                name, position, ((position[0], at) for at in variables.reaching(name, position[1]).before)
+            )
+        return held
+
+    def _note_unfilled(self, name: str, use: Position, fillers: Iterable[Position]) -> None:
+        """Note that a temporary table or variable is read at `use` if a statement that fills it was not resolved."""
+        for index, number in fillers:
+            result = self._texts[index].results[number]
+            lost = result is not None and result.completeness in (Completeness.TABLES, Completeness.NONE)
+            if lost or (index, number) in self._of_unknown:
+                self._unfilled[use][name] = None
 
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
         """Return a statement with its target's kind; with a diagnostic if another text drops or replaces it."""
@@ -399,6 +427,7 @@ class Script:
         name, made = definition.name, definition.made_by
         changes = self._definitions.changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
+        self._note_unfilled(name, use, (position, *additions))
         known = self._contents.count_merged(position, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         # An ALTER keeps the rows.

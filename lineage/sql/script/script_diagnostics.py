@@ -9,7 +9,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.script.definitions import Definition, Position
 
-__all__ = ["replacing_text", "with_cycles", "with_replacement"]
+__all__ = ["replacing_text", "with_cycles", "with_replacement", "with_unknown_content"]
 
 
 def with_cycles(statement: StatementLineage, names: Iterable[str]) -> StatementLineage:
@@ -26,6 +26,26 @@ def with_cycles(statement: StatementLineage, names: Iterable[str]) -> StatementL
             statement,
             diagnostics=[*statement.diagnostics, problem],
             completeness=Completeness.PARTIAL,
+            reason=statement.reason or f"{problem.code}: {problem.message}",
+        )
+    return statement
+
+
+def with_unknown_content(statement: StatementLineage, names: Iterable[str]) -> StatementLineage:
+    """Return a statement with a diagnostic for each temporary table or variable that it reads of unknown content."""
+    for name in names:
+        problem = Diagnostic(
+            DiagnosticCode.UNKNOWN_TABLE,
+            Severity.WARNING,
+            f"the content of {name} is not known: a statement that fills it was not resolved",
+            statement.span,
+            "see the diagnostics of the statements before",
+        )
+        partial = statement.completeness is Completeness.FULL
+        statement = replace(
+            statement,
+            diagnostics=[*statement.diagnostics, problem],
+            completeness=Completeness.PARTIAL if partial else statement.completeness,
             reason=statement.reason or f"{problem.code}: {problem.message}",
         )
     return statement

@@ -166,6 +166,8 @@ class Dialect:
     """`COLUMNS('pattern')` selects several columns (ClickHouse)."""
     tuples_have_fields: bool = False
     """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
+    strings_name_columns: bool = False
+    """`SELECT 'a' = b` names the column: https://learn.microsoft.com/en-us/sql/t-sql/queries/select-clause-transact-sql"""
     has_type_methods: bool = False
     """Values of xml, hierarchyid and geography have methods: `t.doc.value('…', 'int')` (T-SQL)."""
     has_column_phrases: bool = False
@@ -555,6 +557,7 @@ _TSQL = Dialect(
     omitted_schema="dbo",
     order_by_prefers_input=True,
     implicit_recursive=True,
+    strings_name_columns=True,
     has_type_methods=True,
     has_table_hints=True,
     has_output_clause=True,

@@ -429,14 +429,12 @@ def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relatio
 
 def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of a function's arguments: of an array's elements where it explodes one."""
-    tables = _tables_given(call)
-    written = [
-        one
-        for one in call.iter_expressions()
-        if type(one) is exp.Table and (one.arg_key != "this" or _reads_this(call))
-    ]  # BigQuery's `TABLE t`
-    for given in (*tables, *written):
-        resolver.table(_as_table(given) if isinstance(given, exp.Column) else given)
+    tables: list[exp.Column | exp.Table] = [*_tables_given(call)]
+    for given in call.iter_expressions():
+        if isinstance(given, exp.Table) and (given.arg_key != "this" or _reads_this(call)):  # BigQuery's `TABLE t`
+            tables.append(given)
+    for given in tables:
+        resolver.table(given if isinstance(given, exp.Table) else _as_table(given))
         resolver.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
@@ -449,7 +447,7 @@ def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
         exploded = argument.expression if isinstance(argument, exp.Kwarg) else argument
         return element_of(value_of(resolver, exploded, scope))
     value: Sources = {}
-    if not tables:
+    if not _tables_given(call):
         resolver.evaluate(scope, call, TRANSFORMATION, value)
     return value
 

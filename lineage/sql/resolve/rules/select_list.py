@@ -58,6 +58,11 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             expand_filtered_star(resolver, item, scope, projection)
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
             expand_star(resolver, item, scope, projection)
+        elif kind is exp.EQ and resolver.naming.dialect.strings_name_columns and _is_text(item.this):
+            sources = value_of(resolver, item.args["expression"], scope)
+            name = str(resolver.naming.dialect.fold_column(item.this.name, quoted=True))
+            scope.add_output(name, sources, item.args["expression"])
+            projection.add(name, sources, item.args["expression"])
         else:
             sources = value_of(resolver, item, scope)
             if scope.choice is not None:
@@ -84,6 +89,10 @@ def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
     sources: Sources = {}
     resolver.evaluate(scope, expression, IDENTITY, sources)
     return sources
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.National) or (isinstance(node, exp.Literal) and node.is_string)
 
 
 def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:

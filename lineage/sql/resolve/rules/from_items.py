@@ -430,9 +430,8 @@ def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relatio
 def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of a function's arguments: of an array's elements where it explodes one."""
     tables: list[exp.Column | exp.Table] = [*_tables_given(call)]
-    for given in call.iter_expressions():
-        if isinstance(given, exp.Table) and (given.arg_key != "this" or _reads_this(call)):  # BigQuery's `TABLE t`
-            tables.append(given)
+    given_as_tables = (one for one in call.iter_expressions() if isinstance(one, exp.Table))  # BigQuery's `TABLE t`
+    tables.extend(one for one in given_as_tables if one.arg_key != "this" or _reads_this(call))
     for given in tables:
         resolver.table(given if isinstance(given, exp.Table) else _as_table(given))
         resolver.report(

@@ -59,10 +59,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
             expand_star(resolver, item, scope, projection)
         elif kind is exp.EQ and resolver.naming.dialect.strings_name_columns and _is_text(item.this):
-            sources = value_of(resolver, item.args["expression"], scope)
-            name = str(resolver.naming.dialect.fold_column(item.this.name, quoted=True))
-            scope.add_output(name, sources, item.args["expression"])
-            projection.add(name, sources, item.args["expression"])
+            _named_by_string(resolver, item, scope, projection)
         else:
             sources = value_of(resolver, item, scope)
             if scope.choice is not None:
@@ -89,6 +86,15 @@ def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
     sources: Sources = {}
     resolver.evaluate(scope, expression, IDENTITY, sources)
     return sources
+
+
+def _named_by_string(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """T-SQL's `'a' = b`."""
+    value = item.args["expression"]
+    sources = value_of(resolver, value, scope)
+    name = str(resolver.naming.dialect.fold_column(item.this.name, quoted=True))
+    scope.add_output(name, sources, value)
+    projection.add(name, sources, value)
 
 
 def _is_text(node: exp.Expr) -> bool:

@@ -9,8 +9,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares, open_with_arguments
-from lineage.sql.procedural.dynamic import execution_of, unknown_sql
-from lineage.sql.procedural.parameters import arguments_of
+from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sql
+from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
@@ -32,7 +32,8 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
     tokens, into = without_into(walk, position, end)
     call = execution_of(tokens, walk.reader.constants, walk.names)
     if call is None:  # a procedure or prepared statement: read where it is defined
-        walk.reader.pieces.append(ProgramPiece(tokens, ProgramStep("EXECUTE", blocks=walk.blocks()), has_sql=False))
+        step = ProgramStep("EXECUTE", assigned_by_call(walk, position, end), blocks=walk.blocks())
+        walk.reader.pieces.append(ProgramPiece(tokens, step, has_sql=False))
         return walk.after(end)
     if call.statement is not None:
         names = targets or into
@@ -47,6 +48,38 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
                 last = found[-1]
                 last.step = ProgramStep("SELECT", tuple(names), (), walk.blocks(), is_row=bool(targets))
     return walk.after(end)
+
+
+@head("CALL")
+def call(walk: Walk, position: int) -> int | None:
+    """`CALL p(a, b)` of a procedure in this text that assigns its arguments."""
+    end = walk.end(position)
+    assigned = assigned_by_call(walk, position, end)
+    if not assigned:
+        return None
+    walk.emit(position, end, ProgramStep("CALL", assigned), has_sql=False)
+    return walk.after(end)
+
+
+def assigned_by_call(walk: Walk, position: int, end: int) -> tuple[str, ...]:
+    """Return the variables that a call assigns: `@v OUTPUT`, `EXEC @v = p`, and arguments of OUT parameters.
+
+    Their content is not followed into the procedure.
+    """
+    words, found = walk.words, []
+    opened = next((at for at in range(position, end) if words[at] == "("), end)
+    for at in range(position, end):
+        is_result = walk.batches and walk.word(at) == "@" and walk.word(at + 2) == "=" and at <= position + 1
+        if is_result or (walk.batches and words[at] == "@" and walk.word(at + 2) in ("OUT", "OUTPUT")):
+            found.append(walk.names.read(walk.tokens, words, at)[0])
+    name = words[opened - 1] if opened < end else ""
+    arguments = operands_of(walk.tokens[opened + 1 : end - (walk.word(end - 1) == ")")], COMMA) if name else []
+    for place in walk.reader.outputs.get(name, ()):
+        if place < len(arguments):
+            argument = list(arguments[place])
+            variable, after = walk.names.read(argument, [word_of(token) for token in argument], 0)
+            found.append(variable if after == len(argument) else None)
+    return tuple(one for one in found if one is not None)
 
 
 def _add_dynamic(walk: Walk, inner: Fragment, names: Sequence[str]) -> None:
@@ -105,7 +138,10 @@ def routine(walk: Walk, position: int) -> int | None:
             inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
         function = function_body(header, body, inner, walk.batches)
         step = ProgramStep("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
+        _note_outputs(walk, header)
         walk.reader.pieces.append(ProgramPiece(header, step, False))
+    else:
+        _note_outputs(walk, walk.tokens[position : body.start])
     frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
     if walk.batches:
         walk.batch_ends()
@@ -132,6 +168,12 @@ def routine(walk: Walk, position: int) -> int | None:
     if body.has_section:
         walk.frames.append(Frame("package" if body.kind == "PACKAGE" else "section"))
     return body.start
+
+
+def _note_outputs(walk: Walk, header: list[Token]) -> None:
+    opened = next((at for at, token in enumerate(header) if word_of(token) == "("), 0)
+    if opened and (positions := output_positions(header)):
+        walk.reader.outputs[word_of(header[opened - 1])] = positions
 
 
 def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:

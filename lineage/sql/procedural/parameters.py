@@ -16,7 +16,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.tokens import STRINGS, make_token, word_of
 
-__all__ = ["COMMA", "NO_ARGUMENTS", "NO_TOKENS", "Arguments", "arguments_of", "fill", "with_arguments"]
+__all__ = [
+    "COMMA",
+    "NO_ARGUMENTS",
+    "NO_TOKENS",
+    "Arguments",
+    "arguments_of",
+    "fill",
+    "output_positions",
+    "with_arguments",
+]
 
 COMMA = frozenset((TokenType.COMMA,))
 NO_TOKENS: Sequence[Token] = ()
@@ -79,6 +88,13 @@ def _without_mode(argument: Sequence[Token]) -> Sequence[Token]:
     while argument and word_of(argument[0]) in _MODES:
         argument = argument[1:]
     return argument[:-1] if argument and word_of(argument[-1]) in _MODES else argument
+
+
+def output_positions(header: Sequence[Token]) -> list[int]:
+    """Return the positions of a procedure's OUT and INOUT parameters, given its header."""
+    opened = next((at for at, token in enumerate(header) if word_of(token) == "("), len(header))
+    listed = operands_of(header[opened + 1 :], COMMA)
+    return [at for at, one in enumerate(listed) if any(word_of(token) in ("OUT", "INOUT") for token in one[:4])]
 
 
 def fill(tokens: list[Token], arguments: Arguments) -> list[Token]:

@@ -95,7 +95,7 @@ def _calls(walk: Walk, position: int) -> int | None:
     after = walk.close(after) + 1 if walk.word(after) == "(" else after
     if after < len(walk.tokens) and walk.word(after) != ";":
         return None
-    walk.emit(position, after, ProgramStep("EXECUTE"), has_sql=False)
+    walk.emit(position, after, ProgramStep("EXECUTE", bodies.assigned_by_call(walk, position, after)), has_sql=False)
     return walk.after(after)
 
 

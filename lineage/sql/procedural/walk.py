@@ -68,6 +68,7 @@ class Reader:
         self.batches = dialect.needs_no_semicolon
         self.constants = Constants(text, dialect)
         self.cursors: dict[str, tuple[list[str], list[Token]]] = {}  # those with parameters: names, query
+        self.outputs: dict[str, list[int]] = {}  # the positions of OUT parameters, by procedure
         self.otherwise = otherwise
         self._depth = 0
         self._blocks_made = 0

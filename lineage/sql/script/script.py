@@ -53,6 +53,9 @@ _MAX_KEPT = 2_000_000
 _ELSEWHERE = StatementLineage("")
 """The result of a statement that another process resolved, of which only the columns are known here."""
 
+_CALLS = frozenset(("CALL", "EXECUTE"))
+"""Operations that assign variables to what is not followed: the OUT parameters of a procedure."""
+
 _MAX_ROUNDS = 8
 """Maximum number of passes over a loop while its variables gain sources; real programs need fewer."""
 
@@ -344,7 +347,9 @@ class Script:
         """Note that a temporary table or variable is read at `use` if a statement that fills it was not resolved."""
         for index, number in fillers:
             result = self._texts[index].results[number]
-            lost = result is not None and result.completeness in (Completeness.TABLES, Completeness.NONE)
+            lost = result is not None and (
+                result.completeness in (Completeness.TABLES, Completeness.NONE) or result.operation in _CALLS
+            )
             if lost or (index, number) in self._of_unknown:
                 self._unfilled[use][name] = None
 

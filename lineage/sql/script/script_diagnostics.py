@@ -37,7 +37,7 @@ def with_unknown_content(statement: StatementLineage, names: Iterable[str]) -> S
         problem = Diagnostic(
             DiagnosticCode.UNKNOWN_TABLE,
             Severity.WARNING,
-            f"the content of {name} is not known: a statement that fills it was not resolved",
+            f"the content of {name} is not known: what fills it was not resolved",
             statement.span,
             "see the diagnostics of the statements before",
         )

@@ -13,6 +13,10 @@ from lineage.sql.script.sources import Text, last_part
 __all__ = ["DefinitionIndex"]
 
 
+def _rank(position: Position, definition: Definition) -> tuple[bool, Position]:
+    return definition.session, position
+
+
 class DefinitionIndex:
     """The definitions of several texts. A text is indexed when a name that it may define is first looked up.
 
@@ -53,7 +57,8 @@ class DefinitionIndex:
                     gone = (position, definition)
                 continue
             if position < use:
-                if before is None or before[0] > use or position > before[0]:
+                # A temporary table hides tables that are created after it, too.
+                if before is None or before[0] > use or _rank(position, definition) > _rank(*before):
                     before = (position, definition)
             elif definition.alters or definition.session:
                 continue

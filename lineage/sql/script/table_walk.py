@@ -150,11 +150,12 @@ class TableWalk:
             self._session[own] = definition.name
         self._made.append(made)
         stack = self._named[definition.name]
+        hiding = [stack.pop()] if stack and stack[-1].session and not made.session else []  # it goes on hiding
         if stack and stack[-1].session == made.session:
             self._replace(stack, made, definition)
         elif not made.session and (gone := self._gone.pop(definition.name, None)) is not None:
             gone.dropped = False
-        stack.append(made)
+        stack += [made, *hiding]
         self._mention(made, definition)
         return definition
 

@@ -16,7 +16,7 @@ from lineage.sql.resolve.rules.from_clause import add_sources
 from lineage.sql.resolve.rules.order_by import order_by, sort_key
 from lineage.sql.resolve.rules.select_list import project
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN
+from lineage.sql.resolve.transformation_codes import AGGREGATION, DISTINCT, FILTER, GROUP_BY, JOIN
 from lineage.sql.resolve.unprefixed import aggregates
 
 
@@ -69,9 +69,23 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
     if distinct := args.get("distinct"):
         _distinct(resolver, distinct, scope, projection, rows.own)
     order_by(resolver, node, scope, projection, rows.own)
-    if rows.inputs or rows.own:
-        return Relation(projection.names, projection.sources, rows, projection.opens)
-    return Relation(projection.names, projection.sources, None, projection.opens)
+    known_rows = rows if rows.inputs or rows.own else None
+    if (document := args.get("for_")) is not None and (called := _DOCUMENTS.get(str(document.args.get("kind")))):
+        total: Sources = {}
+        for sources in projection.sources:
+            absorb(total, sources, AGGREGATION, None)
+        return Relation([resolver.naming.dialect.fold_column(called)], [total], known_rows, projection.opens)
+    return Relation(projection.names, projection.sources, known_rows, projection.opens)
+
+
+_DOCUMENTS = {
+    "JSON": "JSON_F52E2B61-18A1-11d1-B105-00805F49916B",
+    "XML": "XML_F52E2B61-18A1-11d1-B105-00805F49916B",
+}
+"""T-SQL's FOR JSON and FOR XML make one document of all rows and columns, and give it this name.
+
+https://learn.microsoft.com/en-us/sql/relational-databases/json/use-for-json-output-in-sql-server-and-in-client-apps-sql-server
+"""
 
 
 def _outputs_named(

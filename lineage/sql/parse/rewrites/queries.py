@@ -20,6 +20,24 @@ def ordered_pivot(s: Statement) -> Iterator[Tokens]:
 
 
 @rewrite("*")
+def arrow_arguments(s: Statement) -> Iterator[Tokens]:
+    """`jsonb_agg(a -> 'k' ORDER BY b)`: sqlglot takes `a -> 'k'` for a lambda, which ends the argument."""
+    if "->" not in s.words or s.dialect.has_lambdas or not s.dialect.arrow_reads_json:
+        return
+    total: Tokens = []
+    changed = False
+    for at, token in enumerate(s.tokens):
+        is_name = token.text.isidentifier() and s.words[at] and s.words[at + 1 : at + 2] == ["->"]
+        if is_name and at and s.words[at - 1] in ("(", ","):
+            total += [*s.build("(("), token, *s.build("))")]
+            changed = True
+        else:
+            total.append(token)
+    if changed:
+        yield total
+
+
+@rewrite("*")
 def pipe_operators(s: Statement) -> Iterator[Tokens]:
     """`|> SET`, `|> DROP`, `|> RENAME`, `|> DISTINCT`: stars with REPLACE, EXCEPT and RENAME, and DISTINCT.
 

@@ -41,8 +41,8 @@ from lineage.sql.resolve.statements.outcome_checks import (
     report_uncertain_names,
 )
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
-from lineage.sql.unfollowed_variables import UnfollowedVariables
-from lineage.sql.without_tree import lineage_from_keywords, lineage_without_tree, spellings_of
+from lineage.sql.resolve.unfollowed_variables import UnfollowedVariables
+from lineage.sql.resolve.without_tree import lineage_from_keywords, lineage_without_tree, spellings_of
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 

@@ -31,6 +31,20 @@ def test_a_table_that_another_session_makes_is_found_in_the_schema_that_has_it_t
             assert stated(store) == expected
 
 
+def test_a_name_that_a_table_had_before_it_was_renamed_is_passed_over(tmp_path: Path) -> None:
+    log = [
+        "CREATE TABLE a.f AS SELECT x FROM c.o",
+        "ALTER TABLE a.f RENAME TO g",
+        "SET search_path TO a, b",
+        "CREATE TABLE b.f AS SELECT y FROM c.p",
+        "INSERT INTO f (y) SELECT x FROM a.g",
+    ]
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            ingested(store, in_order(log))
+            assert stated(store) == {"c.o#x a.g#x", "c.p#y b.f#y", "a.g#x b.f#y"}
+
+
 def test_a_table_of_an_earlier_log_is_found_and_another_path_is_another_job(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.lbug") as store:
         ingested(store, in_order(["CREATE TABLE b.f AS SELECT x FROM c.o", "CREATE TABLE a.t AS SELECT x FROM c.o"]))

@@ -169,6 +169,7 @@ def extract_log(
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
+        versions.searched = {key: summary.searched for key, summary in found.items() if summary.searched}
         session_blocks = engine.sessions(known, versions)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, progress))

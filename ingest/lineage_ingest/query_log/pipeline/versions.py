@@ -216,6 +216,10 @@ class Versions:
     """Renames in time order; empty if the log created every renamed version: it has its last name throughout."""
     defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
     """The default database and schema of the templates among the units."""
+    plain: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
+    """The timelines of the other names that the log creates, renames or drops: they refer to one table or to none."""
+    searched: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """By unit, the names that each unqualified name may refer to, in the order of the search path."""
 
     def units(self) -> frozenset[int]:
         """Return the units that mention these names."""
@@ -224,7 +228,25 @@ class Versions:
     def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
         """Return the versions that a part's names refer to in a run; None if every version has its plain name."""
         own = self.parts.get((unit, part))
-        return None if own is None else self._bindings(own, at)
+        found = None if own is None else self._bindings(own, at)
+        if own is None or found is None or not (absent := self._passed_over(unit, own, at)):
+            return found
+        versions = dict(found.versions)
+        return found._replace(versions=tuple(sorted({**absent, **versions}.items())))
+
+    def _passed_over(self, unit: int, part: NamesOfPart, at: Moment) -> dict[str, str]:
+        """Return the names that a search passes over because no table has them then, with a version that none has.
+
+        The table that had such a name before, or that gets it later, may be known by it as a version.
+        """
+        absent: dict[str, str] = {}
+        for names in self.searched.get(unit, ()):
+            for name in names:
+                times, states = self.plain.get((part.namespace, name), ((), ()))
+                index = bisect_left(times, at)
+                if index and states[index - 1] is None:
+                    absent[name] = versioned_name(name, 0)
+        return absent
 
     def _bindings(self, part: NamesOfPart, at: Moment) -> Bindings | None:
         versions: dict[str, str] = {}
@@ -507,5 +529,9 @@ class _Walk:
                 )
         renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
         return Versions(
-            {table_id: lines[table_id] for table_id in bound}, parts, ends, self._renamings if renamed else []
+            {table_id: lines[table_id] for table_id in bound},
+            parts,
+            ends,
+            self._renamings if renamed else [],
+            plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
         )

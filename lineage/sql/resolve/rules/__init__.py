@@ -16,6 +16,7 @@ from lineage.sql.resolve.rules import (
     set_operations,
     stars,
     subqueries,
+    unnesting,
     windows,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "from_items",
     "stars",
     "subqueries",
+    "unnesting",
     "windows",
 ]

@@ -8,7 +8,7 @@ from lineage.model.statement import DatasetKind
 from lineage.sql.resolve.relations import STAR, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.from_items import path_of_function
+from lineage.sql.resolve.rules.functions_naming_tables import path_of_function
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of

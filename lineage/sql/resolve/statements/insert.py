@@ -8,7 +8,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.from_items import table_of_function
+from lineage.sql.resolve.rules.functions_naming_tables import table_of_function
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.files import file_written, written_to_file
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule

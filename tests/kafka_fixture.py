@@ -62,6 +62,9 @@ def running_broker(jars: Path) -> Iterator[str]:
         "log.dirs": str(home / "data"),
         "num.partitions": "2",
         "offsets.topic.replication.factor": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "500",
+        "offsets.topic.num.partitions": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
     }

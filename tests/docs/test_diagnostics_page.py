@@ -14,8 +14,8 @@ from tests.docs.blocks import Block
 from tests.docs.runner import ROOT, Runner
 
 PAGE = ROOT / "docs" / "diagnostics.md"
-WITHOUT_EXAMPLE = {"INTERNAL_ERROR": "tests/sql/test_bad_input.py"}
-"""Codes that no SQL is known to give, with the test that does."""
+WITHOUT_EXAMPLE = {"INTERNAL_ERROR": "tests/sql/test_bad_input.py", "INVALID_EVENT": "tests/events/test_kafka.py"}
+"""Codes that no SQL is known to give, or that need a server, with the test that gives them."""
 
 
 def test_every_code_has_a_section_in_the_order_of_the_code() -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,6 +11,7 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage_ingest.cli.log_options import FollowFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage_ingest.cli.stop_signals import stop_signals
 from lineage_ingest.log_api import FollowSummary, StreamStart, follow_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import NoLogFilesError
@@ -76,7 +73,7 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
         if flags.explain:
             print_plan(plan_log(paths, source=flags.source, options=options, follow=follow), flags.output)
             return
-        with _stop_signals() as (stopping, listen):
+        with stop_signals() as (stopping, listen):
 
             def report_start(stream: StreamStart) -> None:
                 totals.store = stream.store
@@ -140,32 +137,6 @@ def _print_batch(batch: BatchDone, show: int) -> None:
         f"batch {batch.number}: {counted(counts['rows'], 'row')}, {counted(counts['templates'], 'template')}, "
         f"{counted(batch.applied.edges_created, 'new edge')}, {batch.seconds:.1f} s{lag}{again}"
     )
-
-
-@contextmanager
-def _stop_signals() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
-    """Yield the event that Ctrl-C and SIGTERM set, and a function that installs the handlers; a second Ctrl-C exits."""
-    stopping = threading.Event()
-    before: dict[signal.Signals, object] = {}
-
-    def request_stop(_number: int, _frame: FrameType | None) -> None:
-        if stopping.is_set():
-            raise KeyboardInterrupt
-        stopping.set()
-        note("stopping after the current batch")
-
-    def listen() -> None:
-        for which in (signal.SIGINT, signal.SIGTERM):
-            before[which] = signal.signal(which, request_stop)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stopping, lambda: None
-        return
-    try:
-        yield stopping, listen
-    finally:
-        for which, handler in before.items():
-            signal.signal(which, handler)  # type: ignore[arg-type]  # restore the previous handler
 
 
 def _span(seconds: float) -> str:

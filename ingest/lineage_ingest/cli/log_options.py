@@ -22,7 +22,7 @@ from lineage.cli.options import (
     SetOperationsOption,
     StoreOption,
 )
-from lineage_ingest.cli.parameter_errors import parse_budget
+from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -294,16 +294,3 @@ class FollowFlags:
             once=self.once,
             at_once=self.at_once,
         )
-
-
-def parse_pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """Return texts of the form NAME=VALUE as a dictionary.
-
-    Raises:
-        typer.BadParameter: one has another form.
-    """
-    pairs = [text.partition("=") for text in given or ()]
-    for name, equals, _ in pairs:
-        if not name or not equals:
-            raise typer.BadParameter(f"expected NAME=VALUE, got {name!r}", param_hint=option)
-    return {name.strip(): value for name, _, value in pairs}

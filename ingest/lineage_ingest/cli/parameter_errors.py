@@ -7,7 +7,7 @@ import typer
 from lineage.sql.budget import Budget, BudgetError
 from lineage_ingest.options import OptionError
 
-__all__ = ["bad_parameter", "parse_budget"]
+__all__ = ["bad_parameter", "parse_budget", "parse_pairs"]
 
 _FLAG_OF = {
     "paths": "PATHS",
@@ -35,3 +35,16 @@ def parse_budget(given: list[str] | None) -> Budget:
         return Budget.parse(given or ())
     except BudgetError as error:
         raise typer.BadParameter(str(error), param_hint="--budget") from error
+
+
+def parse_pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    """Return texts of the form NAME=VALUE as a dictionary.
+
+    Raises:
+        typer.BadParameter: one has another form.
+    """
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {name!r}", param_hint=option)
+    return {name.strip(): value for name, _, value in pairs}

@@ -1,6 +1,19 @@
 """Ingest OpenLineage events: validate, merge by run, store."""
 
+from lineage_ingest.openlineage.event_topic import EventTopic, KafkaMissingError, KafkaUnreachableError, TopicError
 from lineage_ingest.openlineage.ingest import EventIngest, EventOutcome, Retention
+from lineage_ingest.openlineage.topic_ingest import ingest_event_topic
 from lineage_ingest.openlineage.validation import InvalidEventError, SchemasMissingError
 
-__all__ = ["EventIngest", "InvalidEventError", "EventOutcome", "Retention", "SchemasMissingError"]
+__all__ = [
+    "EventIngest",
+    "EventOutcome",
+    "EventTopic",
+    "InvalidEventError",
+    "KafkaMissingError",
+    "KafkaUnreachableError",
+    "Retention",
+    "SchemasMissingError",
+    "TopicError",
+    "ingest_event_topic",
+]

@@ -15,7 +15,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-__all__ = ["STDIN", "SUFFIXES", "BadText", "NoEventFilesError", "ReadEvent", "find_event_files", "read_events"]
+__all__ = [
+    "STDIN",
+    "SUFFIXES",
+    "BadText",
+    "NoEventFilesError",
+    "ReadEvent",
+    "find_event_files",
+    "read_events",
+    "why_not_json",
+]
 
 STDIN = "-"
 SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
@@ -137,7 +146,7 @@ def _value(position: str, text: str) -> ReadEvent | BadText:
     try:
         return ReadEvent(position, json.loads(text))
     except (ValueError, RecursionError) as error:
-        return BadText(position, _why(error))
+        return BadText(position, why_not_json(error))
 
 
 def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadEvent | BadText]:
@@ -158,7 +167,7 @@ def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadE
                 # An incomplete value: double the chunk each time, so that a long one takes linear time.
                 buffer, at, chunk = buffer[at:] + more, 0, chunk * 2
                 continue
-            why = _why(error) if at < len(buffer) else "the array has no end"
+            why = why_not_json(error) if at < len(buffer) else "the array has no end"
             yield BadText(f"{shown}:{line}", f"{why}; what follows is not read")
             return
         yield ReadEvent(f"{shown}:{line}", value)
@@ -166,7 +175,8 @@ def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadE
         at, chunk = end, _CHUNK
 
 
-def _why(error: Exception) -> str:
+def why_not_json(error: Exception) -> str:
+    """Return why a text is not JSON, without any of its content."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} (character {error.colno})"
     return "nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}"

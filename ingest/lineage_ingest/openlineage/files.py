@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import LineageBatch, RunRecord
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
@@ -20,8 +21,10 @@ __all__ = ["EventSummary", "Rejected", "ingest_event_files"]
 
 Progress = Callable[[str, int, int | None], None]
 
-EVENTS_AT_ONCE = 500
-"""Number of events per batch."""
+EVENTS_AT_ONCE = 2_000
+"""Maximum number of events per batch."""
+CHARACTERS_AT_ONCE = 32 << 20
+"""Length of the events, as JSON, from which on a batch is full."""
 
 _MAX_LISTED = 10_000
 """Maximum number of rejected events and ignored facets to list; the rest is only counted."""
@@ -103,6 +106,7 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
     content = hashlib.sha256()
     latest: datetime | None = None
     waiting: list[ReadEvent] = []
+    length = 0
 
     def flush() -> None:
         for event, outcome in zip(waiting, ingest.take([one.value for one in waiting]), strict=True):
@@ -114,19 +118,23 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
         waiting.clear()
         notify("events", summary.events, None)
 
-    for file in files:
-        for read in read_events(file):
-            summary.events += 1
-            if isinstance(read, BadText):
-                content.update(read.reason.encode(errors="replace"))
-                summary.note(Rejected(read.position, read.reason))
-                continue
-            content.update(json.dumps(read.value, sort_keys=True).encode())
-            latest = _later(latest, read.value)
-            waiting.append(read)
-            if len(waiting) >= EVENTS_AT_ONCE:
-                flush()
-    flush()
+    with seldom_collecting():
+        for file in files:
+            for read in read_events(file):
+                summary.events += 1
+                if isinstance(read, BadText):
+                    content.update(read.reason.encode(errors="replace"))
+                    summary.note(Rejected(read.position, read.reason))
+                    continue
+                text = json.dumps(read.value, sort_keys=True)
+                content.update(text.encode())
+                latest = _later(latest, read.value)
+                waiting.append(read)
+                length += len(text)
+                if len(waiting) >= EVENTS_AT_ONCE or length >= CHARACTERS_AT_ONCE:
+                    flush()
+                    length = 0
+        flush()
     summary.applied = ingest.applied
     summary.seconds = time.perf_counter() - began
     if summary.accepted:

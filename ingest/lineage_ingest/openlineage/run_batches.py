@@ -17,7 +17,7 @@ from lineage.model.batch import (
 from lineage.model.statement import DatasetKind
 from lineage_ingest.openlineage.observations import Observed
 
-__all__ = ["batches"]
+__all__ = ["batches", "run_of_hour"]
 
 
 def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
@@ -61,6 +61,11 @@ class _Round:
             diagnostics=tuple(dict.fromkeys(others.diagnostics)) if others else (),
             aliases=tuple(sorted(set(others.aliases))) if others else (),
         )
+
+
+def run_of_hour(at: datetime) -> RunRecord:
+    """Return the run of the hour of this time."""
+    return _run_of(at.replace(minute=0, second=0, microsecond=0), at)
 
 
 def _run_of(hour: datetime, at: datetime) -> RunRecord:

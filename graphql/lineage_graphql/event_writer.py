@@ -15,7 +15,7 @@ __all__ = ["EventWriter"]
 
 MAX_EVENTS = 2_000
 """Maximum number of events of several requests in one group."""
-MAX_PAUSE = 0.02
+MAX_PAUSE = 0.1
 """Maximum seconds that a group waits for clients that were just answered; at most half the duration of the last
 write."""
 MAX_PASSED_OVER = 32

@@ -1,8 +1,10 @@
-"""OpenLineage events into a service over an embedded store: by batch, and one by one from eight clients.
+"""OpenLineage events into an embedded store: in this process, over HTTP by batch and one by one, and from Kafka.
 
 The events are those of runs of a hundred jobs: START and COMPLETE, two inputs, an output with a schema of ten columns
-and column lineage. First whole batches of 500, then clients that each send the next event when the one before it is
-answered; both into one service, so that the rates are of one run.
+and column lineage. `store_only` ingests them in batches of 2,000 without any transport, with the garbage collector set
+as the others have it; each other rate is compared with it, within one run. Over HTTP each client sends the next request
+when the one before it is answered, which is when its events are durable. The topic is read to its end by the command,
+whose start is not counted.
 """
 
 from __future__ import annotations
@@ -11,51 +13,102 @@ import contextlib
 import http.client
 import itertools
 import json
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from confluent_kafka import Producer
+
+from lineage.garbage_collection import seldom_collecting
+from lineage.store import open_store
+from lineage_ingest.openlineage import EventIngest
+from lineage_ingest.query_log.streaming.kafka_packages import BROKER
 from tests.cli.test_serve_command import served
 from tests.events.event_builders import event
+from tests.kafka_fixture import running_broker
+from tests.maven_jars import fetched
 
+EVENTS = 8_000
+SINGLE_EVENTS = 1_600
 BATCH = 500
-BATCHES = 6
-CLIENTS = 8
-EACH = 100
+GROUP = 2_000
 JOBS = 100
 COLUMNS = 10
 
 
 def run() -> dict[str, Any]:
     numbers = itertools.count(1)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served("--store", str(Path(folder) / "store.lbug")) as (address, process),
-    ):
-        threading.Thread(target=_read_log, args=(process.stderr,), daemon=True).start()
-        warm = _events(numbers, 2 * JOBS)
-        _send(address, [warm])
-        began = time.perf_counter()
-        _send(address, [_events(numbers, BATCH) for _ in range(BATCHES)])
-        by_batch = BATCHES * BATCH / (time.perf_counter() - began)
-        events = [_events(numbers, EACH) for _ in range(CLIENTS)]
-        threads = [threading.Thread(target=_send, args=(address, one)) for one in events]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        by_clients = CLIENTS * EACH / (time.perf_counter() - began)
-        status = Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1]
+    rates: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        rates["store_only"] = _store_only(Path(folder) / "alone.lbug", numbers)
+        with served("--store", str(Path(folder) / "store.lbug")) as (address, process):
+            threading.Thread(target=_read_log, args=(process.stderr,), daemon=True).start()
+            _send(address, [_events(numbers, 2 * JOBS)])
+            for clients in (1, 4):
+                batches = _in_batches(_events(numbers, EVENTS), BATCH)
+                rates[f"{clients}_clients_batches_of_500"] = EVENTS / _seconds_of(address, _deal(batches, clients))
+            for clients in (8, 64):
+                runs = _in_batches(_events(numbers, SINGLE_EVENTS), 2)
+                singles = [list(itertools.chain.from_iterable(some)) for some in _deal(runs, clients)]
+                rates[f"{clients}_clients_one_by_one"] = SINGLE_EVENTS / _seconds_of(address, singles)
+            status = Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1]
+        rates["kafka"] = _topic(Path(folder) / "topic.lbug", numbers)
     return {
-        "events_per_second_by_batches_of_500": round(by_batch),
-        "events_per_second_by_8_clients": round(by_clients),
+        "events_per_second": {name: round(rate) for name, rate in rates.items()},
+        "ratio_to_store_only": {
+            name: round(rate / rates["store_only"], 2) for name, rate in rates.items() if name != "store_only"
+        },
         "service_megabytes": int(status.split()[0]) // 1024,
     }
+
+
+def _store_only(path: Path, numbers: Iterator[int]) -> float:
+    with open_store(path) as store, seldom_collecting():
+        ingest = EventIngest(store)
+        ingest.take(_events(numbers, 2 * JOBS))
+        groups = _in_batches(_events(numbers, EVENTS), GROUP)
+        began = time.perf_counter()
+        for group in groups:
+            ingest.take(group)
+        return EVENTS / (time.perf_counter() - began)
+
+
+def _topic(path: Path, numbers: Iterator[int]) -> float:
+    """Return events a second of the command, as it prints them; it counts from its start until its end."""
+    with running_broker(fetched("kafka-broker", (BROKER,))) as broker:
+        producer = Producer({"bootstrap.servers": broker, "allow.auto.create.topics": True})
+        for one in _events(numbers, EVENTS):
+            producer.produce("events", json.dumps(one), key=one["run"]["runId"])
+            producer.poll(0)
+        assert producer.flush(60) == 0
+        code = "from lineage.cli.main import run; run()"
+        source = ("--kafka", broker, "--topic", "events", "--once")
+        command = [sys.executable, "-c", code, "ingest", "openlineage", *source, "--store", str(path), "-f", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        figures = json.loads(done.stdout)
+        assert figures["accepted"] == EVENTS, done.stderr
+        return EVENTS / float(figures["seconds"])
+
+
+def _deal(items: Sequence[Any], clients: int) -> list[Sequence[Any]]:
+    """Return the items for each client, dealt in turn: what clients send at one time happened at one time."""
+    return [items[client::clients] for client in range(clients)]
+
+
+def _seconds_of(address: str, of_clients: Sequence[Sequence[Any]]) -> float:
+    threads = [threading.Thread(target=_send, args=(address, one)) for one in of_clients]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - began
 
 
 def _read_log(log: IO[bytes] | None) -> None:
@@ -65,7 +118,11 @@ def _read_log(log: IO[bytes] | None) -> None:
             pass
 
 
-def _events(numbers: Iterable[int], count: int) -> list[dict[str, Any]]:
+def _in_batches(events: list[dict[str, Any]], size: int) -> list[list[dict[str, Any]]]:
+    return [events[start : start + size] for start in range(0, len(events), size)]
+
+
+def _events(numbers: Iterator[int], count: int) -> list[dict[str, Any]]:
     """Return the next events, START and COMPLETE of each run in turn."""
     found: list[dict[str, Any]] = []
     for number in itertools.islice(numbers, count // 2):
@@ -83,7 +140,7 @@ def _events(numbers: Iterable[int], count: int) -> list[dict[str, Any]]:
     return found
 
 
-def _send(address: str, events: list[Any]) -> None:
+def _send(address: str, events: Sequence[Any]) -> None:
     """Send events, or batches of them, one after the other."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
     for one in events:

@@ -91,6 +91,7 @@ class _EventReading:
         self._source = f"{namespace}/{name}"
         self._plan = state.facet(f"run.{PLAN_FACET}")
         self._quoted = {} if state.is_ours else quoted_names(state)
+        self._records: dict[str, DatasetRecord] = {}
         self._preferred: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
         for named, facets in (*state.inputs.items(), *state.outputs.items()):
@@ -110,7 +111,7 @@ class _EventReading:
         written = {key: one for key, one in outputs.items() if not self._add_change(one)}
         for dataset_id, facets in {**inputs, **outputs}.values():
             if dataset_id.key in written or dataset_id.key in inputs:
-                found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
+                found.datasets.append(self._record(dataset_id, facets))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
         # An output whose facet lists all its inputs needs no SQL; in our own exports the SQL is masked.
         wanted = [
@@ -144,6 +145,13 @@ class _EventReading:
         quoted = self._quoted.get((namespace, name))
         return replace(dataset_id, quoted=quoted) if quoted else dataset_id
 
+    def _record(self, dataset_id: DatasetId, facets: Facets) -> DatasetRecord:
+        """Return the record of a dataset; of an input that is also written, as written."""
+        record = self._records.get(dataset_id.key)
+        if record is None:
+            record = self._records[dataset_id.key] = record_of(dataset_id, facets, self._at, self._found.aliases)
+        return record
+
     def _entries(self) -> list[tuple[DatasetId, tuple[str, str], Mapping[str, Any]]]:
         """Return the dataset entries of the job's own lineage facet."""
         entries = self._state.facet("job.lineage").get("entries") or ()
@@ -161,7 +169,7 @@ class _EventReading:
             return False
         self._found.changes.append(change)
         if change.kind is ChangeKind.RENAME:
-            self._found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
+            self._found.datasets.append(self._record(dataset_id, facets))
         return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
 
     def _lineage(self, output: tuple[DatasetId, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
@@ -209,7 +217,7 @@ class _EventReading:
         if lineage.is_told and not (lineage.is_complete or reads_all or self._state.is_ours):
             lineage.read_rows(dataset_id for dataset_id, _ in inputs.values())
         edges = lineage.edges(key)
-        described = [column.path for column in record_of(output, facets, self._at, self._found.aliases).columns]
+        described = [column.path for column in self._record(output, facets).columns]
         completeness = Completeness.TABLES
         if lineage.is_told:
             is_all = lineage.is_complete or self._state.is_ours or speaks_of_all(edges, output.key, described)
@@ -228,7 +236,7 @@ class _EventReading:
             self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
             if by_sql.columns and not is_whole(facets):
                 columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
-                record = record_of(output, facets, self._at, self._found.aliases)
+                record = self._record(output, facets)
                 self._found.datasets.append(replace(record, columns=columns, schema_known=True))
         elif (stated := completeness_in(self._plan)) is not None:
             completeness = stated

@@ -29,6 +29,7 @@ from lineage_ingest.query_log.log_reader import (
     read_log_file,
 )
 from lineage_ingest.query_log.normalization import normalize_rows
+from lineage_ingest.query_log.pipeline.cluster import ClusterError, is_cluster, prepare_workers
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
@@ -63,7 +64,7 @@ class EngineKind(StrEnum):
 
 
 class SparkMissingError(RuntimeError):
-    """Spark is needed, but Spark or Java is not installed."""
+    """Spark is needed, but Spark or Java is not installed, or workers of its cluster lack what they need."""
 
 
 class LogUnreachableError(RuntimeError):
@@ -141,8 +142,11 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         raise SparkMissingError(message) from error
     running = SparkSession.getActiveSession()
     if running is not None:
+        _prepare(running)
         yield running
         return
+    if "spark.pyspark.python" in options.conf:  # read by spark-submit only
+        os.environ["PYSPARK_PYTHON"] = options.conf["spark.pyspark.python"]
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     under_submit = "SPARK_ENV_LOADED" in os.environ
     master = options.master or ("" if under_submit else "local[*]")
@@ -157,11 +161,27 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         spark = builder.getOrCreate()
     except (PySparkRuntimeError, PySparkException, OSError) as error:
         raise SparkMissingError(f"Spark does not start: {error}; it needs Java 17 or newer (JAVA_HOME)") from error
+    except Py4JError as error:
+        if not is_cluster(master):
+            raise
+        said = (
+            f"Spark does not start on {master or 'this master'}: it does not answer, or its workers start no executor"
+        )
+        raise SparkMissingError(f"{said}; the log of the master or of a worker says why") from error
     try:
+        _prepare(spark)
         yield spark
     finally:
         with suppress(OSError, Py4JError):  # Java has already exited
             spark.stop()
+
+
+def _prepare(spark: SparkSession) -> None:
+    if is_cluster(str(spark.sparkContext.master)):
+        try:
+            prepare_workers(spark)
+        except ClusterError as error:
+            raise SparkMissingError(str(error)) from error
 
 
 def _start_apart(settings: Mapping[str, str]) -> None:
@@ -179,10 +199,14 @@ def _start_apart(settings: Mapping[str, str]) -> None:
 
 def _defaults(master: str) -> dict[str, str]:
     quiet = files("lineage_ingest.query_log.pipeline").joinpath("log4j2.properties")
-    # Only for local masters: on a cluster, our modules may be shipped, and exist only once a worker runs.
-    forked = {"spark.python.daemon.module": "lineage_ingest.query_log.pipeline.daemon"}
+    # On a cluster, our modules are shipped, and exist only once a worker runs; and workers connect to this machine.
+    local = {
+        "spark.python.daemon.module": "lineage_ingest.query_log.pipeline.daemon",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
     return {
-        **(forked if master.startswith("local") else {}),
+        **({} if is_cluster(master) else local),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
@@ -190,8 +214,6 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
         "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # each row is a block
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
     }
 
 

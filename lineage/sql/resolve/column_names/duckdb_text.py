@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from lineage.sql.resolve.column_names.engine_text import EngineText
 from lineage.sql.resolve.column_names.terms import Term, TermKind, UncertainTextError
@@ -29,7 +29,9 @@ _UNCERTAIN = frozenset(("grouping", "grouping_id", "columns", "try", "nvl", "map
 @cache
 def _keywords() -> frozenset[str]:
     """Return the words that DuckDB quotes where they are names: `SELECT keyword_name FROM duckdb_keywords()`."""
-    return frozenset(Path(__file__).with_name("duckdb_keywords.txt").read_text("utf-8").split())
+    return frozenset(
+        files("lineage.sql.resolve.column_names").joinpath("duckdb_keywords.txt").read_text("utf-8").split()
+    )
 
 
 def _name(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from lineage.sql.resolve.column_names.engine_text import EngineText
 from lineage.sql.resolve.column_names.terms import Term, TermKind, UncertainTextError
@@ -152,7 +152,7 @@ def _functions() -> dict[str, tuple[str, str]]:
     The others are shown with arguments that the call omits, by another name, or by no fixed one. Read off Spark by
     calling all of SHOW FUNCTIONS.
     """
-    listed = Path(__file__).with_name("spark_functions.txt").read_text("utf-8").split()
+    listed = files("lineage.sql.resolve.column_names").joinpath("spark_functions.txt").read_text("utf-8").split()
     shown = [entry.partition(":") for entry in listed]
     return {name.lower(): (name, counts) for name, _, counts in shown}
 

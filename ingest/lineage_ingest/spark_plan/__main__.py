@@ -3,6 +3,10 @@
     python -m lineage_ingest.spark_plan job.py ARGUMENTS
     spark-submit $(python -m lineage_ingest.spark_plan --path) job.py ARGUMENTS
 
+Or a Spark Connect server, with lineage of what its clients write:
+
+    spark-submit $(python -m lineage_ingest.spark_plan --path) --connect-server
+
 The target is the conf `spark.lineage.target`, else LINEAGE_SPARK_TARGET.
 """
 
@@ -17,8 +21,10 @@ __all__ = ["run_job"]
 
 _USAGE = """usage: python -m lineage_ingest.spark_plan JOB.py [ARGUMENTS …]
        spark-submit $(python -m lineage_ingest.spark_plan --path) JOB.py [ARGUMENTS …]
+       spark-submit $(python -m lineage_ingest.spark_plan --path) --connect-server
 
-Runs a PySpark job with lineage of what it writes. The target (a store, an OpenLineage
+Runs a PySpark job with lineage of what it writes, or a Spark Connect server with
+lineage of what its clients write. The target (a store, an OpenLineage
 endpoint, a file or a Kafka topic) is the conf spark.lineage.target, else the environment
 variable LINEAGE_SPARK_TARGET. --path prints the path of this program, for spark-submit."""
 
@@ -54,6 +60,11 @@ def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
+    if arguments[0] == "--connect-server":
+        from lineage_ingest.spark_plan.connect_server import serve_connect  # noqa: PLC0415  a job needs none
+
+        serve_connect()
+        return 0
     run_job(arguments[0], arguments[1:])
     return 0
 

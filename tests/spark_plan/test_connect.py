@@ -1,0 +1,139 @@
+"""Spark Connect: a client in another process writes; the OpenLineage agent, or our listener, on the server tells it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from lineage.neo4j_server.ports import free_port
+from lineage.store import GraphStore, open_store
+from lineage_graphql.access.access_tokens import TokenFile
+from lineage_graphql.access.roles import Role
+from lineage_graphql.settings import Settings
+from lineage_ingest.spark_plan import __main__ as program
+from tests.events.test_agents import AGENT
+from tests.java_options import SHORT_LIVED
+from tests.maven_jars import fetched
+from tests.service.running import running
+
+pytestmark = pytest.mark.xdist_group("spark_connect")
+
+SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+SERVER = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
+EDGES = {
+    ("in#id", "totals#most", "AGGREGATION"),
+    ("in#part", "totals#part", "IDENTITY"),
+    ("in#part", "totals", "GROUP_BY"),
+}
+
+
+@contextmanager
+def connect_server(folder: Path, conf: Mapping[str, str], *program: str) -> Iterator[int]:
+    """Run a Connect server by spark-submit; yield its port. It is told to stop at the end of the block."""
+    port = free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        **conf,
+    }
+    options = [part for name, text in settings.items() for part in ("--conf", f"{name}={text}")]
+    log = folder / "server.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [str(SPARK_SUBMIT), "--master", "local[1]", "--driver-memory", "700m", *options, *program],
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            until = time.monotonic() + 120
+            while not _answers(port):
+                assert process.poll() is None, log.read_text()[-4_000:]
+                assert time.monotonic() < until, log.read_text()[-4_000:]
+                time.sleep(0.2)
+            yield port
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def write_as_client(port: int, folder: Path) -> None:
+    """Write a file and a table of its totals, from a process without a JVM."""
+    code = f"""
+from pyspark.sql import SparkSession, functions as f
+
+spark = SparkSession.builder.remote("sc://127.0.0.1:{port}").getOrCreate()
+assert type(spark).__module__ == "pyspark.sql.connect.session"
+spark.range(10).selectExpr("id", "id % 3 AS part").write.parquet({str(folder / "in")!r})
+rows = spark.read.parquet({str(folder / "in")!r})
+rows.groupBy("part").agg(f.max("id").alias("most")).write.saveAsTable("totals")
+spark.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr[-3_000:]
+
+
+def edges_of(store: GraphStore) -> set[tuple[str, str, str]]:
+    return {
+        (source.rpartition("/")[2], target.rpartition("/")[2].rpartition(".")[2], subtype)
+        for kind, source, target, properties in store.dump().relationships
+        if kind in ("CONTRIBUTES", "REFERENCES") and "#" in source
+        for subtype in properties["subtypes"]
+    }
+
+
+def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
+    jars = ",".join(map(str, sorted(fetched("openlineage-spark", AGENT).glob("*.jar"))))
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token, _ = tokens.create("spark", [Role.INGESTER])
+    with open_store(tmp_path / "store.lbug") as store, running(store, Settings(tokens=tokens.path)) as service:
+        conf = {
+            "spark.jars": jars,
+            "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+            "spark.openlineage.namespace": "tests",
+            "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
+            "spark.openlineage.transport.type": "http",
+            "spark.openlineage.transport.url": service.url,
+            "spark.openlineage.transport.endpoint": "/api/v1/lineage",
+            "spark.openlineage.transport.auth.type": "api_key",
+            "spark.openlineage.transport.auth.apiKey": token,
+        }
+        with connect_server(tmp_path, conf, *SERVER, "spark-internal") as port:
+            write_as_client(port, tmp_path)
+        assert edges_of(store) == EDGES
+
+
+def test_our_listener_on_the_server_writes_a_store(tmp_path: Path) -> None:
+    conf = {"spark.lineage.target": str(tmp_path / "graph.lbug"), "spark.lineage.job": "shared"}
+    with connect_server(tmp_path, conf, str(Path(program.__file__)), "--connect-server") as port:
+        write_as_client(port, tmp_path)
+    with open_store(tmp_path / "graph.lbug", read_only=True) as store:
+        assert edges_of(store) == EDGES
+        assert {str(job.completeness) for job in store.jobs(store.job_keys()) if job.writes} == {"full"}

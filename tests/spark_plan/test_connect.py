@@ -1,8 +1,12 @@
-"""Spark Connect: a client in another process writes; the OpenLineage agent, or our listener, on the server tells it."""
+"""Spark Connect: a client in another process writes; the OpenLineage agent, or our listener, on the server tells it.
+
+Both ways are those of docs/spark.md.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -28,6 +32,7 @@ from tests.service.running import running
 
 pytestmark = pytest.mark.xdist_group("spark_connect")
 
+PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 SERVER = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
 EDGES = {
@@ -114,17 +119,14 @@ def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
     token, _ = tokens.create("spark", [Role.INGESTER])
     with open_store(tmp_path / "store.lbug") as store, running(store, Settings(tokens=tokens.path)) as service:
-        conf = {
+        page = PAGE.read_text(encoding="utf-8")
+        conf = dict(re.findall(r"--conf (\S+?)=(\S+)", page[page.index("start-connect-server.sh \\") :]))
+        conf |= {
             "spark.jars": jars,
-            "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
-            "spark.openlineage.namespace": "tests",
-            "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
-            "spark.openlineage.transport.type": "http",
             "spark.openlineage.transport.url": service.url,
-            "spark.openlineage.transport.endpoint": "/api/v1/lineage",
-            "spark.openlineage.transport.auth.type": "api_key",
             "spark.openlineage.transport.auth.apiKey": token,
         }
+        assert AGENT[0] in page
         with connect_server(tmp_path, conf, *SERVER, "spark-internal") as port:
             write_as_client(port, tmp_path)
         assert edges_of(store) == EDGES

@@ -1,0 +1,97 @@
+"""A service that is killed while clients send events: what it has answered is stored, and sending again is safe."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from lineage.store import open_store
+from lineage_ingest.openlineage import EventIngest
+from tests.cli.test_serve_command import served
+from tests.events.event_builders import event
+
+CLIENTS = 4
+RUNS = 200
+KILLED_AFTER = 60
+"""Number of events that are answered before the service is killed."""
+
+
+def events_of(run: int) -> list[dict[str, Any]]:
+    """Return START and COMPLETE of a run that writes a table of its own."""
+    about = {"run": run, "at": 3 + run / 1_440, "job": f"etl/load{run}", "inputs": ["pg.a"]}
+    lineage = {"c": ["pg.a c DIRECT/IDENTITY"]}
+    outputs = {f"pg.t{run}": {"schema": ["c"], "columnLineage": {"fields": lineage}}}
+    return [event({**about, "type": "START"}), event({**about, "type": "COMPLETE", "outputs": outputs})]
+
+
+def send(address: str, requests: Sequence[list[dict[str, Any]]], answered: list[dict[str, Any]]) -> None:
+    """Send requests of one or more events until the service is gone; note the events of those that were answered."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    try:
+        for events in requests:
+            path, body = ("/api/v1/lineage/batch", events) if len(events) > 1 else ("/api/v1/lineage", events[0])
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+            answered += events
+    except (OSError, http.client.HTTPException):
+        return  # it was killed
+    finally:
+        connection.close()
+
+
+def start_clients(
+    address: str, of_clients: Sequence[Sequence[list[dict[str, Any]]]], answered: list[dict[str, Any]]
+) -> list[threading.Thread]:
+    """Send from several clients at once; they note the events that were answered."""
+    clients = [threading.Thread(target=send, args=(address, requests, answered)) for requests in of_clients]
+    for client in clients:
+        client.start()
+    return clients
+
+
+def graph(path: Path) -> list[str]:
+    """Return what a store holds, but which of equal observations came together."""
+    with open_store(path) as store:
+        dump = store.dump()
+    for *_, properties in dump.relationships:
+        properties.pop("observations", None)
+    return sorted(map(repr, (*dump.nodes, *dump.relationships)))
+
+
+def test_nothing_that_was_answered_is_lost(tmp_path: Path) -> None:
+    store, runs = tmp_path / "store.lbug", [events_of(run) for run in range(1, RUNS + 1)]
+    # Two clients send single events, two send batches that end in the middle of a run.
+    singles = [[[one] for pair in runs[number::CLIENTS] for one in pair] for number in (0, 1)]
+    flat = [[one for pair in runs[number::CLIENTS] for one in pair] for number in (2, 3)]
+    batches = [[mine[start : start + 7] for start in range(0, len(mine), 7)] for mine in flat]
+    answered: list[dict[str, Any]] = []
+    with served("--store", str(store)) as (address, process):
+        clients = start_clients(address, [*singles, *batches], answered)
+        while len(answered) < KILLED_AFTER:
+            time.sleep(0.005)
+        process.kill()
+        for client in clients:
+            client.join()
+    assert 0 < len(answered) < 2 * RUNS
+    with open_store(store) as opened:
+        known = set(opened.dataset_keys())
+        buffered = opened.buffered_texts([f"openlineage:{one['run']['runId']}" for one in answered])
+    completed = [one for one in answered if one["eventType"] == "COMPLETE"]
+    assert all(f"postgres://db:5432/{one['outputs'][0]['name']}" in known for one in completed)
+    assert {text.owner for text in buffered} == {f"openlineage:{one['run']['runId']}" for one in answered}
+    with served("--store", str(store)) as (address, _):
+        again: list[dict[str, Any]] = []
+        for client in start_clients(address, [*singles, *batches], again):
+            client.join()
+        assert len(again) == 2 * RUNS
+    with open_store(tmp_path / "whole.lbug") as whole:
+        EventIngest(whole).take([one for pair in runs for one in pair])
+    assert graph(store) == graph(tmp_path / "whole.lbug")

@@ -29,6 +29,14 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 // name: update_relationships_to
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to>) WHERE b.key IN $targets SET <assignments>
 
+// Relationships of several nodes, each with values of its own: those at its pair's place in every list; embedded store
+// only. The hint keeps ladybug from scanning all relationships.
+// name: update_relationships_of
+MATCH (a:<from>)-[e:<type>]->(b:<to>) WHERE a.key IN $sources
+HINT (a JOIN e) JOIN b
+WITH e, list_position($pairs, concat(a.key, $between, b.key)) AS place WHERE place > 0
+SET <listed_assignments>
+
 // name: refresh_edges_to_columns
 MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<types>]-()
 WHERE e.job = $job SET e.last_seen = $last_seen

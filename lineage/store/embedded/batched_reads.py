@@ -12,7 +12,7 @@ from typing import Any
 from lineage.store.cypher.backend import Row
 from lineage.store.cypher.statements import own_queries, query
 
-__all__ = ["BatchedRead", "batched_read"]
+__all__ = ["MANY_KEYS", "SCANNED_PER_KEY", "BatchedRead", "batched_read"]
 
 FEW_KEYS = 2
 """Minimum number of keys for looking up nodes at once; the index is used for each."""
@@ -20,7 +20,7 @@ MANY_KEYS = 4
 """Minimum number of keys for reading the relationships of nodes at once."""
 
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
-_SCANNED_PER_KEY = 50
+SCANNED_PER_KEY = 50
 """Number of nodes whose scan takes as long as one lookup by key."""
 _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
@@ -44,7 +44,7 @@ class BatchedRead:
         """Return whether it is faster for this number of parameter rows; `count` returns the label's nodes."""
         if self.by_index:
             return rows >= FEW_KEYS
-        return rows >= MANY_KEYS and count() <= min(rows, self.max_keys) * _SCANNED_PER_KEY
+        return rows >= MANY_KEYS and count() <= min(rows, self.max_keys) * SCANNED_PER_KEY
 
     def parameters(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Yield the parameters of its runs."""

@@ -13,7 +13,7 @@ Measured on 1,000,000 columns and 5,000,000 edges:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -35,7 +35,7 @@ from lineage.store.cypher.schema import (
     by_kind,
 )
 from lineage.store.cypher.statements import refresh_statement, write_statement
-from lineage.store.embedded.batched_reads import batched_read
+from lineage.store.embedded.batched_reads import MANY_KEYS, SCANNED_PER_KEY, batched_read
 from lineage.store.embedded.deferred_writes import (
     deferred_label,
     delete_deferred,
@@ -53,6 +53,11 @@ COPY_FROM = 5_000
 """Minimum number of new nodes and relationships for COPY in an empty graph."""
 COPY_SHARE = 0.01
 """Additional minimum per existing node or relationship."""
+
+_OF_JOBS = ("READS", "WRITES")
+"""Types of relationships that a job has to several datasets, at most one to each."""
+_BETWEEN = "\u0001"
+"""Stands between two keys; no key contains it."""
 
 ROWS_AT_ONCE = 1_000
 """Maximum number of nodes that one statement creates, updates or deletes."""
@@ -186,20 +191,48 @@ class EmbeddedTransaction:
                 self._run(write_statement("delete_nodes", label), {"keys": [node.key for node in some]})
 
     def _update_relationships(self, relationships: Iterable[Relationship]) -> None:
-        """Update relationships. The READS of a job mostly have the same times and are updated together."""
-        reads: dict[tuple[object, ...], list[Relationship]] = defaultdict(list)
+        """Update relationships: those of jobs for many jobs at once, else all READS of a job that have equal values."""
+        of_jobs: dict[tuple[str, ...], list[Relationship]] = defaultdict(list)
         for one in relationships:
-            if one.type == "READS":
-                reads[one.source, *one.properties.values()].append(one)
+            if one.type in _OF_JOBS and all(one.properties.values()):
+                of_jobs[one.type, one.source_label, one.target_label, *one.properties].append(one)
             else:
                 # Deferred writes of an older version lack the properties that were added later.
                 self._change(one, "update_relationship", one.properties, only=tuple(one.properties))
-        for alike in reads.values():
-            first = alike[0]
-            ends = (first.source_label, first.target_label)
-            targets = [one.target for one in alike]
-            row = {"source": first.source, "targets": targets, **first.properties}
-            self._run(write_statement("update_relationships_to", first.type, ends), row)
+        for (name, source, target, *only), alike in of_jobs.items():
+            for start in range(0, len(alike), ROWS_AT_ONCE):
+                some = alike[start : start + ROWS_AT_ONCE]
+                if self._scan_pays(source, {one.source for one in some}):
+                    self._update_relationships_of(name, (source, target), tuple(only), some)
+                else:
+                    self._update_relationships_to(name, (source, target), tuple(only), some)
+
+    def _scan_pays(self, label: str, keys: Collection[str]) -> bool:
+        """Return whether a scan of a label's nodes is faster than looking up each key."""
+        return len(keys) >= MANY_KEYS and self._statements.count(label) <= len(keys) * SCANNED_PER_KEY
+
+    def _update_relationships_of(
+        self, name: str, ends: tuple[str, str], only: tuple[str, ...], some: Sequence[Relationship]
+    ) -> None:
+        """Update relationships by one statement: 0.03 ms each, instead of 0.3."""
+        row: dict[str, Any] = {
+            "sources": list(dict.fromkeys(one.source for one in some)),
+            "pairs": [f"{one.source}{_BETWEEN}{one.target}" for one in some],
+            "between": _BETWEEN,
+            **{each: [_to_store(one.properties[each]) for one in some] for each in only},
+        }
+        self._run(write_statement("update_relationships_of", name, ends, only), row)
+
+    def _update_relationships_to(
+        self, name: str, ends: tuple[str, str], only: tuple[str, ...], some: Iterable[Relationship]
+    ) -> None:
+        """Update relationships by one statement for all of a node that have equal values."""
+        equal: dict[tuple[object, ...], list[Relationship]] = defaultdict(list)
+        for one in some:
+            equal[one.source, *map(str, one.properties.values())].append(one)
+        for alike in equal.values():
+            row = {"source": alike[0].source, "targets": [one.target for one in alike], **alike[0].properties}
+            self._run(write_statement("update_relationships_to", name, ends, only), row)
 
     def _refresh(self, units: Iterable[Refresh]) -> None:
         types: dict[tuple[object, ...], list[Refresh]] = defaultdict(list)

@@ -42,7 +42,7 @@ def backend(tmp_path: Path) -> Iterator[EmbeddedBackend]:
     opened.close()
 
 
-def test_the_graph_does_not_depend_on_how_many_keys_are_asked_for_at_once(
+def test_the_graph_does_not_depend_on_how_many_keys_are_read_or_updated_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dumps = []
@@ -198,6 +198,7 @@ def _drawn(chance: random.Random, label: str, key: str, without: float) -> Node:
 def _ask_at_once_from(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FEW_KEYS", "MANY_KEYS"):
         monkeypatch.setattr(batched_reads, name, keys)
+    monkeypatch.setattr(transaction, "MANY_KEYS", keys)
 
 
 def _written() -> list[str]:

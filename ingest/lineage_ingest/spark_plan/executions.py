@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,11 +19,13 @@ from lineage_ingest.spark_plan.events import Application, Moments, change_events
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage
 
-__all__ = ["ExecutionCounts", "Executions"]
+__all__ = ["CHECKPOINTS", "ExecutionCounts", "Executions"]
 
 _LOG = logging.getLogger("lineage.spark_plan")
 _FILE_WRITE = "file source write"
 """What Spark calls the execution that writes the files of a table that another execution creates."""
+CHECKPOINTS = frozenset({"checkpoint", "localCheckpoint"})
+"""What Spark calls the executions that cut a frame's plan."""
 _CONFIRM_EVERY = timedelta(minutes=10)
 """How often a stream that goes on is confirmed."""
 _MAX_WAITING = 1_000
@@ -42,6 +44,8 @@ class ExecutionCounts:
     """Batches of a stream that wrote as the one before."""
     reduced: int = 0
     failed: int = 0
+    unknown: int = 0
+    """Commands that wrote to what is not known."""
     lost: int = 0
 
 
@@ -76,6 +80,7 @@ class Executions:
     _streamed: OrderedDict[str, _Streamed] = field(default_factory=OrderedDict)
     _streams: OrderedDict[str, list[WriteLineage]] = field(default_factory=OrderedDict)
     _views: set[str] = field(default_factory=set)
+    _unknown: set[str] = field(default_factory=set)
 
     def finish(self) -> None:
         """Tell the last batch of each stream; the job ends."""
@@ -115,6 +120,8 @@ class Executions:
         self._paths.pop(number, None)
         is_stream = frame.get("stream") is not None
         if lineage is not None:
+            _locate(lineage, waiting)
+            self._note_unknown(lineage)
             self._report(frame, lineage, is_batch=is_stream)
             if is_stream:
                 _remember(self._streams, str(frame["stream"]), lineage.writes)
@@ -129,14 +136,13 @@ class Executions:
             return None
         self.counts.plans += 1
         self.counts.reduced += "reduced" in frame
-        function = str(frame.get("function") or "")
         return read_lineage(
             frame["nodes"],
             self.catalogs,
             self.frames,
             reduced=frame.get("reduced"),
             path=self._paths.get(int(frame["root"])),
-            keep=frame.get("stream") is not None or function.lower().endswith("checkpoint"),
+            keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
         )
 
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
@@ -192,6 +198,21 @@ class Executions:
         self.counts.writes += 1
         self.send(write_events(self.application, write, execution, moments, sql))
 
+    def _note_unknown(self, lineage: PlanLineage) -> None:
+        """Count a command that writes a query to what is not known, and log each class of them once."""
+        root = lineage.root
+        if lineage.writes or lineage.change or lineage.is_silent or not root.properties.get("writes"):
+            return
+        self.counts.unknown += 1
+        kind = " ".join(str(one) for one in (root.name, root.properties.get("dataSource")) if one)
+        if kind not in self._unknown:
+            self._unknown.add(kind)
+            _LOG.warning(
+                "no lineage of what %s writes: it is not known to what. A package can add a rule: entry-point group "
+                "lineage.spark_plan",
+                kind,
+            )
+
     def _count_lost(self, count: int) -> None:
         if count:
             self.counts.lost += count
@@ -211,6 +232,16 @@ def _outermost(waiting: list[_Waiting]) -> list[_Waiting]:
         if not is_inner:
             found.append(one)
     return found
+
+
+def _locate(lineage: PlanLineage, waiting: list[_Waiting]) -> None:
+    """Name a table that is created as the writes to it are: the execution inside that writes it has its path."""
+    located = {name: write.target for one in waiting for write in one.lineage.writes for name in write.target.symlinks}
+    for index, write in enumerate(lineage.writes):
+        inner = located.get((write.target.namespace, write.target.name))
+        if inner is not None:
+            target = replace(inner, columns=write.target.columns)
+            lineage.writes[index] = replace(write, target=target)
 
 
 def _names(write: WriteLineage) -> list[tuple[str, str]]:

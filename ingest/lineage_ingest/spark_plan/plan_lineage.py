@@ -111,7 +111,7 @@ def read_lineage(
 
 
 def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: str | None) -> WriteLineage:
-    changed = changed_columns(reader, root)
+    changed = changed_columns(reader, root, write.operation)
     if changed is not None:
         return _lineage(reader, write, changed.columns, changed.rows, reduced)
     relation = reader.relation(write.query) if write.query is not None else PlanRelation([], {}, PlanRows())

@@ -30,7 +30,7 @@ _SAME = frozenset(
         "SubqueryAlias", "ResolvedHint", "UnresolvedHint", "Repartition", "RepartitionByExpression", "Sample",
         "RebalancePartitions", "EventTimeWatermark", "UpdateEventTimeWatermarkColumn", "CollectMetrics", "WithCTE",
         "View", "CommandResult", "SubqueryColumnAliases", "ReturnAnswer", "LogicalQueryStage", "WindowGroupLimit",
-        "InMemoryRelation",
+        "InMemoryRelation", "StreamingDataSourceV2ScanRelation", "DataSourceV2ScanRelation",
     }
 )  # fmt: skip
 """Nodes that pass the columns and rows of their child on."""

@@ -124,7 +124,7 @@ def _v2_table(catalogs: Catalogs, properties: Mapping[str, Any]) -> list[Dataset
         return [Dataset(*jdbc_dataset(str(table["url"]), str(name)))]
     if paths := table.get("paths"):
         return list({one.key: one for one in map(of_path, map(str, paths))}.values())
-    if isinstance(identifier, list):
+    if isinstance(identifier, list) and "/" not in str(identifier[-1]):  # else a table by its path
         names = [properties.get("catalog"), *identifier]
         return [catalogs.catalog_table({"table": names, "location": table.get("location")})]
     return [of_path(str(table["location"]))] if table.get("location") else _by_options(options)

@@ -61,6 +61,7 @@ class SparkLineage:
             "repeated": counted.repeated,
             "reduced": counted.reduced,
             "failed": counted.failed,
+            "unknown": counted.unknown,
             "lost": counted.lost,
             **self.delivery.counts.to_dict(),
         }

@@ -107,7 +107,7 @@ public final class PlanListener extends SparkListener implements Runnable {
       }
     }
     boolean isRootOfOthers = item.root == item.id && roots.remove(Long.valueOf(item.id)) != null;
-    boolean isFrame = item.function != null && item.function.toLowerCase().endsWith("checkpoint");
+    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function);
     boolean isWrite = plan instanceof Command || item.run != null;
     if (!isWrite && !isFrame && !isRootOfOthers) {
       return;

@@ -55,11 +55,17 @@ public final class Sources {
   }
 
   public static String table(org.apache.spark.sql.connector.catalog.Table table) {
+    Object inner = Reflect.call(table, "table");
+    if (Json.className(table).equals("RowLevelOperationTable") && inner instanceof org.apache.spark.sql.connector.catalog.Table) {
+      return table((org.apache.spark.sql.connector.catalog.Table) inner);
+    }
     StringBuilder found = new StringBuilder();
     Json.append(found, "class", Json.text(Json.className(table)));
     Json.append(found, "name", Json.text(table.name()));
     Map properties = table.properties();
-    if (properties != null) {
+    // Iceberg's tables of snapshots, files and the like have the location of the table that they describe.
+    boolean isMetadata = inner != null && inner.getClass().getSuperclass().getSimpleName().equals("BaseMetadataTable");
+    if (properties != null && !isMetadata) {
       Json.append(found, "location", Json.text(properties.get("location")));
       Json.append(found, "provider", Json.text(properties.get("provider")));
     }

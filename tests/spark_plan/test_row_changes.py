@@ -61,17 +61,17 @@ STATEMENTS = {
 }
 SUBQUERIES = {
     "update with IN": "update {c}.t set name = country where id in (select customer_id from {c}.o where amount > 1)",
-    "update with EXISTS": "update {c}.t set name = country where exists (select 1 from {c}.o x where x.order_id = t.id)",
+    "update with EXISTS": "update {c}.t set name = country where exists (select 1 from {c}.o x where x.amount = t.id)",
     "update from a sub-query": "update {c}.t set name = (select max(tags) from {c}.o) where id = 1",
     "delete with IN": "delete from {c}.t where id in (select customer_id from {c}.o where amount > 100)",
     "delete with NOT EXISTS": "delete from {c}.t where not exists (select 1 from {c}.o x where x.customer_id = t.id)",
 }
 """Delta refuses these."""
 FEW = {
-    "iceberg, merge on read": [name for name in STATEMENTS if name.startswith(("create as", "update", "delete", "merge"))],
+    "iceberg, merge on read": [one for one in STATEMENTS if one.startswith(("create as", "update", "delete", "merge"))],
     "delta": [
-        "create as", "insert", "insert, with names", "insert overwrite", "update with CASE", "update of a field", "delete",
-        "merge, all columns", "merge, all branches", "create or replace as",
+        "create as", "insert", "insert, with names", "insert overwrite", "update with CASE", "update of a field",
+        "delete", "merge, all columns", "merge, all branches", "create or replace as",
     ],
 }  # fmt: skip
 """Where a format takes the same way for several statements, one is run: each takes Delta two seconds."""

@@ -49,8 +49,8 @@ def changed_columns(reader: PlanReader, root: PlanNode, operation: str) -> Chang
     reader.report(
         DiagnosticCode.UNSUPPORTED_SYNTAX,
         Severity.WARNING,
-        f"the plan of this {operation} ({root.name}) is not as Spark 4 writes it: its columns are those of the rows that "
-        "it writes",
+        f"the plan of this {operation} ({root.name}) is not as Spark 4 writes it: its columns are those of "
+        "the rows that it writes",
         "please report the plan's nodes, and Spark's version",
     )
     return None
@@ -96,7 +96,7 @@ def _merge(reader: PlanReader, merge: MergePlan) -> ChangedColumns:
 
 
 def _assigned(scope: PlanScope, assignments: Iterable[Assignment], conditions: Sources) -> list[tuple[str, Sources]]:
-    """Return the columns and fields that an UPDATE writes, with their sources and what decides that they are written."""
+    """Return the columns and fields that an UPDATE writes, with their sources and what decides that."""
     found: list[tuple[str, Sources]] = []
     for one in (field for assignment in assignments for field in assignment.fields):
         sources = dict(scope.value(one.value).sources)

@@ -26,7 +26,6 @@ LAKEHOUSE = (
     "io.delta:delta-spark_4.1_2.13:4.4.0",
     "io.delta:delta-storage:4.4.0",
 )
-SPARK_4_1 = Path(__file__).parents[2] / ".spark-4.1"
 
 
 class Ran(NamedTuple):
@@ -87,8 +86,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
 @pytest.fixture(scope="session")
 def spark_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
     """PySpark 4.1 with the newest Iceberg and Delta, which run on no later one. `make test` installs it."""
-    if not SPARK_4_1.exists():
-        pytest.fail(f"PySpark 4.1 is not installed: run make {SPARK_4_1.name}/.installed", pytrace=False)
     folder = tmp_path_factory.mktemp("spark_4_1")
     confs = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
@@ -101,8 +98,24 @@ def spark_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess
         "spark.databricks.delta.stats.collect": "false",
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
-    with running_spark(folder, fetched("lakehouse", LAKEHOUSE), confs, SPARK_4_1) as running:
+    with running_spark(folder, fetched("lakehouse", LAKEHOUSE), confs, pyspark_folder("4.1")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def spark_4_0(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
+    """The oldest PySpark that is supported."""
+    folder = tmp_path_factory.mktemp("spark_4_0")
+    with running_spark(folder, fetched("sqlite-jdbc", SQLITE), None, pyspark_folder("4.0")) as running:
+        yield running
+
+
+def pyspark_folder(version: str) -> Path:
+    """Return the folder into which `make test` installs an older PySpark."""
+    folder = Path(__file__).parents[2] / f".spark-{version}"
+    if not (folder / ".installed").exists():
+        pytest.fail(f"PySpark {version} is not installed: run make {folder.name}/.installed", pytrace=False)
+    return folder
 
 
 @contextmanager

@@ -104,9 +104,9 @@ class Executions:
         if frame.get("stream") is not None and "nodes" not in frame:
             self._repeat(str(frame["stream"]), frame)
         lineage = self._read(frame)
+        if lineage is not None and number != root and (path := lineage.root.properties.get("outputPath")):
+            _remember(self._paths, root, str(path))
         if lineage is not None and frame.get("function") == _FILE_WRITE:
-            if (path := lineage.root.properties.get("outputPath")) and number != root:
-                _remember(self._paths, root, str(path))
             return
         if number != root:
             if lineage is not None:

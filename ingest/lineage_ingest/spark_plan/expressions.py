@@ -279,6 +279,8 @@ def _nullif(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[Pla
     if inner is not None and inner.name == "With":
         scope.value(inner)  # binds what it defines
         inner = inner.node("child")
+    if inner is not None:  # Spark 4.3 has a NullIfResult between
+        inner = inner.node("replacement") or inner
     test = inner.node("predicate") if inner is not None else None
     value, other = (test.node("left"), test.node("right")) if test is not None else (None, None)
     if value is None or other is None:

@@ -69,6 +69,9 @@ def lineages(frames: list[dict[str, Any]], catalogs: Catalogs) -> list[PlanLinea
     """Return the lineage of each frame with a plan."""
     known = KnownFrames()
     found = []
+    for frame in frames:  # what a batch writes ends before the batch does
+        if "nodes" in frame and frame.get("stream") is not None:
+            read_lineage(frame["nodes"], catalogs, known, keep=True)
     for frame in frames:
         if "nodes" in frame:
             cut = frame.get("stream") is not None or frame.get("function") in CHECKPOINTS

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
 from lineage_ingest.spark_plan.frames import KnownFrames
@@ -120,6 +121,8 @@ class Executions:
         self._paths.pop(number, None)
         is_stream = frame.get("stream") is not None
         if lineage is not None:
+            if is_stream:
+                waiting = [self._read_again(one) for one in waiting]
             _locate(lineage, waiting)
             self._note_unknown(lineage)
             self._report(frame, lineage, is_batch=is_stream)
@@ -144,6 +147,13 @@ class Executions:
             path=self._paths.get(int(frame["root"])),
             keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
         )
+
+    def _read_again(self, one: _Waiting) -> _Waiting:
+        """Return what a stream's batch wrote, now that the stream's own columns are known."""
+        if one.lineage.writes and all(write.completeness is Completeness.FULL for write in one.lineage.writes):
+            return one
+        self.counts.plans -= 1
+        return _Waiting(one.frame, self._read(one.frame) or one.lineage)
 
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))

@@ -14,7 +14,7 @@ from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.rewritten_changes import is_merge
 from lineage_ingest.spark_plan.sources import table_of
 
-__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "targets_of"]
+__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "commands_of", "is_silent", "targets_of"]
 
 _CHANGES_ROWS = frozenset({"MERGE", "UPDATE", "DELETE"})
 """Operations after which the rows that they do not touch are there as before."""
@@ -42,7 +42,7 @@ _OPERATIONS = {
 _SILENT_SINKS = frozenset(
     {"ForeachBatchSink", "MemorySink", "ConsoleTable", "MemoryPlan", "NoopDataSource", "NoopTable"}
 )
-_NAMES_ONLY = frozenset({"CreateViewCommand", "CacheTableAsSelect", "CacheTable", "CreateTempViewUsing"})
+_NAMES_ONLY = frozenset({"CreateViewCommand", "CacheTableAsSelect", "CacheTable", "CreateTempViewUsing", "SetVariable"})
 """Commands that give a query a name within the session."""
 
 
@@ -69,6 +69,13 @@ class DatasetDrop:
     kind: ChangeKind
     dataset: Dataset
     other: Dataset | None = None
+
+
+def commands_of(root: PlanNode) -> list[PlanNode]:
+    """Return the commands of a plan: several, if a query is inserted into several tables."""
+    children = root.list("children") if root.name == "Union" else []
+    several = [one for one in children if one.properties.get("writes")]
+    return several if several and len(several) == len(children) else [root]
 
 
 def targets_of(

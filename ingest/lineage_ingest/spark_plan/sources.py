@@ -21,6 +21,9 @@ __all__ = ["Reads", "ViewRead", "leaf_relation", "stored_relation", "table_of", 
 _KAFKA_TOPICS = ("subscribe", "topic", "assign", "subscribepattern")
 _LOCAL = frozenset({"LocalRelation", "Range", "OneRowRelation", "UnionLoopRef"})
 
+_GENERATED = frozenset({"RateStreamTable", "RatePerMicroBatchTable", "RateStreamSource", "RatePerMicroBatchStream"})
+"""Sources of streams that make their rows up."""
+
 
 @dataclass(frozen=True, slots=True)
 class ViewRead:
@@ -57,7 +60,8 @@ def leaf_relation(reader: LeafReader, node: PlanNode) -> PlanRelation:
     """Return the relation of a node without children: of a dataset, or of values of the plan itself."""
     columns = node.properties.get("columns") or []
     output = [int(one[0]) for one in columns]
-    if node.name in _LOCAL:
+    table = node.properties.get("v2") or node.properties.get("source") or {}
+    if node.name in _LOCAL or table.get("class") in _GENERATED:
         return PlanRelation(output, {key: Value({}) for key in output}, PlanRows())
     source = node.properties.get("source") or {}
     url, query = source.get("url"), source.get("tableOrQuery")

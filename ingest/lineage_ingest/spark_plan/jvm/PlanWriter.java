@@ -45,7 +45,13 @@ public final class PlanWriter {
     "generatorOutput", "field", "queryId", "provider", "dataSource", "sourceName", "newIdentifier", "isView",
     "ifExists", "resultIds", "groupByExprs", "nameParts", "resolvedIdentifier", "sinkName", "isStreaming", "isDir",
     "tableName", "evalType", "path", "desc",
-    "leftGroupingLen", "rightGroupingLen", "targetColNameParts", "context",
+    "leftGroupingLen", "rightGroupingLen", "groupingAttributesLen", "targetColNameParts", "context",
+  }));
+  /** Nodes whose columns follow from their expressions and children. Others are written with their columns. */
+  private static final Set DERIVED = new HashSet(Arrays.asList(new Object[] {
+    "Project", "Filter", "SubqueryAlias", "Aggregate", "Join", "LateralJoin", "Sort", "GlobalLimit", "LocalLimit",
+    "Offset", "Tail", "Distinct", "Deduplicate", "Window", "WithCTE", "CTERelationDef", "Sample", "ResolvedHint",
+    "Repartition", "RepartitionByExpression",
   }));
   private static final Set OPTIONS = new HashSet(Arrays.asList(new Object[] {
     "path", "url", "dbtable", "query", "topic", "subscribe", "subscribepattern", "assign", "table", "database",
@@ -404,9 +410,17 @@ public final class PlanWriter {
       Json.append(properties, "columns", columns(((LogicalPlan) query).output()));
       Json.append(properties, "writes", "true");
     }
-    if (name.equals("Generate") || name.equals("Union") || name.equals("MergeRows") || name.equals("View")
-        || isSetOperation(name)) {
-      Json.append(properties, "columns", columns(plan.output()));
+    if (!plan.children().isEmpty() && !DERIVED.contains(name) && !isWrite(plan)) {
+      Json.append(properties, "columns", outputOf(plan));
+    }
+  }
+
+  /** The columns of a node of any class; null if it cannot say them. */
+  private static String outputOf(LogicalPlan plan) {
+    try {
+      return columns(plan.output());
+    } catch (RuntimeException unresolved) {
+      return null;
     }
   }
 
@@ -428,10 +442,6 @@ public final class PlanWriter {
     return name.equals("OverwritePartitionsDynamic") || name.equals("DeltaDynamicPartitionOverwriteCommand")
       || Boolean.TRUE.equals(Reflect.call(plan, "dynamicPartitionOverwrite"))
       || (partitions instanceof scala.collection.Map && !((scala.collection.Map) partitions).isEmpty());
-  }
-
-  private static boolean isSetOperation(String name) {
-    return name.equals("Intersect") || name.equals("Except") || name.equals("UnionLoop");
   }
 
   private static boolean isWrite(LogicalPlan plan) {

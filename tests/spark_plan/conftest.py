@@ -18,7 +18,10 @@ from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.executions import CHECKPOINTS
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_lineage import PlanLineage, read_lineage
+from tests.kafka_fixture import CONNECTOR, kafka
 from tests.maven_jars import fetched
+
+__all__ = ["SparkProcess", "kafka", "lineages", "running_spark"]
 
 SQLITE = ("org.xerial:sqlite-jdbc:3.50.3.0",)
 LAKEHOUSE = (
@@ -82,7 +85,8 @@ def lineages(frames: list[dict[str, Any]], catalogs: Catalogs) -> list[PlanLinea
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
     """The PySpark of the lock file."""
-    with running_spark(tmp_path_factory.mktemp("spark_plan"), fetched("sqlite-jdbc", SQLITE)) as running:
+    jars = (*fetched("sqlite-jdbc", SQLITE).glob("*.jar"), *fetched("kafka-connector", CONNECTOR).glob("*.jar"))
+    with running_spark(tmp_path_factory.mktemp("spark_plan"), jars) as running:
         yield running
 
 
@@ -101,7 +105,9 @@ def spark_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess
         "spark.databricks.delta.stats.collect": "false",
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
-    with running_spark(folder, fetched("lakehouse", LAKEHOUSE), confs, pyspark_folder("4.1")) as running:
+    with running_spark(
+        folder, tuple(fetched("lakehouse", LAKEHOUSE).glob("*.jar")), confs, pyspark_folder("4.1")
+    ) as running:
         yield running
 
 
@@ -109,7 +115,7 @@ def spark_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess
 def spark_4_0(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
     """The oldest PySpark that is supported."""
     folder = tmp_path_factory.mktemp("spark_4_0")
-    with running_spark(folder, fetched("sqlite-jdbc", SQLITE), None, pyspark_folder("4.0")) as running:
+    with running_spark(folder, (), None, pyspark_folder("4.0")) as running:
         yield running
 
 
@@ -123,7 +129,7 @@ def pyspark_folder(version: str) -> Path:
 
 @contextmanager
 def running_spark(
-    folder: Path, jars: Path, confs: dict[str, str] | None = None, installed: Path | None = None
+    folder: Path, jars: tuple[Path, ...], confs: dict[str, str] | None = None, installed: Path | None = None
 ) -> Iterator[SparkProcess]:
     """Run a process with a Spark session; `installed` is where its PySpark is, if it is not that of the lock file."""
     with (folder / "stderr").open("w") as errors, subprocess.Popen(
@@ -131,7 +137,7 @@ def running_spark(
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
         env={
             **os.environ, "PYSPARK_PYTHON": sys.executable, **({"PYTHONPATH": str(installed)} if installed else {}),
-            "TEST_SPARK_JARS": ",".join(map(str, jars.glob("*.jar"))), "TEST_SPARK_CONFS": json.dumps(confs or {}),
+            "TEST_SPARK_JARS": ",".join(map(str, jars)), "TEST_SPARK_CONFS": json.dumps(confs or {}),
         },
         cwd=Path(__file__).parents[2],
     ) as process:  # fmt: skip

@@ -1,6 +1,4 @@
-"""What a session keeps beside its plans: frames whose plan was cut (by a checkpoint, or as a stream's batch), by the ids
-of their attributes, and session variables.
-"""
+"""What plans refer to: frames whose plan was cut (by a checkpoint, as a stream's batch), and session variables."""
 
 from __future__ import annotations
 

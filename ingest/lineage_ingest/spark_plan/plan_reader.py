@@ -32,7 +32,8 @@ _SAME = frozenset(
         "SubqueryAlias", "ResolvedHint", "UnresolvedHint", "Repartition", "RepartitionByExpression", "Sample",
         "RebalancePartitions", "EventTimeWatermark", "UpdateEventTimeWatermarkColumn", "CollectMetrics", "WithCTE",
         "View", "CommandResult", "SubqueryColumnAliases", "ReturnAnswer", "LogicalQueryStage", "WindowGroupLimit",
-        "InMemoryRelation", "PipeOperator", "SQLFunctionNode", "StreamingDataSourceV2ScanRelation", "DataSourceV2ScanRelation",
+        "InMemoryRelation", "PipeOperator", "SQLFunctionNode",
+        "StreamingDataSourceV2ScanRelation", "DataSourceV2ScanRelation",
     }
 )  # fmt: skip
 """Nodes that pass the columns and rows of their child on."""

@@ -110,6 +110,8 @@ def table_of(catalogs: Catalogs, node: PlanNode) -> list[Dataset]:
     source = properties.get("source") or {}
     if source.get("url") and source.get("tableOrQuery"):
         return [Dataset(*jdbc_dataset(str(source["url"]), str(source["tableOrQuery"])))]
+    if topics := source.get("topics"):
+        return [of_topic(source.get("servers"), str(topic)) for topic in topics]
     if base := source.get("basePath"):
         return [of_path(str(base))]
     if paths := source.get("paths"):

@@ -186,8 +186,8 @@ def _check_version(spark: SparkSession) -> None:
     """
     if int(str(spark.version).partition(".")[0]) < _OLDEST:
         raise ValueError(
-            f"Spark {spark.version} is too old: plans are read on Spark {_OLDEST}.0 and newer. The OpenLineage agent runs "
-            "on it, and the service takes its events"
+            f"Spark {spark.version} is too old: plans are read on Spark {_OLDEST}.0 and newer. The OpenLineage agent "
+            "runs on it, and the service takes its events"
         )
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         raise ValueError(

@@ -93,6 +93,7 @@ def read_lineage(
     root = plan[-1]
     known = extensions if extensions is not None else installed_extensions()
     reader = PlanReader(Reads(catalogs), frames, known)
+    reader.written = {id(table) for one in commands_of(root) if (table := one.node("table", "relation")) is not None}
     reader.read(plan)
     found = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
     if root.name == "SetVariable" and (source := root.node("sourceQuery")) is not None:

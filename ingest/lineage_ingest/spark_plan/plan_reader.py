@@ -68,6 +68,8 @@ class PlanReader:
     relations: dict[int, PlanRelation] = field(default_factory=dict)
     loops: dict[int, list[str]] = field(default_factory=dict)
     ctes: dict[int, PlanRelation] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    """The nodes (by `id`) that stand for what the plan's commands write."""
 
     def read(self, nodes: Iterable[PlanNode]) -> None:
         """Read nodes, each after those that it reads. Expressions and commands have no relation of their own."""
@@ -118,7 +120,9 @@ class PlanReader:
         self.diagnostics[Diagnostic(code, severity, message, hint=hint)] = None
 
     def report_unknown_source(self, node: PlanNode) -> None:
-        """Report that it is not known what a leaf of the plan reads."""
+        """Report that it is not known what a leaf of the plan reads; the table that a command writes is none."""
+        if id(node) in self.written:
+            return
         kind = (node.properties.get("source") or node.properties.get("v2") or {}).get("class") or node.name
         self.report(
             DiagnosticCode.UNKNOWN_TABLE,

@@ -440,7 +440,8 @@ public final class PlanWriter {
     }
     Object partitions = name.equals("InsertIntoHiveTable") ? field(plan, "partition") : field(plan, "staticPartitions");
     return name.equals("OverwritePartitionsDynamic") || name.equals("DeltaDynamicPartitionOverwriteCommand")
-      || Boolean.TRUE.equals(Reflect.call(plan, "dynamicPartitionOverwrite"))
+      || (name.equals("InsertIntoHadoopFsRelationCommand")
+        && Boolean.TRUE.equals(Reflect.call(plan, "dynamicPartitionOverwrite")))
       || (partitions instanceof scala.collection.Map && !((scala.collection.Map) partitions).isEmpty());
   }
 

@@ -19,6 +19,7 @@ from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage
+from lineage_ingest.spark_plan.plan_reader import output_of
 
 __all__ = ["CHECKPOINTS", "ExecutionCounts", "Executions"]
 
@@ -56,6 +57,8 @@ class _Waiting:
 
     frame: Mapping[str, Any]
     lineage: PlanLineage
+    path: str | None
+    """Where the table is stored that it creates, if that was seen."""
 
 
 @dataclass(slots=True)
@@ -77,7 +80,8 @@ class Executions:
     counts: ExecutionCounts = field(default_factory=ExecutionCounts)
     frames: KnownFrames = field(default_factory=KnownFrames)
     _waiting: OrderedDict[int, list[_Waiting]] = field(default_factory=OrderedDict)
-    _paths: OrderedDict[int, str] = field(default_factory=OrderedDict)
+    _paths: OrderedDict[int, tuple[str, list[int]]] = field(default_factory=OrderedDict)
+    """By root: where files were last written inside it, and the ids of the columns that they have."""
     _streamed: OrderedDict[str, _Streamed] = field(default_factory=OrderedDict)
     _streams: OrderedDict[str, list[WriteLineage]] = field(default_factory=OrderedDict)
     _views: set[str] = field(default_factory=set)
@@ -104,15 +108,16 @@ class Executions:
         number, root = int(frame["id"]), int(frame["root"])
         if frame.get("stream") is not None and "nodes" not in frame:
             self._repeat(str(frame["stream"]), frame)
-        lineage = self._read(frame)
-        if lineage is not None and number != root and (path := lineage.root.properties.get("outputPath")):
-            _remember(self._paths, root, str(path))
+        path = self._path_of(frame)
+        lineage = self._read(frame, path)
+        if lineage is not None and number != root and (written := lineage.root.properties.get("outputPath")):
+            _remember(self._paths, root, (str(written), output_of(lineage.root)))
         if lineage is not None and frame.get("function") == _FILE_WRITE:
             return
         if number != root:
             if lineage is not None:
                 listed = self._waiting.setdefault(root, [])
-                listed.append(_Waiting(frame, lineage))
+                listed.append(_Waiting(frame, lineage, path))
                 if len(self._waiting) > _MAX_WAITING:
                     _, forgotten = self._waiting.popitem(last=False)
                     self._count_lost(len(forgotten))
@@ -130,9 +135,19 @@ class Executions:
                 _remember(self._streams, str(frame["stream"]), lineage.writes)
         if lineage is None or is_stream or not (lineage.writes or lineage.change):
             for one in _outermost(waiting):
+                self._note_unknown(one.lineage)
                 self._report(one.frame, one.lineage, is_batch=is_stream)
 
-    def _read(self, frame: Mapping[str, Any]) -> PlanLineage | None:
+    def _path_of(self, frame: Mapping[str, Any]) -> str | None:
+        """Return where a table is stored that a command creates: an execution inside it has written the files."""
+        found = self._paths.get(int(frame["root"]))
+        nodes = frame.get("nodes")
+        if found is None or not nodes:
+            return None
+        ids = [int(one[0]) for one in nodes[-1][1].get("columns") or ()]
+        return found[0] if ids == found[1] else None
+
+    def _read(self, frame: Mapping[str, Any], path: str | None) -> PlanLineage | None:
         if "nodes" not in frame:
             if frame.get("unreadable"):
                 self._count_lost(1)
@@ -144,7 +159,7 @@ class Executions:
             self.catalogs,
             self.frames,
             reduced=frame.get("reduced"),
-            path=self._paths.get(int(frame["root"])),
+            path=path,
             keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
         )
 
@@ -153,7 +168,7 @@ class Executions:
         if one.lineage.writes and all(write.completeness is Completeness.FULL for write in one.lineage.writes):
             return one
         self.counts.plans -= 1
-        return _Waiting(one.frame, self._read(one.frame) or one.lineage)
+        return replace(one, lineage=self._read(one.frame, one.path) or one.lineage)
 
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))

@@ -14,7 +14,7 @@ from lineage.sql.resolve.transformation_codes import COMPOSE, FILTER, IDENTITY, 
 from lineage_ingest.spark_plan.expressions import PlanScope
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.rewritten_changes import rewritten_assignments, rewritten_merge
-from lineage_ingest.spark_plan.row_changes import Assignment, MergePlan, assignments_of, merge_of
+from lineage_ingest.spark_plan.row_clauses import Assignment, MergePlan, assignments_of, merge_of
 from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, absorb
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.row_changes import Assignment, MergePlan, RowClause, is_unchanged, target_columns
+from lineage_ingest.spark_plan.row_clauses import Assignment, MergePlan, RowClause, is_unchanged, target_columns
 
 __all__ = ["is_merge", "rewritten_assignments", "rewritten_merge"]
 

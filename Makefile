@@ -60,6 +60,9 @@ lock: | $(UV_READY) ## write requirements.lock anew from pyproject.toml
 	  --all-extras --group dev --no-emit-package lineage-graph -o requirements.lock pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
 	  -o tests/dbt/requirements.lock tests/dbt/requirements.in
+	for version in $(SPARKS); do echo "pyspark==$$version.*" | \
+	  $(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+	    --no-emit-find-links -o tests/spark_plan/pyspark-$$version.lock -; done
 
 demo: setup ## ingest the MIMIC-IV scripts and ask two questions (STORE=neo4j: into a local Neo4j)
 	@$(BIN)/lineage demo $(if $(filter neo4j,$(STORE)),--neo4j)
@@ -73,6 +76,16 @@ $(DBT)/.installed: tests/dbt/requirements.lock | $(VENV)/.installed
 	@$(UV) pip sync --quiet --python $(DBT)/bin/python --require-hashes tests/dbt/requirements.lock
 	@touch $@
 
+# Older Sparks than the lock file's: only PySpark itself, in front of what is in the environment.
+SPARKS := 4.0 4.1
+SPARK_FOLDERS := $(SPARKS:%=.spark-%)
+
+.spark-%/.installed: tests/spark_plan/pyspark-%.lock | $(VENV)/.installed
+	@echo "installing PySpark $* into .spark-$*, for tests (half a minute, the first time)"
+	@rm -rf .spark-$*
+	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --require-hashes -r $<
+	@touch $@
+
 .PHONY: mariadb
 mariadb: # a server for tests, from the distribution's packages: there is no wheel of one
 	@PATH="$$PATH:/usr/sbin"; command -v mariadbd >/dev/null && command -v mariadb >/dev/null && exit 0; \
@@ -82,7 +95,7 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  apt-get install -y -qq --no-install-recommends mariadb-server-core mariadb-client-core >/dev/null \
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
-test: setup $(DBT)/.installed mariadb ## every test, against real stores and servers
+test: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) mariadb ## every test, against real stores and servers
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=duckdb, spark or sqlite)
@@ -119,4 +132,4 @@ openlineage-schemas: ## copy OpenLineage's published schemas (VERSION=1.54.0: a 
 	$(BIN)/python ingest/vendor_openlineage.py $(VERSION)
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(DBT) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(DBT) $(SPARK_FOLDERS) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

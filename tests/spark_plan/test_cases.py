@@ -40,7 +40,11 @@ CASES = read_cases()
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_case(spark: SparkProcess, case: CodeCase) -> None:
+    check_case(spark, case)
+
+
+def check_case(spark: SparkProcess, case: CodeCase) -> None:
     executions = spark.lineage(case.name.replace(" ", "_").replace(":", "")[:40], case.code)
     write = [one for execution in executions for one in execution.writes][-1]
-    assert edges_of(write) == sorted(case.edges)
+    assert edges_of(write) == sorted(case.edges), case.name
     assert [str(one.code) for one in write.diagnostics if one.severity is not Severity.INFO] == case.diagnostics

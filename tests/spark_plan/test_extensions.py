@@ -12,6 +12,8 @@ import pytest
 
 from lineage_ingest.spark_plan import extensions as extensions_module
 from lineage_ingest.spark_plan.datasets import Catalogs
+from lineage_ingest.spark_plan.events import Application
+from lineage_ingest.spark_plan.executions import Executions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_lineage import read_lineage
 from tests.spark_plan.lineage_text import edges_of
@@ -71,6 +73,28 @@ def test_without_it_nothing_is_invented_and_it_is_said() -> None:
     assert edges_of(write) == []
     assert {str(one.code) for one in write.diagnostics} == {"UNKNOWN_TABLE", "UNSUPPORTED_SYNTAX"}
     assert str(write.completeness) == "partial"
+
+
+def test_a_write_to_what_is_not_known_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    executions = Executions(Application.of("spark", "job", "app", "4.2"), Catalogs(), lambda _: None)
+    save = [
+        "SaveIntoDataSourceCommand",
+        {"dataSource": "com.vault.Sink", "columns": [ID], "writes": True},
+        {"query": 2},
+    ]
+    for number in (1, 2):
+        executions.take({"id": number, "root": number, "begin": 0, "end": 1, "nodes": [*PLAN[:3], save]})
+    assert (executions.counts.unknown, executions.counts.writes) == (2, 0)
+    [record] = caplog.records
+    assert "SaveIntoDataSourceCommand com.vault.Sink" in record.getMessage()
+
+
+def test_a_node_that_cannot_be_read_costs_only_itself() -> None:
+    project = ["Project", {"columns": [ID]}, {"projectList": [0]}]  # without a child
+    write = ["InsertIntoHadoopFsRelationCommand", {"columns": [ID], "writes": True, "outputPath": "file:/out"}]
+    [found] = read_lineage([PLAN[0], project, [*write, {"query": 1}]], Catalogs(), KnownFrames()).writes
+    [diagnostic] = found.diagnostics
+    assert (str(diagnostic.code), str(found.completeness)) == ("UNSUPPORTED_SYNTAX", "partial")
 
 
 @pytest.mark.parametrize(

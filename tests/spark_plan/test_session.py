@@ -64,6 +64,7 @@ df = spark.readStream.schema(spark.table("orders").schema).parquet(SEED + "/orde
 def both(batch, number):
     batch.write.mode("append").parquet(B + "/a")
     batch.write.mode("append").saveAsTable("streamed")
+    batch.write.mode("append").json(B + "/b")
 writer = df.writeStream.foreachBatch(both).option("checkpointLocation", B + "/c")
 stream = writer.trigger(availableNow=True).start()
 stream.awaitTermination(60)
@@ -74,7 +75,7 @@ result = told(B + "/e.ndjson")
     assert ran.error is None, ran.error
     ends = [one for one in ran.result if one["outputs"] and one["eventType"] != "RUNNING"]
     names = sorted(one["outputs"][0]["name"].rpartition("/")[2] for one in ends)
-    assert names == ["a", "again", "directory", "once", "streamed"]
+    assert names == ["a", "again", "b", "directory", "once", "streamed"]
     created = next(one for one in ends if one["outputs"][0]["name"].endswith("once"))
     [link] = created["outputs"][0]["facets"]["symlinks"]["identifiers"]
     assert link["name"] == "default.once"

@@ -10,20 +10,24 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage
+from lineage_ingest.spark_plan.plan_reader import output_of
 
-__all__ = ["ExecutionCounts", "Executions"]
+__all__ = ["CHECKPOINTS", "ExecutionCounts", "Executions"]
 
 _LOG = logging.getLogger("lineage.spark_plan")
 _FILE_WRITE = "file source write"
 """What Spark calls the execution that writes the files of a table that another execution creates."""
+CHECKPOINTS = frozenset({"checkpoint", "localCheckpoint"})
+"""What Spark calls the executions that cut a frame's plan."""
 _CONFIRM_EVERY = timedelta(minutes=10)
 """How often a stream that goes on is confirmed."""
 _MAX_WAITING = 1_000
@@ -42,6 +46,8 @@ class ExecutionCounts:
     """Batches of a stream that wrote as the one before."""
     reduced: int = 0
     failed: int = 0
+    unknown: int = 0
+    """Commands that wrote to what is not known."""
     lost: int = 0
 
 
@@ -51,6 +57,8 @@ class _Waiting:
 
     frame: Mapping[str, Any]
     lineage: PlanLineage
+    path: str | None
+    """Where the table is stored that it creates, if that was seen."""
 
 
 @dataclass(slots=True)
@@ -72,10 +80,12 @@ class Executions:
     counts: ExecutionCounts = field(default_factory=ExecutionCounts)
     frames: KnownFrames = field(default_factory=KnownFrames)
     _waiting: OrderedDict[int, list[_Waiting]] = field(default_factory=OrderedDict)
-    _paths: OrderedDict[int, str] = field(default_factory=OrderedDict)
+    _paths: OrderedDict[int, tuple[str, list[int]]] = field(default_factory=OrderedDict)
+    """By root: where files were last written inside it, and the ids of the columns that they have."""
     _streamed: OrderedDict[str, _Streamed] = field(default_factory=OrderedDict)
     _streams: OrderedDict[str, list[WriteLineage]] = field(default_factory=OrderedDict)
     _views: set[str] = field(default_factory=set)
+    _unknown: set[str] = field(default_factory=set)
 
     def finish(self) -> None:
         """Tell the last batch of each stream; the job ends."""
@@ -98,15 +108,16 @@ class Executions:
         number, root = int(frame["id"]), int(frame["root"])
         if frame.get("stream") is not None and "nodes" not in frame:
             self._repeat(str(frame["stream"]), frame)
-        lineage = self._read(frame)
+        path = self._path_of(frame)
+        lineage = self._read(frame, path)
+        if lineage is not None and number != root and (written := lineage.root.properties.get("outputPath")):
+            _remember(self._paths, root, (str(written), output_of(lineage.root)))
         if lineage is not None and frame.get("function") == _FILE_WRITE:
-            if (path := lineage.root.properties.get("outputPath")) and number != root:
-                _remember(self._paths, root, str(path))
             return
         if number != root:
             if lineage is not None:
                 listed = self._waiting.setdefault(root, [])
-                listed.append(_Waiting(frame, lineage))
+                listed.append(_Waiting(frame, lineage, path))
                 if len(self._waiting) > _MAX_WAITING:
                     _, forgotten = self._waiting.popitem(last=False)
                     self._count_lost(len(forgotten))
@@ -115,29 +126,49 @@ class Executions:
         self._paths.pop(number, None)
         is_stream = frame.get("stream") is not None
         if lineage is not None:
+            if is_stream:
+                waiting = [self._read_again(one) for one in waiting]
+            _locate(lineage, waiting)
+            self._note_unknown(lineage)
             self._report(frame, lineage, is_batch=is_stream)
             if is_stream:
                 _remember(self._streams, str(frame["stream"]), lineage.writes)
         if lineage is None or is_stream or not (lineage.writes or lineage.change):
             for one in _outermost(waiting):
+                self._note_unknown(one.lineage)
                 self._report(one.frame, one.lineage, is_batch=is_stream)
 
-    def _read(self, frame: Mapping[str, Any]) -> PlanLineage | None:
+    def _path_of(self, frame: Mapping[str, Any]) -> str | None:
+        """Return where a table is stored that a command creates: an execution inside it has written the files."""
+        found = self._paths.get(int(frame["root"]))
+        nodes = frame.get("nodes")
+        if found is None or not nodes:
+            return None
+        ids = [int(one[0]) for one in nodes[-1][1].get("columns") or ()]
+        return found[0] if ids == found[1] else None
+
+    def _read(self, frame: Mapping[str, Any], path: str | None) -> PlanLineage | None:
         if "nodes" not in frame:
             if frame.get("unreadable"):
                 self._count_lost(1)
             return None
         self.counts.plans += 1
         self.counts.reduced += "reduced" in frame
-        function = str(frame.get("function") or "")
         return read_lineage(
             frame["nodes"],
             self.catalogs,
             self.frames,
             reduced=frame.get("reduced"),
-            path=self._paths.get(int(frame["root"])),
-            keep=frame.get("stream") is not None or function.lower().endswith("checkpoint"),
+            path=path,
+            keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
         )
+
+    def _read_again(self, one: _Waiting) -> _Waiting:
+        """Return what a stream's batch wrote, now that the stream's own columns are known."""
+        if one.lineage.writes and all(write.completeness is Completeness.FULL for write in one.lineage.writes):
+            return one
+        self.counts.plans -= 1
+        return replace(one, lineage=self._read(one.frame, one.path) or one.lineage)
 
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))
@@ -192,6 +223,21 @@ class Executions:
         self.counts.writes += 1
         self.send(write_events(self.application, write, execution, moments, sql))
 
+    def _note_unknown(self, lineage: PlanLineage) -> None:
+        """Count a command that writes a query to what is not known, and log each class of them once."""
+        root = lineage.root
+        if lineage.writes or lineage.change or lineage.is_silent or not root.properties.get("writes"):
+            return
+        self.counts.unknown += 1
+        kind = " ".join(str(one) for one in (root.name, root.properties.get("dataSource")) if one)
+        if kind not in self._unknown:
+            self._unknown.add(kind)
+            _LOG.warning(
+                "no lineage of what %s writes: it is not known to what. A package can add a rule: entry-point group "
+                "lineage.spark_plan",
+                kind,
+            )
+
     def _count_lost(self, count: int) -> None:
         if count:
             self.counts.lost += count
@@ -211,6 +257,16 @@ def _outermost(waiting: list[_Waiting]) -> list[_Waiting]:
         if not is_inner:
             found.append(one)
     return found
+
+
+def _locate(lineage: PlanLineage, waiting: list[_Waiting]) -> None:
+    """Name a table that is created as the writes to it are: the execution inside that writes it has its path."""
+    located = {name: write.target for one in waiting for write in one.lineage.writes for name in write.target.symlinks}
+    for index, write in enumerate(lineage.writes):
+        inner = located.get((write.target.namespace, write.target.name))
+        if inner is not None:
+            target = replace(inner, columns=write.target.columns)
+            lineage.writes[index] = replace(write, target=target)
 
 
 def _names(write: WriteLineage) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from lineage.sql.resolve.transformation_codes import (
 from lineage_ingest.spark_plan.plan_tree import PlanNode, nodes_in
 from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, Sources, Value, absorb, outer_value
 
-__all__ = ["PASSED", "PlanScope"]
+__all__ = ["PASSED", "PlanScope", "variable_name"]
 
 PASSED = frozenset(
     {
@@ -39,7 +39,7 @@ PASSED = frozenset(
 )  # fmt: skip
 """Expressions whose value is that of their operand."""
 
-_LEAVES = frozenset({"Literal", "TypedNullLiteral", "CurrentRow$", "ResolvedCollation", "VariableReference"})
+_LEAVES = frozenset({"Literal", "TypedNullLiteral", "CurrentRow$", "ResolvedCollation"})
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "RowNumber", "CumeDist", "NTile"})
 _PICKS = frozenset({"first_value", "last_value", "nth_value", "lag", "lead"})
 _SUBQUERIES = frozenset(
@@ -65,14 +65,14 @@ class PlanScope:
         self,
         values: Mapping[int, Value],
         relation_of: Callable[[PlanNode], PlanRelation],
-        grouping: tuple[int, ...] = (),
+        variable: Callable[[str], Value] | None = None,
     ) -> None:
-        """`relation_of` returns the relation of a plan in a sub-query."""
+        """`relation_of` returns the relation of a plan in a sub-query, `variable` what a session variable is set to."""
         self._values = values
         self._relation_of = relation_of
         self._bound: dict[int, Value] = {}
         self._common: dict[int, Value] = {}
-        self.grouping = grouping
+        self._variable = variable
 
     def value(self, node: PlanNode) -> Value:
         """Return the value of an expression, with its fields if it has any."""
@@ -96,6 +96,9 @@ class PlanScope:
                 absorb(sink, self.attribute(node.expr_id).sources, effect)
             elif name in _LEAVES:
                 continue
+            elif name == "VariableReference":
+                if self._variable is not None:
+                    absorb(sink, self._variable(variable_name(node)).sources, effect)
             elif name in _SUBQUERIES:
                 self._subquery(node, effect, sink, stack)
             elif (rule := _RULES.get(name)) is not None:
@@ -255,6 +258,11 @@ class PlanScope:
             self._bound[variable.expr_id] = arguments[index] if index < len(arguments) else Value({})
 
 
+def variable_name(node: PlanNode) -> str:
+    """Return the name of a session variable; Spark folds its case."""
+    return ".".join(map(str, node.properties.get("identifier") or ())).lower()
+
+
 def _push(stack: list[tuple[PlanNode, int]], values: object, effect: int) -> None:
     stack.extend((node, effect) for node in reversed(list(nodes_in(list(values)))))  # type: ignore[call-overload]
 
@@ -279,6 +287,8 @@ def _nullif(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[Pla
     if inner is not None and inner.name == "With":
         scope.value(inner)  # binds what it defines
         inner = inner.node("child")
+    if inner is not None:  # Spark 4.3 has a NullIfResult between
+        inner = inner.node("replacement") or inner
     test = inner.node("predicate") if inner is not None else None
     value, other = (test.node("left"), test.node("right")) if test is not None else (None, None)
     if value is None or other is None:

@@ -1,11 +1,12 @@
-"""Frames whose plan was cut, by the ids of their attributes: what a checkpoint or a stream's batch came from."""
+"""What plans refer to: frames whose plan was cut (by a checkpoint, as a stream's batch), and session variables."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.spark_plan.datasets import Dataset
 from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
 
@@ -19,6 +20,8 @@ class CutFrame:
     values: dict[int, Value]
     rows: Sources
     datasets: Mapping[str, Dataset]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What could not be known of the plan that was cut."""
 
 
 class KnownFrames:
@@ -28,16 +31,38 @@ class KnownFrames:
         self._max_columns = max_columns
         self._count = 0
         self._by_id: OrderedDict[int, CutFrame] = OrderedDict()
+        self._variables: OrderedDict[str, CutFrame] = OrderedDict()
 
-    def add(self, relation: PlanRelation, datasets: Mapping[str, Dataset]) -> None:
+    def add(
+        self, relation: PlanRelation, datasets: Mapping[str, Dataset], diagnostics: Iterable[Diagnostic] = ()
+    ) -> None:
         """Keep the columns of a relation."""
         values = dict(zip(relation.output, relation.columns(), strict=True))
-        frame = CutFrame(values, relation.rows.flat(), dict(datasets))
+        frame = CutFrame(values, relation.rows.flat(), dict(datasets), tuple(diagnostics))
         for key in values:
             self._by_id[key] = frame
             self._by_id.move_to_end(key)
         while len(self._by_id) > self._max_columns:
             self._by_id.popitem(last=False)
+
+    def set_variables(
+        self,
+        names: Sequence[str],
+        relation: PlanRelation,
+        datasets: Mapping[str, Dataset],
+        diagnostics: Iterable[Diagnostic] = (),
+    ) -> None:
+        """Keep what session variables are set to: the columns of a relation, in order."""
+        for name, value in zip(names, relation.columns(), strict=False):
+            rows = relation.rows.flat()
+            self._variables[name] = CutFrame({0: value}, rows, dict(datasets), tuple(diagnostics))
+            self._variables.move_to_end(name)
+        while len(self._variables) > self._max_columns:
+            self._variables.popitem(last=False)
+
+    def variable(self, name: str) -> CutFrame | None:
+        """Return what a session variable was set to, as column 0; None if it never was."""
+        return self._variables.get(name)
 
     def find(self, output: Sequence[int]) -> CutFrame | None:
         """Return the columns of a frame with these attributes, if it has any of them; frames may be of several."""
@@ -49,8 +74,10 @@ class KnownFrames:
                 self._by_id.move_to_end(key)
         rows: Sources = {}
         datasets: dict[str, Dataset] = {}
+        diagnostics: dict[Diagnostic, None] = {}
         for one in met:
             rows.update(one.rows)
             datasets.update(one.datasets)
+            diagnostics.update(dict.fromkeys(one.diagnostics))
         values = {key: one.values[key] for key in output if (one := self._by_id.get(key)) is not None}
-        return CutFrame(values, rows, datasets)
+        return CutFrame(values, rows, datasets, tuple(diagnostics))

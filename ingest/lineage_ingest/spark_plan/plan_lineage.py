@@ -12,11 +12,19 @@ from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
 from lineage_ingest.spark_plan.changed_rows import changed_columns
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
+from lineage_ingest.spark_plan.expressions import variable_name
 from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
-from lineage_ingest.spark_plan.plan_writes import DatasetDrop, TargetedWrite, change_of, is_silent, targets_of
+from lineage_ingest.spark_plan.plan_writes import (
+    DatasetDrop,
+    TargetedWrite,
+    change_of,
+    commands_of,
+    is_silent,
+    targets_of,
+)
 from lineage_ingest.spark_plan.sources import Reads
 from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources
 
@@ -85,16 +93,21 @@ def read_lineage(
     root = plan[-1]
     known = extensions if extensions is not None else installed_extensions()
     reader = PlanReader(Reads(catalogs), frames, known)
+    reader.written = {id(table) for one in commands_of(root) if (table := one.node("table", "relation")) is not None}
     reader.read(plan)
     found = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
-    targets = targets_of(root, catalogs, known, path)
-    query = targets[0].query if targets else root.node("query", "plan", "inputQuery") or root
-    if query is not None:
-        found.output = tuple(reader.relation(query).output)
-    if keep and query is not None:
-        frames.add(reader.relation(query), reader.reads.datasets)
-    for target in targets:
-        found.writes.append(_write(reader, root, target, reduced))
+    if root.name == "SetVariable" and (source := root.node("sourceQuery")) is not None:
+        names = [variable_name(one) for one in root.list("targetVariables")]
+        frames.set_variables(names, reader.relation(source), reader.reads.datasets, reader.diagnostics)
+    for command in commands_of(root):
+        targets = targets_of(command, catalogs, known, path)
+        query = targets[0].query if targets else command.node("query", "plan", "inputQuery") or command
+        if query is not None:
+            found.output = tuple(reader.relation(query).output)
+        if keep and query is not None:
+            frames.add(reader.relation(query), reader.reads.datasets, reader.diagnostics)
+        for target in targets:
+            found.writes.append(_write(reader, command, target, reduced))
     for view in reader.reads.views.values():
         names = [one.name for one in view.dataset.columns]
         write = TargetedWrite(view.dataset, None, "CREATE_VIEW", tuple(names))
@@ -111,7 +124,7 @@ def read_lineage(
 
 
 def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: str | None) -> WriteLineage:
-    changed = changed_columns(reader, root)
+    changed = changed_columns(reader, root, write.operation)
     if changed is not None:
         return _lineage(reader, write, changed.columns, changed.rows, reduced)
     relation = reader.relation(write.query) if write.query is not None else PlanRelation([], {}, PlanRows())

@@ -7,6 +7,7 @@ ends.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sour
 
 __all__ = ["PlanReader", "everything_from", "output_of", "plan_rule"]
 
+_LOG = logging.getLogger("lineage.spark_plan")
 PlanRule = Callable[["PlanReader", PlanNode, list[PlanRelation]], PlanRelation]
 _RULES: dict[str, PlanRule] = {}
 
@@ -30,7 +32,8 @@ _SAME = frozenset(
         "SubqueryAlias", "ResolvedHint", "UnresolvedHint", "Repartition", "RepartitionByExpression", "Sample",
         "RebalancePartitions", "EventTimeWatermark", "UpdateEventTimeWatermarkColumn", "CollectMetrics", "WithCTE",
         "View", "CommandResult", "SubqueryColumnAliases", "ReturnAnswer", "LogicalQueryStage", "WindowGroupLimit",
-        "InMemoryRelation",
+        "InMemoryRelation", "PipeOperator", "SQLFunctionNode",
+        "StreamingDataSourceV2ScanRelation", "DataSourceV2ScanRelation",
     }
 )  # fmt: skip
 """Nodes that pass the columns and rows of their child on."""
@@ -65,14 +68,18 @@ class PlanReader:
     relations: dict[int, PlanRelation] = field(default_factory=dict)
     loops: dict[int, list[str]] = field(default_factory=dict)
     ctes: dict[int, PlanRelation] = field(default_factory=dict)
-    _plans: dict[int, PlanNode] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    """The nodes (by `id`) that stand for what the plan's commands write."""
 
     def read(self, nodes: Iterable[PlanNode]) -> None:
         """Read nodes, each after those that it reads. Expressions and commands have no relation of their own."""
         for node in nodes:
             if self.is_relation(node):
-                self.relations[id(node)] = self._relation(node)
-                self._plans[id(node)] = node
+                try:
+                    self.relations[id(node)] = self._relation(node)
+                except Exception:  # noqa: BLE001  a node must not cost the lineage of the others
+                    _LOG.debug("the plan's node %s could not be read", node.name, exc_info=True)
+                    self.relations[id(node)] = self._unknown(node, "cannot be read")
 
     def is_relation(self, node: PlanNode) -> bool:
         """Return whether a node is a plan with columns that a rule knows."""
@@ -97,14 +104,25 @@ class PlanReader:
         values: dict[int, Value] = {}
         for relation in reversed(relations):
             values.update(relation.values)
-        return PlanScope(values if len(relations) != 1 else relations[0].values, self.relation)
+        return PlanScope(values if len(relations) != 1 else relations[0].values, self.relation, self._variable)
+
+    def _variable(self, name: str) -> Value:
+        """Return what a session variable was set to: what decides the rows of that query influences it, too."""
+        found = self.frames.variable(name)
+        if found is None:
+            return Value({})
+        self.reads.datasets.update(found.datasets)
+        self.diagnostics.update(dict.fromkeys(found.diagnostics))
+        return Value({**found.values[0].sources, **found.rows})
 
     def report(self, code: DiagnosticCode, severity: Severity, message: str, hint: str) -> None:
         """Add a diagnostic, once."""
         self.diagnostics[Diagnostic(code, severity, message, hint=hint)] = None
 
     def report_unknown_source(self, node: PlanNode) -> None:
-        """Report that it is not known what a leaf of the plan reads."""
+        """Report that it is not known what a leaf of the plan reads; the table that a command writes is none."""
+        if id(node) in self.written:
+            return
         kind = (node.properties.get("source") or node.properties.get("v2") or {}).get("class") or node.name
         self.report(
             DiagnosticCode.UNKNOWN_TABLE,
@@ -136,13 +154,7 @@ class PlanReader:
         if not children:
             return leaf_relation(self, node)
         if node.name not in _SAME:
-            self.report(
-                DiagnosticCode.UNSUPPORTED_SYNTAX,
-                Severity.WARNING,
-                f"the plan has a node {node.name} that is not known: its columns are taken to come from all its inputs",
-                "a package can add a rule: entry-point group lineage.spark_plan",
-            )
-            return everything_from(self, node, children)
+            return self._unknown(node, "is not known")
         if len(children) > 1 and node.name == "WithCTE" and (plan := node.node("plan")) is not None:
             return self.relation(plan)
         first = children[0]
@@ -154,6 +166,16 @@ class PlanReader:
             rows = PlanRows(keys, [rows]) if keys else rows
             return PlanRelation(first.output, first.values, rows)
         return PlanRelation(first.output, first.values, first.own_rows, first.order)
+
+    def _unknown(self, node: PlanNode, problem: str) -> PlanRelation:
+        """Report a node, and return the relation whose columns come from everything below it."""
+        self.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            f"the plan has a node {node.name} that {problem}: its columns are taken to come from all its inputs",
+            "a package can add a rule: entry-point group lineage.spark_plan",
+        )
+        return everything_from(self, node, self.children(node))
 
     def children(self, node: PlanNode) -> list[PlanRelation]:
         """Return the relations of a node's children, in the order of its fields."""

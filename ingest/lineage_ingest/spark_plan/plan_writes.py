@@ -11,17 +11,21 @@ from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_to
 from lineage_ingest.spark_plan.extensions import Extensions
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
 from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.rewritten_changes import is_merge
 from lineage_ingest.spark_plan.sources import table_of
 
-__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "targets_of"]
+__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "commands_of", "is_silent", "targets_of"]
 
-_CHANGES_ROWS = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable", "ReplaceData", "WriteDelta"})
+_CHANGES_ROWS = frozenset({"MERGE", "UPDATE", "DELETE"})
+"""Operations after which the rows that they do not touch are there as before."""
 _CREATES = frozenset(
     {
         "CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect", "SaveAsV1TableCommand",
-        "CreateHiveTableAsSelectCommand", "OptimizedCreateHiveTableAsSelectCommand",
+        "CreateHiveTableAsSelectCommand", "OptimizedCreateHiveTableAsSelectCommand", "CreateDeltaTableCommand",
     }
 )  # fmt: skip
+_WRITES = frozenset({"LoadDataCommand"})
+"""Commands that write what they have no query for."""
 _APPENDS = frozenset({"AppendData", "LoadDataCommand"})
 _OPERATIONS = {
     "CreateViewCommand": "CREATE_VIEW",
@@ -30,10 +34,16 @@ _OPERATIONS = {
     "MergeIntoTable": "MERGE",
     "UpdateTable": "UPDATE",
     "DeleteFromTable": "DELETE",
+    "MergeIntoCommand": "MERGE",
+    "UpdateCommand": "UPDATE",
+    "DeleteCommand": "DELETE",
+    "CreateDeltaTableCommand": "CREATE_TABLE_CLONE",
 }
 _SILENT_SINKS = frozenset(
     {"ForeachBatchSink", "MemorySink", "ConsoleTable", "MemoryPlan", "NoopDataSource", "NoopTable"}
 )
+_NAMES_ONLY = frozenset({"CreateViewCommand", "CacheTableAsSelect", "CacheTable", "CreateTempViewUsing", "SetVariable"})
+"""Commands that give a query a name within the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,13 @@ class DatasetDrop:
     other: Dataset | None = None
 
 
+def commands_of(root: PlanNode) -> list[PlanNode]:
+    """Return the commands of a plan: several, if a query is inserted into several tables."""
+    children = root.list("children") if root.name == "Union" else []
+    several = [one for one in children if one.properties.get("writes")]
+    return several if several and len(several) == len(children) else [root]
+
+
 def targets_of(
     root: PlanNode, catalogs: Catalogs, extensions: Extensions, path: str | None = None
 ) -> list[TargetedWrite]:
@@ -82,8 +99,13 @@ def targets_of(
     if root.properties.get("userSpecifiedColumns"):
         names = tuple(map(str, root.properties["userSpecifiedColumns"]))
     columns = _schema(root, names)
-    creates, appends = root.name in _CREATES, _appends(root)
-    operation = _OPERATIONS.get(root.name) or ("CREATE_TABLE_AS" if creates else "INSERT")
+    creates = root.name in _CREATES
+    operation = (
+        str(root.properties.get("command") or "")
+        or _OPERATIONS.get(root.name)
+        or ("CREATE_TABLE_AS" if creates else "MERGE" if is_merge(root) else "INSERT")
+    )
+    appends = operation in _CHANGES_ROWS or _appends(root)
     return [TargetedWrite(replace(one, columns=columns), query, operation, names, appends, creates) for one in found]
 
 
@@ -103,13 +125,24 @@ def change_of(root: PlanNode, catalogs: Catalogs) -> DatasetDrop | None:
                 merged = [mine or before for mine, before in zip(new, old, strict=False)]
                 tables = [catalogs.catalog_table({"table": one}) for one in (old, merged)]
                 return DatasetDrop(ChangeKind.RENAME, tables[0], tables[1])
+        case "RenameTable":
+            child, new = root.node("child"), properties.get("newName")
+            found = _identified(child, catalogs) if child is not None else None
+            if child is not None and found is not None and isinstance(new, list):
+                old = [child.properties.get("catalog"), *child.properties["identifier"]]
+                other = catalogs.catalog_table({"table": [*old[: -len(new)], *new] if len(new) < len(old) else new})
+                before = catalogs.catalog_table({"table": old})
+                return DatasetDrop(ChangeKind.RENAME, before, other)
     return None
 
 
 def is_silent(root: PlanNode) -> bool:
-    """Return whether a stream's sink stores nothing itself: memory, the console, or code of the job."""
+    """Return whether a command stores nothing itself: its sink is memory, the console or code of the job, or a name."""
     sink = root.properties.get("sink") or {}
-    return str(sink.get("class", "")) in _SILENT_SINKS
+    table = root.node("table", "relation")
+    written = (table.properties.get("v2") or {}) if table is not None else {}
+    classes = (sink.get("class"), written.get("class"), root.properties.get("dataSource"))
+    return root.name in _NAMES_ONLY or any(str(one).rpartition(".")[2] in _SILENT_SINKS for one in classes)
 
 
 @dataclass(slots=True)
@@ -124,10 +157,12 @@ class _Targets:
 
     def find(self) -> list[Dataset]:
         """Return the datasets that the command writes."""
+        if not self.properties.get("writes") and self.root.name not in _OPERATIONS and self.root.name not in _WRITES:
+            return []  # it reads, describes or alters a table
         finder = _FINDERS.get(self.root.name)
         if finder is not None:
             return finder(self)
-        table = self.root.node("table", "relation", "logicalRelation", "targetTable", "target")
+        table = self.root.node("originalTable", "table", "relation", "logicalRelation", "targetTable", "target")
         while table is not None and table.name in ("SubqueryAlias", "View"):
             table = table.node("child")
         return table_of(self.catalogs, table) if table is not None else []
@@ -207,6 +242,7 @@ _FINDERS: dict[str, Callable[[_Targets], list[Dataset]]] = {
         (
             "CreateDataSourceTableAsSelectCommand", "CreateHiveTableAsSelectCommand", "SaveAsV1TableCommand",
             "OptimizedCreateHiveTableAsSelectCommand", "InsertIntoHiveTable", "LoadDataCommand",
+            "CreateDeltaTableCommand",
         ),
         _Targets.of_catalog_table,
     ),
@@ -223,7 +259,7 @@ def _identified(node: PlanNode, catalogs: Catalogs, path: str | None = None) -> 
 
 
 def _appends(root: PlanNode) -> bool:
-    if root.name in _APPENDS or root.name in _CHANGES_ROWS or root.name.startswith("WriteTo"):
+    if root.name in _APPENDS or root.name.startswith("WriteTo") or root.properties.get("isPartial"):
         return True
     if root.name in ("InsertIntoHiveTable", "InsertIntoDataSourceCommand"):
         return not root.properties.get("overwrite")

@@ -21,6 +21,9 @@ __all__ = ["Reads", "ViewRead", "leaf_relation", "stored_relation", "table_of", 
 _KAFKA_TOPICS = ("subscribe", "topic", "assign", "subscribepattern")
 _LOCAL = frozenset({"LocalRelation", "Range", "OneRowRelation", "UnionLoopRef"})
 
+_GENERATED = frozenset({"RateStreamTable", "RatePerMicroBatchTable", "RateStreamSource", "RatePerMicroBatchStream"})
+"""Sources of streams that make their rows up."""
+
 
 @dataclass(frozen=True, slots=True)
 class ViewRead:
@@ -57,7 +60,8 @@ def leaf_relation(reader: LeafReader, node: PlanNode) -> PlanRelation:
     """Return the relation of a node without children: of a dataset, or of values of the plan itself."""
     columns = node.properties.get("columns") or []
     output = [int(one[0]) for one in columns]
-    if node.name in _LOCAL:
+    table = node.properties.get("v2") or node.properties.get("source") or {}
+    if node.name in _LOCAL or table.get("class") in _GENERATED:
         return PlanRelation(output, {key: Value({}) for key in output}, PlanRows())
     source = node.properties.get("source") or {}
     url, query = source.get("url"), source.get("tableOrQuery")
@@ -106,6 +110,8 @@ def table_of(catalogs: Catalogs, node: PlanNode) -> list[Dataset]:
     source = properties.get("source") or {}
     if source.get("url") and source.get("tableOrQuery"):
         return [Dataset(*jdbc_dataset(str(source["url"]), str(source["tableOrQuery"])))]
+    if topics := source.get("topics"):
+        return [of_topic(source.get("servers"), str(topic)) for topic in topics]
     if base := source.get("basePath"):
         return [of_path(str(base))]
     if paths := source.get("paths"):
@@ -124,7 +130,7 @@ def _v2_table(catalogs: Catalogs, properties: Mapping[str, Any]) -> list[Dataset
         return [Dataset(*jdbc_dataset(str(table["url"]), str(name)))]
     if paths := table.get("paths"):
         return list({one.key: one for one in map(of_path, map(str, paths))}.values())
-    if isinstance(identifier, list):
+    if isinstance(identifier, list) and "/" not in str(identifier[-1]):  # else a table by its path
         names = [properties.get("catalog"), *identifier]
         return [catalogs.catalog_table({"table": names, "location": table.get("location")})]
     return [of_path(str(table["location"]))] if table.get("location") else _by_options(options)

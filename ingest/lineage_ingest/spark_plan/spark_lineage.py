@@ -31,6 +31,8 @@ _LOG = logging.getLogger("lineage.spark_plan")
 _LOCK = threading.Lock()
 _ACTIVE: dict[str, SparkLineage] = {}
 """What is enabled, by Spark's application id: once for each application."""
+_OLDEST = 4
+"""The oldest major version of Spark whose plans are read: the classes of older ones differ."""
 _CONFS = ("spark.sql.warehouse.dir", "spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
 
 
@@ -61,6 +63,7 @@ class SparkLineage:
             "repeated": counted.repeated,
             "reduced": counted.reduced,
             "failed": counted.failed,
+            "unknown": counted.unknown,
             "lost": counted.lost,
             **self.delivery.counts.to_dict(),
         }
@@ -136,6 +139,7 @@ def lineage_of(
 def _enable(
     spark: SparkSession, target: str | None, job: str | None, namespace: str | None, token: str | None
 ) -> SparkLineage | None:
+    _check_version(spark)
     context = spark.sparkContext
     confs = {str(name): str(value) for name, value in context.getConf().getAll()}
 
@@ -172,6 +176,24 @@ def _enable(
     delivery.put([application.event("START", datetime.now(UTC))])
     atexit.register(found.close)
     return found
+
+
+def _check_version(spark: SparkSession) -> None:
+    """Raise an error that says what to do instead, if the session's plans cannot be read.
+
+    Raises:
+        ValueError: an older Spark, or a client of Spark Connect.
+    """
+    if int(str(spark.version).partition(".")[0]) < _OLDEST:
+        raise ValueError(
+            f"Spark {spark.version} is too old: plans are read on Spark {_OLDEST}.0 and newer. The OpenLineage agent "
+            "runs on it, and the service takes its events"
+        )
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise ValueError(
+            "a client of Spark Connect has no plans: run the OpenLineage agent on the server, with the service as its "
+            "endpoint"
+        )
 
 
 def _active() -> dict[str, Any]:

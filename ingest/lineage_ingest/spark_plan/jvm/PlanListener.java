@@ -14,6 +14,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -107,14 +108,14 @@ public final class PlanListener extends SparkListener implements Runnable {
       }
     }
     boolean isRootOfOthers = item.root == item.id && roots.remove(Long.valueOf(item.id)) != null;
-    boolean isFrame = item.function != null && item.function.toLowerCase().endsWith("checkpoint");
-    boolean isWrite = plan instanceof Command || item.run != null;
+    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function);
+    boolean isWrite = isCommand(plan) || item.run != null;
     if (!isWrite && !isFrame && !isRootOfOthers) {
       return;
     }
     if (isWrite || isFrame) {
       item.plan = item.isRepeated ? null : plan;
-      item.sql = plan instanceof Command ? sqlText(execution) : null;
+      item.sql = isCommand(plan) ? sqlText(execution) : null;
     }
     if (item.root != item.id) {
       if (roots.size() >= MAX_STARTED) {
@@ -127,6 +128,12 @@ public final class PlanListener extends SparkListener implements Runnable {
       pending.decrementAndGet();
       lost.incrementAndGet();
     }
+  }
+
+  /** Whether a plan is a command, or several: INSERT into several tables. */
+  private static boolean isCommand(LogicalPlan plan) {
+    return plan instanceof Command
+      || (plan instanceof Union && !plan.children().isEmpty() && plan.children().head() instanceof Command);
   }
 
   private static String sqlText(QueryExecution execution) {

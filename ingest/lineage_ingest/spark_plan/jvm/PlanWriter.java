@@ -45,7 +45,13 @@ public final class PlanWriter {
     "generatorOutput", "field", "queryId", "provider", "dataSource", "sourceName", "newIdentifier", "isView",
     "ifExists", "resultIds", "groupByExprs", "nameParts", "resolvedIdentifier", "sinkName", "isStreaming", "isDir",
     "tableName", "evalType", "path", "desc",
-    "leftGroupingLen", "rightGroupingLen",
+    "leftGroupingLen", "rightGroupingLen", "groupingAttributesLen", "targetColNameParts", "context",
+  }));
+  /** Nodes whose columns follow from their expressions and children. Others are written with their columns. */
+  private static final Set DERIVED = new HashSet(Arrays.asList(new Object[] {
+    "Project", "Filter", "SubqueryAlias", "Aggregate", "Join", "LateralJoin", "Sort", "GlobalLimit", "LocalLimit",
+    "Offset", "Tail", "Distinct", "Deduplicate", "Window", "WithCTE", "CTERelationDef", "Sample", "ResolvedHint",
+    "Repartition", "RepartitionByExpression",
   }));
   private static final Set OPTIONS = new HashSet(Arrays.asList(new Object[] {
     "path", "url", "dbtable", "query", "topic", "subscribe", "subscribepattern", "assign", "table", "database",
@@ -370,6 +376,11 @@ public final class PlanWriter {
     } else if (name.equals("WriteToStream")) {
       Json.append(properties, "sink", Sources.sink(field(plan, "sink")));
     }
+    Object changed = changedTable(plan, name);
+    if (changed != null && plan.getClass().getName().startsWith("org.apache.spark.sql.catalyst.")) {
+      Json.append(properties, "command", Json.text(Reflect.call(Reflect.call(plan, "operation"), "command")));
+    }
+    Json.append(properties, "isPartial", isPartial(plan, name) ? "true" : null);
     Object table = field(plan, "table");
     if (table instanceof org.apache.spark.sql.connector.catalog.Table) {
       Json.append(properties, "v2", Sources.table((org.apache.spark.sql.connector.catalog.Table) table));
@@ -378,23 +389,60 @@ public final class PlanWriter {
     if (query == null) {
       query = field(plan, "plan");
     }
-    if (query == null && plan.children().size() == 1 && isWrite(plan)) {
+    if (query == null && plan.children().size() == 1 && isWrite(plan)
+        && !plan.children().head().getClass().getSimpleName().startsWith("Resolved")) {
       query = plan.children().head();
     }
-    if (plan.children().isEmpty() && !(query instanceof LogicalPlan)) {
+    if (name.equals("CloneTableCommand")) {
+      Object source = field(plan, "sourceTable");
+      Json.append(properties, "source", "{\"paths\":" + Json.list(new Object[] {Reflect.call(source, "dataPath")}) + "}");
+      Json.append(properties, "catalogTable", property(Reflect.option(source, "catalogTable")));
+      Json.append(properties, "columns", clonedColumns(plan));
+    } else if (query instanceof LogicalPlan && Json.className(query).equals("CloneTableCommand")) {
+      Json.append(properties, "columns", clonedColumns((LogicalPlan) query));
+      Json.append(properties, "writes", "true");
+    } else if (changed instanceof LogicalPlan) {
+      Json.append(properties, "columns", columns(((LogicalPlan) changed).output()));
+      Json.append(properties, "writes", "true");
+    } else if (plan.children().isEmpty() && !(query instanceof LogicalPlan)) {
       Json.append(properties, "columns", columns(plan.output()));
     } else if (query instanceof LogicalPlan && isWrite(plan)) {
       Json.append(properties, "columns", columns(((LogicalPlan) query).output()));
       Json.append(properties, "writes", "true");
     }
-    if (name.equals("Generate") || name.equals("Union") || name.equals("MergeRows") || name.equals("View")
-        || isSetOperation(name)) {
-      Json.append(properties, "columns", columns(plan.output()));
+    if (!plan.children().isEmpty() && !DERIVED.contains(name) && !isWrite(plan)) {
+      Json.append(properties, "columns", outputOf(plan));
     }
   }
 
-  private static boolean isSetOperation(String name) {
-    return name.equals("Intersect") || name.equals("Except") || name.equals("UnionLoop");
+  /** The columns of a node of any class; null if it cannot say them. */
+  private static String outputOf(LogicalPlan plan) {
+    try {
+      return columns(plan.output());
+    } catch (RuntimeException unresolved) {
+      return null;
+    }
+  }
+
+  /** The table whose rows a command changes; null if it is no such command. */
+  private static Object changedTable(LogicalPlan plan, String name) {
+    if (name.equals("ReplaceData") || name.equals("WriteDelta")) {
+      return field(plan, "originalTable");
+    }
+    return name.equals("MergeIntoCommand") || name.equals("UpdateCommand") || name.equals("DeleteCommand")
+      ? field(plan, "target") : null;
+  }
+
+  /** Whether a command overwrites a part of a table only: some partitions, or the rows of a condition. */
+  private static boolean isPartial(LogicalPlan plan, String name) {
+    if (name.equals("OverwriteByExpression")) {
+      return !(field(plan, "deleteExpr") instanceof Literal);
+    }
+    Object partitions = name.equals("InsertIntoHiveTable") ? field(plan, "partition") : field(plan, "staticPartitions");
+    return name.equals("OverwritePartitionsDynamic") || name.equals("DeltaDynamicPartitionOverwriteCommand")
+      || (name.equals("InsertIntoHadoopFsRelationCommand")
+        && Boolean.TRUE.equals(Reflect.call(plan, "dynamicPartitionOverwrite")))
+      || (partitions instanceof scala.collection.Map && !((scala.collection.Map) partitions).isEmpty());
   }
 
   private static boolean isWrite(LogicalPlan plan) {
@@ -450,6 +498,18 @@ public final class PlanWriter {
       String type = column.resolved() ? type(column.dataType()) : "null";
       list.append(list.length() == 1 ? "" : ",").append("[").append(id).append(",").append(Json.quote(column.name()))
         .append(",").append(type).append("]");
+    }
+    return list.append("]").toString();
+  }
+
+  /** The columns of the table that Delta's CLONE copies: the command itself has its figures as its output. */
+  private static String clonedColumns(LogicalPlan clone) {
+    Object schema = Reflect.call(field(clone, "sourceTable"), "schema");
+    StructField[] fields = schema instanceof StructType ? ((StructType) schema).fields() : new StructField[0];
+    StringBuilder list = new StringBuilder("[");
+    for (int i = 0; i < fields.length; i++) {
+      list.append(i == 0 ? "" : ",").append("[").append(-2 - i).append(",").append(Json.quote(fields[i].name()))
+        .append(",").append(type(fields[i].dataType())).append("]");
     }
     return list.append("]").toString();
   }

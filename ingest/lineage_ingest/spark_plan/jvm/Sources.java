@@ -30,7 +30,37 @@ public final class Sources {
       Json.append(found, "url", Json.text(Reflect.call(jdbc, "url")));
       Json.append(found, "tableOrQuery", Json.text(Reflect.call(jdbc, "tableOrQuery")));
     }
+    if (relation.getClass().getSimpleName().equals("KafkaRelation")) {
+      topics(relation, found);
+    }
     return "{" + found + "}";
+  }
+
+  /** The topics of a batch that is read from Kafka, which has its options in fields of its own only. */
+  private static void topics(Object relation, StringBuilder found) {
+    Object settings = Reflect.field(relation, "specifiedKafkaParams");
+    if (settings instanceof scala.collection.Map) {
+      scala.Option servers = ((scala.collection.Map) settings).get("bootstrap.servers");
+      Json.append(found, "servers", servers.isEmpty() ? null : Json.text(servers.get()));
+    }
+    Object strategy = Reflect.field(relation, "strategy");
+    java.util.LinkedHashSet names = new java.util.LinkedHashSet();
+    Object listed = Reflect.call(strategy, "topics");
+    Object partitions = Reflect.call(strategy, "partitions");
+    Object pattern = Reflect.call(strategy, "topicPattern");
+    if (listed instanceof scala.collection.Iterable) {
+      scala.collection.Iterator items = ((scala.collection.Iterable) listed).iterator();
+      while (items.hasNext()) {
+        names.add(items.next());
+      }
+    }
+    for (int i = 0; partitions instanceof Object[] && i < ((Object[]) partitions).length; i++) {
+      names.add(Reflect.call(((Object[]) partitions)[i], "topic"));
+    }
+    if (pattern != null) {
+      names.add(pattern);
+    }
+    Json.append(found, "topics", names.isEmpty() ? null : Json.list(names.toArray()));
   }
 
   public static String stream(Object source) {
@@ -55,11 +85,17 @@ public final class Sources {
   }
 
   public static String table(org.apache.spark.sql.connector.catalog.Table table) {
+    Object inner = Reflect.call(table, "table");
+    if (Json.className(table).equals("RowLevelOperationTable") && inner instanceof org.apache.spark.sql.connector.catalog.Table) {
+      return table((org.apache.spark.sql.connector.catalog.Table) inner);
+    }
     StringBuilder found = new StringBuilder();
     Json.append(found, "class", Json.text(Json.className(table)));
     Json.append(found, "name", Json.text(table.name()));
     Map properties = table.properties();
-    if (properties != null) {
+    // Iceberg's tables of snapshots, files and the like have the location of the table that they describe.
+    boolean isMetadata = inner != null && inner.getClass().getSuperclass().getSimpleName().equals("BaseMetadataTable");
+    if (properties != null && !isMetadata) {
       Json.append(found, "location", Json.text(properties.get("location")));
       Json.append(found, "provider", Json.text(properties.get("provider")));
     }

@@ -3,10 +3,11 @@
 from lineage_ingest.spark_plan.rules import (
     cut_plans,
     joins,
+    merged_rows,
     opaque,
     query_blocks,
     row_generators,
     unions,
 )
 
-__all__ = ["cut_plans", "row_generators", "joins", "opaque", "query_blocks", "unions"]
+__all__ = ["cut_plans", "row_generators", "joins", "merged_rows", "opaque", "query_blocks", "unions"]

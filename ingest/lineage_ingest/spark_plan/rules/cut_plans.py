@@ -16,6 +16,7 @@ def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRel
     found = reader.frames.find(output)
     if found is not None:
         reader.reads.datasets.update(found.datasets)
+        reader.diagnostics.update(dict.fromkeys(found.diagnostics))
         return PlanRelation(output, found.values, PlanRows(found.rows))
     if not node.properties.get("isLocal"):
         names = ", ".join(str(one[1]) for one in node.properties.get("columns", ()))

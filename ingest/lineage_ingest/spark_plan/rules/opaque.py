@@ -15,9 +15,11 @@ _OPAQUE = frozenset(
         "FlatMapGroupsWithState", "CoGroup", "TypedFilter", "AppendColumns", "AppendColumnsWithObject",
         "DeserializeToObject", "SerializeFromObject", "ScriptTransformation", "MapPartitionsInR", "FlatMapGroupsInR",
         "MapPartitionsInRWithArrow", "FlatMapGroupsInRWithArrow", "BatchEvalPython", "ArrowEvalPython",
-        "AttachDistributedSequence",
     }
 )  # fmt: skip
+
+
+_GROUPING_LENGTHS = ("leftGroupingLen", "rightGroupingLen")
 
 
 @plan_rule(*_OPAQUE)
@@ -28,9 +30,11 @@ def opaque(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> 
     for name in ("groupingAttributes", "groupingExprs", "leftAttributes", "rightAttributes", "leftGroup", "rightGroup"):
         for key in node.list(name):
             scope.add(key, GROUP_BY, own)
-    for relation, count in zip(children, ("leftGroupingLen", "rightGroupingLen"), strict=False):
+    for relation, count in zip(children, _GROUPING_LENGTHS, strict=False):
         for value in relation.columns()[: int(node.properties.get(count, 0))]:
             absorb(own, value.sources, GROUP_BY)
+    for value in children[0].columns()[: int(node.properties.get("groupingAttributesLen", 0))] if children else ():
+        absorb(own, value.sources, GROUP_BY)
     reader.report_opaque(node)
     found = everything_from(reader, node, children)
     return PlanRelation(found.output, found.values, PlanRows(own, [found.rows]))

@@ -8,6 +8,14 @@ from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb, merge_values
 
 
+@plan_rule("AttachDistributedSequence")
+def _sequence(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
+    """The rows of a frame with their numbers, as pandas' index on Spark."""
+    child = children[0]
+    made = {key: Value({}) for key in output_of(node) if key not in child.values}
+    return PlanRelation(output_of(node), {**child.values, **made}, child.own_rows, child.order)
+
+
 @plan_rule("Generate")
 def _generate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]

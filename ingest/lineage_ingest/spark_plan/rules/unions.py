@@ -17,7 +17,7 @@ from lineage_ingest.spark_plan.traced_values import (
 )
 
 
-@plan_rule("Union")
+@plan_rule("Union", "SequentialStreamingUnion")
 def _union(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     columns = [relation.columns() for relation in children]
     output = output_of(node)

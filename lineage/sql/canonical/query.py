@@ -375,7 +375,7 @@ class _Canonical:
         count = digest("values", len(rows))
         return Relation(count, columns, count)
 
-    def _table(self, node: exp.Expr, block: Block) -> Relation:
+    def _table(self, node: exp.Table, block: Block) -> Relation:
         _only(node, _TABLE)
         alias = node.args.get("alias")
         if not isinstance(node.this, exp.Identifier):

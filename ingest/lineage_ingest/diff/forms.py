@@ -1,0 +1,183 @@
+"""The canonical forms of a project's definitions, each made of those that it reads.
+
+Every definition has two: `full` is made of source tables only, through all that is between. `own` takes what it reads
+as given, so that a difference in it is an edit of this definition, and not of one upstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from lineage.model.names import Naming
+from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
+from lineage.sql.canonical.digests import digest
+from lineage.sql.canonical.relation import Relation, Value, base_table, opaque_relation
+from lineage_ingest.diff.definitions import Build, Definition, ProjectRevision
+
+__all__ = ["Form", "build_forms"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The canonical forms of one definition; `stored` is its table as others read it, `text` its SQL as written.
+
+    `reads` are the keys of the definitions that its SQL reads.
+    """
+
+    definition: Definition
+    full: Relation
+    own: Relation
+    stored: Relation
+    text: str
+    reads: tuple[str, ...]
+
+
+def build_forms(project: ProjectRevision, progress: Progress | None = None) -> dict[str, Form]:
+    """Return the forms of all definitions, by key, each after those that it reads."""
+    builder = _Builder(project)
+    ordered = builder.in_order()
+    for number, key in enumerate(ordered, start=1):
+        builder.build(key)
+        if progress is not None:
+            progress(number, len(ordered))
+    return builder.forms
+
+
+class _Builder:
+    def __init__(self, project: ProjectRevision) -> None:
+        self._project = project
+        self._naming: Naming = project.naming
+        self._key_of = {definition.name: key for key, definition in project.definitions.items()}
+        self._sql = {
+            key: [read_sql(text, self._naming.dialect) for text in (one.text, one.later_text) if text is not None]
+            for key, one in project.definitions.items()
+            if one.relation is None
+        }
+        self._reads = {key: self._reads_of(key) for key in project.definitions}
+        self.forms: dict[str, Form] = {}
+
+    def _reads_of(self, key: str) -> tuple[str, ...]:
+        definition = self._project.definitions[key]
+        names = [*definition.reads, *(name for sql in self._sql.get(key, ()) for name in tables_of(sql, self._naming))]
+        return tuple(dict.fromkeys(found for name in names if (found := self._key_of.get(name)) not in (None, key)))
+
+    def in_order(self) -> list[str]:
+        """Return the keys, each after those that it reads, as far as there is no cycle."""
+        done: dict[str, None] = {}
+        opened: set[str] = set()
+        for first in self._project.definitions:
+            stack = [(first, False)]
+            while stack:
+                key, expanded = stack.pop()
+                if expanded:
+                    done[key] = None
+                elif key not in opened:
+                    opened.add(key)
+                    stack.append((key, True))
+                    stack.extend((other, False) for other in reversed(self._reads[key]))
+        return list(done)
+
+    def build(self, key: str) -> None:
+        """Make the forms of a definition."""
+        definition = self._project.definitions[key]
+        sql = self._sql.get(key, [])
+        text = digest("text", definition.written if definition.written is not None else definition.text)
+        if definition.relation is not None:
+            full = own = definition.relation
+            if definition.reads:
+                contents = [self._stored(name).content for name in definition.reads]
+                full = replace(full, rows=digest(full.rows, contents))
+        else:
+            full = self._form(definition, sql, self._stored)
+            own = self._form(definition, sql, self._given)
+        if definition.content:
+            settings = digest("settings", [list(pair) for pair in definition.content])
+            full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
+        physical = digest("physical", [list(pair) for pair in definition.physical])
+        self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key])
+
+    def _form(self, definition: Definition, sql: list[CanonicalSql], lookup: Callable[[str], Relation]) -> Relation:
+        first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
+        if definition.build is Build.SNAPSHOT:
+            return _with_history(first, first, [value for _, value in first.columns], "snapshot")
+        if definition.build is not Build.INCREMENTAL:
+            return first
+        later = first
+        if len(sql) > 1:
+            later = self._query(definition, sql[1], self._seen_by(definition, lookup, first))
+        merged = [first.find(name) for name in definition.keys]
+        values = [value for value in merged if value is not None]
+        if len(values) < len(merged):
+            values = [value for _, value in first.columns]
+        return _with_history(first, later, values, "incremental")
+
+    def _query(self, definition: Definition, sql: CanonicalSql, lookup: Callable[[str], Relation | None]) -> Relation:
+        if definition.doubts:
+            contents = [lookup(name) or base_table(name) for name in definition.reads]
+            return opaque_relation(digest("in doubt", sql.text, [one.content for one in contents]))
+        return sql.canonical(self._naming, lookup, definition.reads)
+
+    def _seen_by(
+        self, definition: Definition, lookup: Callable[[str], Relation], own: Relation | None
+    ) -> Callable[[str], Relation]:
+        """Return the look-up of one definition: in later builds, it reads what it has written before."""
+        itself = own if own is not None else base_table("\x00itself")
+        return lambda name: itself if name == definition.name else lookup(name)
+
+    def _stored(self, name: str) -> Relation:
+        key = self._key_of.get(name)
+        if key is None:
+            return self._project.tables.get(name) or base_table(name)
+        form = self.forms.get(key)
+        if form is None:  # a cycle
+            return opaque_relation(digest("cycle", key, self._texts(key)))
+        return form.stored
+
+    def _texts(self, key: str) -> Iterable[str]:
+        """Return the texts of a definition and all that it reads, of which none is resolved yet."""
+        seen = {key: None}
+        for one in seen.copy():
+            stack = [one]
+            while stack:
+                for other in self._reads[stack.pop()]:
+                    if other not in seen:
+                        seen[other] = None
+                        stack.append(other)
+        return [sql.text for one in sorted(seen) for sql in self._sql.get(one, ())]
+
+    def _given(self, name: str) -> Relation:
+        """Return a table as given: its columns by name, whatever they are made of."""
+        key = self._key_of.get(name)
+        if key is None:
+            return self._stored(name)
+        form = self.forms.get(key)
+        if form is None or form.full.is_open or not form.full.is_ordered:
+            return base_table(f"\x00{key}")
+        return base_table(f"\x00{key}", [(column, None) for column, _ in form.full.columns])
+
+
+def _with_history(first: Relation, later: Relation, merged: list[Value], kind: str) -> Relation:
+    """Return a table whose rows come from several builds: the first, and later ones merged into it by some columns."""
+    rows = digest(kind, first.rows, later.rows, [value.digest for value in merged])
+
+    def both(name: str, value: Value) -> Value:
+        other = later.find(name)
+        found = other if other is not None else Value(digest("missing", later.content))
+        return Value(
+            digest(kind, value.digest, found.digest),
+            digest(kind, value.before_cast, found.before_cast),
+            value.type,
+            max(value.stability, found.stability),
+        )
+
+    return Relation(
+        rows,
+        tuple((name, both(name, value)) for name, value in first.columns),
+        digest(kind, first.order, later.order),
+        first.rest and digest(kind, first.rest, later.rest),
+        first.is_ordered and later.is_ordered,
+        max(first.stability, later.stability),
+    )

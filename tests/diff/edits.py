@@ -19,6 +19,7 @@ Edit = Callable[[random.Random, Shop, Model], Shop | None]
 EDITS: dict[str, Edit] = {}
 """The edits by name; one returns None where it does not fit."""
 
+_Kinds = dict[type[exp.Expr], type[exp.Expr]]
 _REF = re.compile(r"\{\{ ref\('(\w+)'\) \}\}")
 _CONFIG = re.compile(r"\{\{ config\(.*?\) \}\}\s*")
 _LATER = re.compile(r"\{% if is_incremental\(\) %\}\s*where (.*?)\s*\{% endif %\}", re.DOTALL)
@@ -46,8 +47,8 @@ def _tree(model: Model) -> exp.Expr:
     return sqlglot.parse_one(sql, dialect="duckdb")
 
 
-def _with_tree(model: Model, tree: exp.Expr, **options: bool) -> Model:
-    sql = tree.sql(dialect="duckdb", **options)
+def _with_tree(model: Model, tree: exp.Expr, *, pretty: bool = False) -> Model:
+    sql = tree.sql(dialect="duckdb", pretty=pretty)
     found = re.search(r"WHERE\s+INCREMENTAL__\(", sql, re.IGNORECASE)
     if found is not None:
         end, depth = found.end(), 1
@@ -207,7 +208,14 @@ def _constant(rng: random.Random, tree: exp.Expr) -> bool:
 
 @_tree_edit("change an operator")
 def _operator(rng: random.Random, tree: exp.Expr) -> bool:
-    kinds = {exp.Add: exp.Sub, exp.Sub: exp.Add, exp.Mul: exp.Add, exp.Div: exp.Mul, exp.GT: exp.GTE, exp.EQ: exp.NEQ}
+    kinds: dict[type[exp.Expr], type[exp.Expr]] = {
+        exp.Add: exp.Sub,
+        exp.Sub: exp.Add,
+        exp.Mul: exp.Add,
+        exp.Div: exp.Mul,
+        exp.GT: exp.GTE,
+        exp.EQ: exp.NEQ,
+    }
     node = _choose(rng, tree.find_all(*kinds))
     if node is None:
         return False
@@ -217,7 +225,12 @@ def _operator(rng: random.Random, tree: exp.Expr) -> bool:
 
 @_tree_edit("change an aggregate")
 def _aggregate(rng: random.Random, tree: exp.Expr) -> bool:
-    kinds = {exp.Sum: exp.Max, exp.Max: exp.Min, exp.Min: exp.Max, exp.Avg: exp.Median}
+    kinds: dict[type[exp.Expr], type[exp.Expr]] = {
+        exp.Sum: exp.Max,
+        exp.Max: exp.Min,
+        exp.Min: exp.Max,
+        exp.Avg: exp.Median,
+    }
     node = _choose(rng, tree.find_all(*kinds))
     if node is None:
         return False
@@ -373,6 +386,8 @@ def _group(rng: random.Random, tree: exp.Expr) -> bool:
     if group is None:
         return False
     select = group.parent
+    if select is None:
+        return False
     read = [one for one in select.find_all(exp.Column) if one.find_ancestor(exp.Select) is select]
     group.append("expressions", rng.choice(read).copy())
     return True

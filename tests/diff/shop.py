@@ -120,8 +120,9 @@ from {{ ref('raw_countries') }}""",
   sum(case when method = 'card' then amount else 0 end) as card_amount,
   sum(case when method = 'coupon' then amount else 0 end) as coupon_amount, count(*) as payments,
   max(amount) as largest_amount from {{ ref('stg_payments') }} group by order_id"""),
-    Model("int_order_items", """select i.order_id, i.sku, i.quantity, p.price, p.kind, 
-  i.quantity * p.price as line_total, p.title from {{ ref('stg_items') }} as i join {{ ref('stg_products') }} as p on i.sku = p.sku"""),
+    Model("int_order_items", """select i.order_id, i.sku, i.quantity, p.price, p.kind,
+  i.quantity * p.price as line_total, p.title
+from {{ ref('stg_items') }} as i join {{ ref('stg_products') }} as p on i.sku = p.sku"""),
     Model("int_order_totals", """select order_id, sum(line_total) as goods_total, sum(quantity) as pieces,
   count(distinct sku) as products, sum(case when kind = 'food' then line_total else 0 end) as food_total
 from {{ ref('int_order_items') }} group by order_id having sum(quantity) > 1"""),

@@ -15,7 +15,7 @@ from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.diff.definitions import Build, Definition, ProjectRevision
+from lineage_ingest.diff.definitions import Build, ProjectRevision, TableDefinition
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 
@@ -47,7 +47,7 @@ def dbt_revision(request: ProjectRequest, label: str, *, with_types: bool) -> Pr
     artifacts = request.artifacts
     raw = ManifestJson.of(artifacts)
     project = DbtProject(artifacts, request.names, request.folder)
-    definitions: dict[str, Definition] = {}
+    definitions: dict[str, TableDefinition] = {}
     reader = _Reader(project, raw, request.folder)
     for table in project.tables.values():
         if table.node.resource_type == ResourceType.SEED:
@@ -89,14 +89,14 @@ class _Reader:
         except RenderingMissingError:
             self._renderer = None
 
-    def seed(self, table: DbtTable) -> Definition:
+    def seed(self, table: DbtTable) -> TableDefinition:
         """Return a seed: its rows are those of its file."""
         node = table.node
         columns = [column.name for column in table.complete]
         relation = seed_relation(node, columns, self._raw.node(node.unique_id), self._folder)
         return self._definition(table, "", Build.SEED, relation=relation, written=relation.content)
 
-    def python(self, table: DbtTable) -> Definition:
+    def python(self, table: DbtTable) -> TableDefinition:
         """Return a Python model: only its text can be compared."""
         node = table.node
         text = node.raw_code or node.compiled_code or ""
@@ -105,12 +105,14 @@ class _Reader:
         reads = tuple(dict.fromkeys(self._project.reads(node.depends_on.nodes)))
         return self._definition(table, "", _build_of(node), relation=relation, reads=reads, written=text)
 
-    def model(self, model: DbtModel) -> Definition:
+    def model(self, model: DbtModel) -> TableDefinition:
         """Return a model, snapshot or semantic model."""
         node, given = model.table.node, model.given
         if node.resource_type == ResourceType.SEMANTIC_MODEL:
-            return Definition(given.key, given.table, node.name, node.original_file_path, given.text, Build.CONSUMER,
-                              reads=given.reads)  # fmt: skip
+            source = node.original_file_path
+            return TableDefinition(
+                given.key, given.table, node.name, source, given.text, Build.CONSUMER, reads=given.reads
+            )
         doubts = tuple(str(one.message) for one in given.doubts if one.severity is not Severity.INFO)
         text, later = given.text, None
         more: list[tuple[str, str]] = []
@@ -155,7 +157,7 @@ class _Reader:
         doubts: tuple[str, ...] = (),
         more: Sequence[tuple[str, str]] = (),
         written: str | None = None,
-    ) -> Definition:
+    ) -> TableDefinition:
         node = table.node
         config = self._raw.config(node.unique_id)
         physical = [name for name in config if name in _PHYSICAL]
@@ -170,7 +172,7 @@ class _Reader:
             settings.append(("hooks of the project", self._hooks))
         keys = config.get("unique_key")
         names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
-        return Definition(
+        return TableDefinition(
             node.unique_id, table.name, node.name, node.original_file_path, text, build, later_text, tuple(reads),
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)

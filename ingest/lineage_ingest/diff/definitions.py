@@ -9,7 +9,7 @@ from enum import StrEnum
 from lineage.model.names import Naming
 from lineage.sql.canonical.relation import Relation
 
-__all__ = ["Build", "Definition", "ProjectRevision"]
+__all__ = ["Build", "TableDefinition", "ProjectRevision"]
 
 
 class Build(StrEnum):
@@ -30,7 +30,7 @@ class Build(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class TableDefinition:
     """What defines one table: a dbt model, snapshot or seed, or the SQL of a file.
 
     `key` identifies it in both revisions, `name` is the table's full name, `title` what people call it, `source` the
@@ -66,6 +66,6 @@ class ProjectRevision:
 
     label: str
     naming: Naming
-    definitions: Mapping[str, Definition]
+    definitions: Mapping[str, TableDefinition]
     tables: Mapping[str, Relation] = field(default_factory=dict)
     problems: tuple[str, ...] = ()

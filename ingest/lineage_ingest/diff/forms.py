@@ -13,11 +13,12 @@ from lineage.model.names import Naming
 from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.relation import Relation, Value, base_table, opaque_relation
-from lineage_ingest.diff.definitions import Build, Definition, ProjectRevision
+from lineage_ingest.diff.definitions import Build, ProjectRevision, TableDefinition
 
 __all__ = ["Form", "build_forms"]
 
 Progress = Callable[[int, int], None]
+_Lookup = Callable[[str], Relation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Form:
     `reads` are the keys of the definitions that its SQL reads.
     """
 
-    definition: Definition
+    definition: TableDefinition
     full: Relation
     own: Relation
     stored: Relation
@@ -99,7 +100,7 @@ class _Builder:
         physical = digest("physical", [list(pair) for pair in definition.physical])
         self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key])
 
-    def _form(self, definition: Definition, sql: list[CanonicalSql], lookup: Callable[[str], Relation]) -> Relation:
+    def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> Relation:
         first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
         if definition.build is Build.SNAPSHOT:
             return _with_history(first, first, [value for _, value in first.columns], "snapshot")
@@ -114,15 +115,13 @@ class _Builder:
             values = [value for _, value in first.columns]
         return _with_history(first, later, values, "incremental")
 
-    def _query(self, definition: Definition, sql: CanonicalSql, lookup: Callable[[str], Relation | None]) -> Relation:
+    def _query(self, definition: TableDefinition, sql: CanonicalSql, lookup: _Lookup) -> Relation:
         if definition.doubts:
-            contents = [lookup(name) or base_table(name) for name in definition.reads]
+            contents = [lookup(name) for name in definition.reads]
             return opaque_relation(digest("in doubt", sql.text, [one.content for one in contents]))
         return sql.canonical(self._naming, lookup, definition.reads)
 
-    def _seen_by(
-        self, definition: Definition, lookup: Callable[[str], Relation], own: Relation | None
-    ) -> Callable[[str], Relation]:
+    def _seen_by(self, definition: TableDefinition, lookup: _Lookup, own: Relation | None) -> _Lookup:
         """Return the look-up of one definition: in later builds, it reads what it has written before."""
         itself = own if own is not None else base_table("\x00itself")
         return lambda name: itself if name == definition.name else lookup(name)

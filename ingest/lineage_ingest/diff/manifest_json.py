@@ -26,6 +26,8 @@ class DbtTest:
     reads: tuple[str, ...]
     attached: str | None
     column: str | None
+    reads_more: bool = False
+    """Whether its condition may read further columns: it has a WHERE, or is no test of dbt's own."""
 
 
 class ManifestJson:
@@ -66,6 +68,16 @@ class ManifestJson:
     def needs(self, key: str) -> list[str]:
         """Return the unique ids of the nodes that a node depends on."""
         return _needs(self.node(key), "nodes")
+
+    def consumer(self, key: str) -> Mapping[str, Any]:
+        """Return the object of an exposure, metric, semantic model or saved query; an empty one if there is none."""
+        sections = ("exposures", "metrics", "semantic_models", "saved_queries")
+        return next((found for name in sections if (found := self.section(name).get(key)) is not None), {})
+
+    @staticmethod
+    def needs_of(node: Mapping[str, Any]) -> list[str]:
+        """Return the unique ids of the nodes that a node's object depends on."""
+        return _needs(node, "nodes")
 
     def config(self, key: str) -> Mapping[str, Any]:
         """Return a node's resolved settings."""
@@ -138,6 +150,16 @@ class ManifestJson:
 
     # Other parts
 
+    def uncompiled(self) -> int:
+        """Return the number of SQL models that dbt has only parsed."""
+        return sum(
+            node.get("resource_type") in ("model", "snapshot")
+            and node.get("language") != "python"
+            and not node.get("compiled_code")
+            and self.config(key).get("materialized") != "ephemeral"
+            for key, node in self.nodes.items()
+        )
+
     def project_hooks(self) -> str:
         """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
         found = [
@@ -169,10 +191,21 @@ class ManifestJson:
                     tuple(_needs(node, "nodes")),
                     attached if isinstance(attached, str) else None,
                     column if isinstance(column, str) else None,
+                    _reads_more(node),
                 )
         for key, node in self.section("unit_tests").items():
             model = next((one for one in _needs(node, "nodes") if one.startswith("model.")), None)
             yield DbtTest(key, str(node.get("name")), tuple(_needs(node, "nodes")), model, None)
+
+
+_OF_ONE_COLUMN = frozenset(("unique", "not_null", "accepted_values", "relationships"))
+
+
+def _reads_more(node: Mapping[str, Any]) -> bool:
+    metadata, config = node.get("test_metadata"), node.get("config")
+    name = metadata.get("name") if isinstance(metadata, Mapping) and not metadata.get("namespace") else None
+    where = config.get("where") if isinstance(config, Mapping) else None
+    return name not in _OF_ONE_COLUMN or bool(where)
 
 
 def _needs(node: Mapping[str, Any], what: str) -> list[str]:

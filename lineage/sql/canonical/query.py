@@ -34,17 +34,22 @@ _KINDS = frozenset(("", "INNER", "OUTER", "CROSS"))
 
 
 def canonical_query(parsed: ParsedStatement, naming: Naming, lookup: Lookup, reads: Sequence[str] = ()) -> Relation:
-    """Return what a query returns; never raises for bad SQL.
+    """Return what a query returns, or the table that a CREATE … AS makes of it; never raises for bad SQL.
 
     What no rule reads is compared by its text, together with everything of the tables that it names; `reads` are
     further tables that it is known to read.
     """
     tree = parsed.tree
     whole = [_content(lookup, name) for name in sorted(reads)]
+    alias: exp.Expr | None = None
+    if isinstance(tree, exp.Create):
+        alias, tree = tree.this, tree.args.get("expression")
     if not isinstance(tree, exp.Query) or parsed.problem is not None or parsed.doubts or parsed.step is not None:
         return opaque_relation(digest("text", tokens_digest(parsed), whole))
     try:
-        return _Canonical(parsed.text, naming, lookup).query(tree, None)
+        canonical = _Canonical(parsed.text, naming, lookup)
+        relation = canonical.query(tree, None)
+        return canonical.with_columns(relation, alias) if isinstance(alias, exp.Schema) else relation
     except (UnsupportedError, RecursionError):
         return opaque_relation(digest("text", tokens_digest(parsed), whole))
 
@@ -108,6 +113,19 @@ class _Canonical:
                 relation = replace(relation, rows=digest("cte", number, relation.rows))
             known[name] = relation
         return known
+
+    def with_columns(self, relation: Relation, schema: exp.Expr) -> Relation:
+        """Return a relation with the names of a column list, as CREATE VIEW has one.
+
+        Raises:
+            UnsupportedError: the list is not one of names, or the columns are not known.
+        """
+        if not all(isinstance(one, exp.Identifier) for one in schema.expressions):
+            raise UnsupportedError
+        renamed = relation.renamed([str(self._identifiers.column(one)) for one in schema.expressions])
+        if renamed is None:
+            raise UnsupportedError
+        return renamed
 
     def _reads(self, tree: exp.Expr, name: str) -> bool:
         return any(

@@ -110,7 +110,8 @@ class Relation:
         What another build may make otherwise, although nothing that it is made of differs, is the same only if the
         whole table is: then it need not be built again. `more` identifies how it is built.
         """
-        content = digest("built", self.content, *more)
+        by_name = sorted((name, value.digest) for name, value in self.columns)
+        content = digest("built", self.rows, self.order, by_name, self.rest, *more)
         columns = tuple(
             (name, replace(value, digest=digest("once", value.digest, content), uncast="", stability=Stability.STABLE))
             if value.stability is not Stability.STABLE
@@ -127,7 +128,7 @@ def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = Non
     if columns is None:
         return Relation(rows, order=rows, rest=rows)
     listed = tuple((column, _column(rows, column, kind)) for column, kind in columns)
-    return Relation(rows, listed, digest(rows, [column for column, _ in listed]))
+    return Relation(rows, listed, rows)
 
 
 def _column(rows: str, name: str, kind: str | None) -> Value:

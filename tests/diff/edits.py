@@ -246,12 +246,12 @@ def _wrap_column(rng: random.Random, tree: exp.Expr) -> bool:
         return False
     item = rng.choice(items)
     value = _inner(item).copy()
-    made = rng.choice([
-        lambda: exp.Nullif(this=value, expression=value.copy()),
-        lambda: exp.Coalesce(this=value, expressions=[exp.Null()]),
-        lambda: exp.Case(ifs=[exp.If(this=exp.true(), true=value)]),
-    ])  # fmt: skip
-    _set_inner(item, made())
+    wrapped: list[exp.Expr] = [
+        exp.Nullif(this=value, expression=value.copy()),
+        exp.Coalesce(this=value.copy(), expressions=[exp.Null()]),
+        exp.Case(ifs=[exp.If(this=exp.true(), true=value.copy())]),
+    ]
+    _set_inner(item, rng.choice(wrapped))
     return True
 
 

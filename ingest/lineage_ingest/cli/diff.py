@@ -72,7 +72,7 @@ def diff(
         str | None,
         typer.Option(
             metavar="REVISION",
-            help="Before the change: dbt's target folder, a folder of SQL, or a revision of git and a folder (main:sql).",
+            help="Before the change: dbt's target folder, a folder of SQL, or either at a revision of git (main:sql).",
             rich_help_panel=_SIDES,
         ),
     ] = None,

@@ -205,12 +205,15 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
     """Yield what happens to each column; those without any effect are left out."""
     before, after = _named(base), _named(head)
     own_before, own_after = dict(base.own.columns), dict(head.own.columns)
-    renamed = _renamed_columns(before, after)
+    # A renamed column has the expression of one that is gone, whatever has changed upstream; or at least its value.
+    renamed = _renamed_columns(own_before, own_after, before.keys(), after.keys())
+    renamed |= _renamed_columns(before, after, before.keys() - renamed.values(), after.keys() - renamed.keys())
     every: tuple[ColumnEffect, ...] = (ColumnEffect.ROWS,) if rows else ()
     for name, value in after.items():
         types = base.definition.types.get(renamed.get(name, name)), head.definition.types.get(name)
         if name in renamed:
-            yield ColumnDiff(name, (ColumnEffect.RENAMED, *every), differing_text, renamed[name], types)
+            found = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
+            yield ColumnDiff(name, tuple(found), differing_text, renamed[name], types)
         elif name not in before:  # of an unedited definition: a column of its `SELECT *`
             yield ColumnDiff(name, (ColumnEffect.ADDED, *every), differing_text)
         else:
@@ -250,16 +253,18 @@ def _value_effects(before: Value, after: Value, types: tuple[str | None, str | N
         yield ColumnEffect.VALUE
 
 
-def _renamed_columns(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, str]:
+def _renamed_columns(
+    before: Mapping[str, Value], after: Mapping[str, Value], gone: Collection[str], new: Collection[str]
+) -> dict[str, str]:
     """Return the earlier names of new columns that have the value of one that is gone."""
-    gone: dict[str, list[str]] = {}
+    candidates: dict[str, list[str]] = {}
     for name, value in before.items():
-        if name not in after:
-            gone.setdefault(value.digest, []).append(name)
+        if name in gone and name not in after:
+            candidates.setdefault(value.digest, []).append(name)
     found = {}
     for name, value in after.items():
-        if name not in before and (candidates := gone.get(value.digest)):
-            found[name] = candidates.pop(0)
+        if name in new and name not in before and (listed := candidates.get(value.digest)):
+            found[name] = listed.pop(0)
     return found
 
 

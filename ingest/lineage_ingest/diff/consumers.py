@@ -105,6 +105,8 @@ def _may_differ(test: DbtTest, tables: Mapping[str, TableDiff]) -> bool:
             continue
         if key != test.attached or test.column is None or test.reads_more:
             return True
-        if any(one.is_content and one.name.lower() == test.column.lower() for one in table.columns):
+        column = test.column.lower()
+        names = (name for one in table.columns if one.is_content for name in (one.name, one.earlier))
+        if any(name is not None and name.lower() == column for name in names):
             return True
     return False

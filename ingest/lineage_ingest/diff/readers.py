@@ -18,12 +18,12 @@ from lineage_ingest.diff.revisions import Revision
 
 __all__ = ["DownstreamDataset", "LogReader", "TableReach", "find_reach"]
 
-_READERS = (JobKind.QUERY, JobKind.EVENT)
+_READERS = tuple(kind for kind in JobKind if kind is not JobKind.DBT)
 
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """A job of a query log or of events that reads a table: its users, how often it ran, and when last."""
+    """A job outside of the project that reads a table: its users, how often it ran, and when last."""
 
     job: str
     kind: str

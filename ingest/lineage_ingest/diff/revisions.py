@@ -102,6 +102,12 @@ def _folder_of(text: str, name: str, work: Path) -> Path:
     return path.parent if path.name == "manifest.json" else path
 
 
+def _path_of(text: str) -> str:
+    """Return the folder that a side names, as seen from here; files are shown relative to it."""
+    path = text.partition(":")[2] if is_git_revision(text) else text
+    return "" if path in ("", ".", "./") else path.rstrip("/")
+
+
 def _is_dbt(folder: Path) -> bool:
     if (folder / "manifest.json").is_file():
         return True
@@ -121,4 +127,4 @@ def _sql(label: str, folder: Path, options: RevisionOptions) -> Revision:
     except UnknownDialectError as error:
         raise OptionError(str(error), "dialect") from error
     catalog = read_catalog(SqlOptions(catalog=options.catalog).catalog, extraction.naming.dialect.name)
-    return Revision(label, sql_revision(folder, extraction.naming, catalog, label), folder, catalog)
+    return Revision(label, sql_revision(folder, extraction.naming, catalog, label, _path_of(label)), folder, catalog)

@@ -18,8 +18,8 @@ from lineage_ingest.sql_files.file_reader import read_sql_file
 __all__ = ["sql_revision"]
 
 
-def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str) -> ProjectRevision:
-    """Return the definitions of the SQL files in a folder, or of one file.
+def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, shown_as: str = "") -> ProjectRevision:
+    """Return the definitions of the SQL files in a folder, or of one file; `shown_as` is the path that people see of it.
 
     Raises:
         NoSqlFilesError: the path does not exist.
@@ -34,7 +34,8 @@ def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str) -> 
         problems += (str(problem) for problem in file.problems)
         for role in read_roles(file.text, PurePath(shown).name, naming):
             if role.table is not None:
-                by_table.setdefault(role.table, []).append((shown, role))
+                source = f"{shown_as}/{shown}" if shown_as and root in path.parents else shown_as or shown
+                by_table.setdefault(role.table, []).append((source, role))
             elif role.role is Role.CONTEXT:
                 context.append(role.digest)
     content = (("functions and other statements of the folder", digest(context)),) if context else ()

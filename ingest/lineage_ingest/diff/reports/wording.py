@@ -67,8 +67,10 @@ def _known_readers(reach: TableReach) -> str:
         parts.append(f"last read on {reach.last_read:%Y-%m-%d}")
     if reach.readers:
         latest = max(one.last for one in reach.readers)
-        parts.append(f"{counted(len(reach.readers), 'query or job')} in logs, last on {latest:%Y-%m-%d}".replace(
-            "query or jobs", "queries or jobs"))  # fmt: skip
+        what = "job or query" if len(reach.readers) == 1 else "jobs and queries"
+        people = sorted({user for one in reach.readers for user in one.users})
+        by = f" by {', '.join(people[:5])}{_more(len(people) - 5)}" if people else ""
+        parts.append(f"{len(reach.readers):,} {what} here and downstream{by}, last on {latest:%Y-%m-%d}")
     if reach.truncated:
         parts.append(f"incomplete: {', '.join(reach.truncated)}")
     return "; ".join(parts)

@@ -19,7 +19,7 @@ __all__ = ["sql_revision"]
 
 
 def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, shown_as: str = "") -> ProjectRevision:
-    """Return the definitions of the SQL files in a folder, or of one file; `shown_as` is the path that people see of it.
+    """Return the definitions of the SQL files in a folder, or of one file. `shown_as` is the path that people see.
 
     Raises:
         NoSqlFilesError: the path does not exist.

@@ -27,10 +27,10 @@ import duckdb
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.diff.classification import ColumnEffect, TableDiff, compare_forms
 from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.definitions import Build
 from lineage_ingest.diff.forms import Form, build_forms
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.state_modified import state_modified_plus
+from lineage_ingest.diff.table_definitions import Build
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
 from tests.diff.shop import Shop, new_shop, write_target

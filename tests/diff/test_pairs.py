@@ -11,7 +11,7 @@ import pytest
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import read_sql
-from lineage.sql.canonical.relation import Relation, base_table
+from lineage.sql.canonical.table_form import TableForm, base_table
 
 _FOLDER = Path(__file__).parent / "pairs"
 _NAMING = Naming(dialect_named("duckdb"))
@@ -35,11 +35,11 @@ def _read(name: str) -> Iterator[object]:
         yield pytest.param(one, other, changed.group(1).split(", ") if changed else [], id=title)
 
 
-def _canonical(sql: str) -> Relation:
+def _canonical(sql: str) -> TableForm:
     return read_sql(sql, _NAMING.dialect).canonical(_NAMING, _TABLES.get, ())
 
 
-def _content(relation: Relation) -> tuple[str, dict[str, str], str]:
+def _content(relation: TableForm) -> tuple[str, dict[str, str], str]:
     return relation.rows, {name: value.digest for name, value in relation.columns}, relation.rest
 
 

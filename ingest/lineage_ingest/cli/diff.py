@@ -30,7 +30,7 @@ from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.diff.git_folder import GitRevisionError
-from lineage_ingest.diff.project_diff import FailOn, ProjectDiff, diff_projects
+from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, diff_projects
 from lineage_ingest.diff.reports.as_json import diff_to_dict
 from lineage_ingest.diff.reports.junit import diff_to_junit
 from lineage_ingest.diff.reports.markdown import diff_to_markdown
@@ -80,7 +80,7 @@ def diff(
         str | None, typer.Option(metavar="REVISION", help="After the change, likewise.", rich_help_panel=_SIDES)
     ] = None,
     fail_on: Annotated[
-        list[FailOn] | None,
+        list[FailCondition] | None,
         typer.Option(help="Exit with 1 if the change does this. Can be repeated.", rich_help_panel=_SIDES),
     ] = None,
     write: Annotated[
@@ -205,7 +205,7 @@ def _write(path: Path, text: str) -> None:
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint="--write") from error
 
 
-def _text(found: ProjectDiff, kind: DiffFormat, conditions: tuple[FailOn, ...]) -> str:
+def _text(found: ProjectDiff, kind: DiffFormat, conditions: tuple[FailCondition, ...]) -> str:
     if kind is DiffFormat.MARKDOWN:
         return diff_to_markdown(found)
     if kind is DiffFormat.JUNIT:
@@ -214,7 +214,7 @@ def _text(found: ProjectDiff, kind: DiffFormat, conditions: tuple[FailOn, ...]) 
     return json.dumps(value, indent=2, default=str) + "\n"
 
 
-def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[FailOn, ...]) -> None:
+def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[FailCondition, ...]) -> None:
     if output is DiffFormat.JSON:
         print_object(diff_to_dict(found, conditions))
     elif output in (DiffFormat.MARKDOWN, DiffFormat.SARIF, DiffFormat.JUNIT):

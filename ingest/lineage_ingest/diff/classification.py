@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lineage.sql.canonical.relation import Value
-from lineage_ingest.diff.definitions import Build
+from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.forms import Form
+from lineage_ingest.diff.table_definitions import Build
 
 __all__ = ["ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
 
@@ -233,16 +233,16 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             yield ColumnDiff(name, (ColumnEffect.REMOVED,), differing_text)
 
 
-def _named(form: Form) -> dict[str, Value]:
-    named: dict[str, Value] = {}
+def _named(form: Form) -> dict[str, ValueForm]:
+    named: dict[str, ValueForm] = {}
     for number, (name, value) in enumerate(form.full.columns):
         named[name if name not in named else f"{name}#{number}"] = value
     if form.full.rest:
-        named["*"] = Value(form.full.rest)
+        named["*"] = ValueForm(form.full.rest)
     return named
 
 
-def _value_effects(before: Value, after: Value, types: tuple[str | None, str | None]) -> Iterator[ColumnEffect]:
+def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None, str | None]) -> Iterator[ColumnEffect]:
     if None not in types and types[0] != types[1]:
         yield ColumnEffect.TYPE
     if before.digest == after.digest:
@@ -254,7 +254,10 @@ def _value_effects(before: Value, after: Value, types: tuple[str | None, str | N
 
 
 def _renamed_columns(
-    before: Mapping[str, Value], after: Mapping[str, Value], gone: Collection[str], new: Collection[str]
+    before: Mapping[str, ValueForm],
+    after: Mapping[str, ValueForm],
+    gone: Collection[str],
+    new: Collection[str],
 ) -> dict[str, str]:
     """Return the earlier names of new columns that have the value of one that is gone."""
     candidates: dict[str, list[str]] = {}

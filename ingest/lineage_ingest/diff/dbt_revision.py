@@ -10,21 +10,21 @@ from typing import Any
 
 from lineage.model.diagnostics import Severity
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.relation import Relation, base_table, opaque_relation
+from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.diff.definitions import Build, ProjectRevision, TableDefinition
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 
 __all__ = ["dbt_revision"]
 
 _NO_CONTENT = frozenset(
     ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract", "packages",
-     "full_refresh", "on_configuration_change", "grants", "labels", "query_tag", "freshness", "severity", "lookback",
-     "static_analysis", "batch_size", "concurrent_batches", "column_types_doc")
+     "full_refresh", "on_configuration_change", "grants", "labels", "query_tag", "freshness", "severity",
+     "static_analysis", "concurrent_batches")
 )  # fmt: skip
 """Settings that change neither what a model contains nor how it is stored."""
 
@@ -33,7 +33,7 @@ _PHYSICAL = frozenset(
      "sort", "sort_type", "dist", "file_format", "location_root", "table_format", "transient", "unlogged", "bind",
      "automatic_clustering", "kms_key_name", "hours_to_expiration", "require_partition_filter", "buckets",
      "clustered_by", "tblproperties", "liquid_clustered_by", "auto_liquid_cluster", "copy_grants", "secure",
-     "snowflake_warehouse", "sql_header_doc", "target_lag", "refresh_mode", "initialize", "external_volume")
+     "snowflake_warehouse", "target_lag", "refresh_mode", "initialize", "external_volume")
 )  # fmt: skip
 """Settings that change how a model is stored. Of an incremental model they may decide what is replaced."""
 
@@ -48,7 +48,7 @@ def dbt_revision(request: ProjectRequest, label: str, *, with_types: bool) -> Pr
     raw = ManifestJson.of(artifacts)
     project = DbtProject(artifacts, request.names, request.folder)
     definitions: dict[str, TableDefinition] = {}
-    reader = _Reader(project, raw, request.folder)
+    reader = _Reader(project, raw, request.folder, with_types=with_types)
     for table in project.tables.values():
         if table.node.resource_type == ResourceType.SEED:
             definitions[table.node.unique_id] = reader.seed(table)
@@ -68,7 +68,7 @@ def dbt_revision(request: ProjectRequest, label: str, *, with_types: bool) -> Pr
     return ProjectRevision(label, request.names.naming, definitions, tables, problems)
 
 
-def _source(table: DbtTable, with_types: bool) -> Relation:
+def _source(table: DbtTable, with_types: bool) -> TableForm:
     if not table.complete:
         return base_table(table.name)
     return base_table(table.name, [(one.name, one.data_type if with_types else None) for one in table.complete])
@@ -77,7 +77,8 @@ def _source(table: DbtTable, with_types: bool) -> Relation:
 class _Reader:
     """Makes definitions of the nodes of one manifest."""
 
-    def __init__(self, project: DbtProject, raw: ManifestJson, folder: Path | None) -> None:
+    def __init__(self, project: DbtProject, raw: ManifestJson, folder: Path | None, *, with_types: bool) -> None:
+        self._with_types = with_types
         self._project = project
         self._raw = raw
         self._folder = folder
@@ -100,8 +101,8 @@ class _Reader:
         """Return a Python model: only its text can be compared."""
         node = table.node
         text = node.raw_code or node.compiled_code or ""
-        names = [column.name for column in table.complete] or None
-        relation = opaque_relation(digest("python", node.unique_id, text), names)
+        names = [column.name for column in table.complete] if self._with_types else None
+        relation = opaque_table(digest("python", node.unique_id, text), names or None)
         reads = tuple(dict.fromkeys(self._project.reads(node.depends_on.nodes)))
         return self._definition(table, "", _build_of(node), relation=relation, reads=reads, written=text)
 
@@ -124,7 +125,8 @@ class _Reader:
                 text, later = rendered
                 doubts = ()
             else:
-                more.append(("SQL of later builds", digest(_without_comments(raw_code))))
+                own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
+                more.append(("SQL of later builds", own))
         elif _OWN_STATE.search(raw_code) and build is not Build.SNAPSHOT:
             more.append(("SQL that depends on the model's own table", digest(_without_comments(raw_code))))
         if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
@@ -151,7 +153,7 @@ class _Reader:
         text: str,
         build: Build,
         *,
-        relation: Relation | None = None,
+        relation: TableForm | None = None,
         reads: Sequence[str] = (),
         later_text: str | None = None,
         doubts: tuple[str, ...] = (),
@@ -197,10 +199,11 @@ def _as_text(value: Any) -> str:
 def _build_of(node: DbtNode) -> Build:
     if node.resource_type == ResourceType.SNAPSHOT:
         return Build.SNAPSHOT
-    kind = node.config.materialized
-    if kind in ("incremental", "microbatch"):
-        return Build.INCREMENTAL
-    return Build.VIEW if kind == "view" else Build.TABLE
+    kind = node.config.materialized or "view"
+    if kind == "view":
+        return Build.VIEW
+    # Of a materialization that is not dbt's own, nothing is known but its name.
+    return Build.TABLE if kind in ("table", "materialized_view", "dynamic_table") else Build.INCREMENTAL
 
 
 def _relation_text(node: DbtNode) -> str:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.relation import Relation, Value, base_table, opaque_relation
-from lineage_ingest.diff.definitions import Build, ProjectRevision, TableDefinition
+from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 
 __all__ = ["Form", "build_forms"]
 
 Progress = Callable[[int, int], None]
-_Lookup = Callable[[str], Relation]
+_Lookup = Callable[[str], TableForm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Form:
     """
 
     definition: TableDefinition
-    full: Relation
-    own: Relation
-    stored: Relation
+    full: TableForm
+    own: TableForm
+    stored: TableForm
     text: str
     reads: tuple[str, ...]
 
@@ -100,7 +100,7 @@ class _Builder:
         physical = digest("physical", [list(pair) for pair in definition.physical])
         self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key])
 
-    def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> Relation:
+    def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> TableForm:
         first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
         if definition.build is Build.SNAPSHOT:
             return _with_history(first, first, [value for _, value in first.columns], "snapshot")
@@ -115,24 +115,24 @@ class _Builder:
             values = [value for _, value in first.columns]
         return _with_history(first, later, values, "incremental")
 
-    def _query(self, definition: TableDefinition, sql: CanonicalSql, lookup: _Lookup) -> Relation:
+    def _query(self, definition: TableDefinition, sql: CanonicalSql, lookup: _Lookup) -> TableForm:
         if definition.doubts:
             contents = [lookup(name) for name in definition.reads]
-            return opaque_relation(digest("in doubt", sql.text, [one.content for one in contents]))
+            return opaque_table(digest("in doubt", sql.text, [one.content for one in contents]))
         return sql.canonical(self._naming, lookup, definition.reads)
 
-    def _seen_by(self, definition: TableDefinition, lookup: _Lookup, own: Relation | None) -> _Lookup:
+    def _seen_by(self, definition: TableDefinition, lookup: _Lookup, own: TableForm | None) -> _Lookup:
         """Return the look-up of one definition: in later builds, it reads what it has written before."""
         itself = own if own is not None else base_table("\x00itself")
         return lambda name: itself if name == definition.name else lookup(name)
 
-    def _stored(self, name: str) -> Relation:
+    def _stored(self, name: str) -> TableForm:
         key = self._key_of.get(name)
         if key is None:
             return self._project.tables.get(name) or base_table(name)
         form = self.forms.get(key)
         if form is None:  # a cycle
-            return opaque_relation(digest("cycle", key, self._texts(key)))
+            return opaque_table(digest("cycle", key, self._texts(key)))
         return form.stored
 
     def _texts(self, key: str) -> Iterable[str]:
@@ -147,7 +147,7 @@ class _Builder:
                         stack.append(other)
         return [sql.text for one in sorted(seen) for sql in self._sql.get(one, ())]
 
-    def _given(self, name: str) -> Relation:
+    def _given(self, name: str) -> TableForm:
         """Return a table as given: its columns by name, whatever they are made of."""
         key = self._key_of.get(name)
         if key is None:
@@ -158,21 +158,21 @@ class _Builder:
         return base_table(f"\x00{key}", [(column, None) for column, _ in form.full.columns])
 
 
-def _with_history(first: Relation, later: Relation, merged: list[Value], kind: str) -> Relation:
+def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], kind: str) -> TableForm:
     """Return a table whose rows come from several builds: the first, and later ones merged into it by some columns."""
     rows = digest(kind, first.rows, later.rows, [value.digest for value in merged])
 
-    def both(name: str, value: Value) -> Value:
+    def both(name: str, value: ValueForm) -> ValueForm:
         other = later.find(name)
-        found = other if other is not None else Value(digest("missing", later.content))
-        return Value(
+        found = other if other is not None else ValueForm(digest("missing", later.content))
+        return ValueForm(
             digest(kind, value.digest, found.digest),
             digest(kind, value.before_cast, found.before_cast),
             value.type,
             max(value.stability, found.stability),
         )
 
-    return Relation(
+    return TableForm(
         rows,
         tuple((name, both(name, value)) for name, value in first.columns),
         digest(kind, first.order, later.order),

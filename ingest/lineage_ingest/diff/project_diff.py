@@ -17,7 +17,6 @@ from lineage_ingest.diff.classification import (
     compare_forms,
 )
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
-from lineage_ingest.diff.definitions import Build
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import build_forms
 from lineage_ingest.diff.manifest_json import DbtTest
@@ -25,13 +24,14 @@ from lineage_ingest.diff.personal_data import NewCarrier, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
+from lineage_ingest.diff.table_definitions import Build
 
-__all__ = ["FailOn", "ProjectDiff", "Risk", "diff_projects"]
+__all__ = ["FailCondition", "ProjectDiff", "Risk", "diff_projects"]
 
 Progress = Callable[[str, int, int | None], None]
 
 
-class FailOn(StrEnum):
+class FailCondition(StrEnum):
     """What makes the command fail, with `--fail-on`."""
 
     REMOVED = "removed"
@@ -117,30 +117,30 @@ class ProjectDiff:
         """Whether some of the input could not be read."""
         return bool(self.errors)
 
-    def failures(self, wanted: Sequence[FailOn]) -> list[tuple[FailOn, str]]:
+    def failures(self, wanted: Sequence[FailCondition]) -> list[tuple[FailCondition, str]]:
         """Return what is found of the conditions in `wanted`, each with a description."""
         return [(condition, text) for condition in dict.fromkeys(wanted) for text in self._found(condition)]
 
-    def _found(self, condition: FailOn) -> Iterator[str]:
-        if condition is FailOn.EXPOSURE:
+    def _found(self, condition: FailCondition) -> Iterator[str]:
+        if condition is FailCondition.EXPOSURE:
             yield from (f"{one.kind} {one.name} reads {', '.join(one.reads)}" for one in self.consumers)
             for key, reach in (self.reach or {}).items():
                 yield from (f"{one.name} is downstream of {self.tables[key].title}" for one in reach.exposures)
             return
-        if condition is FailOn.PII:
+        if condition is FailCondition.PII:
             yield from map(str, self.carriers)
             return
         effects = {
-            FailOn.REMOVED: (ColumnEffect.REMOVED, ColumnEffect.RENAMED),
-            FailOn.TYPE: (ColumnEffect.TYPE,),
-            FailOn.VALUE: (ColumnEffect.VALUE, ColumnEffect.ROWS),
+            FailCondition.REMOVED: (ColumnEffect.REMOVED, ColumnEffect.RENAMED),
+            FailCondition.TYPE: (ColumnEffect.TYPE,),
+            FailCondition.VALUE: (ColumnEffect.VALUE, ColumnEffect.ROWS),
         }[condition]
         for table in self.tables.values():
             for column in table.columns:
                 found = [one for one in column.effects if one in effects]
                 if found:
                     yield f"{table.title}.{shown_column(column.earlier or column.name)}: {', '.join(found)}"
-        if condition is FailOn.REMOVED:
+        if condition is FailCondition.REMOVED:
             yield from (f"{one.table} reads {one.name}, which does not exist" for one in self.missing)
 
     def counts(self) -> dict[str, int]:
@@ -153,8 +153,7 @@ def shown_column(name: str) -> str:
     """Return a column's name for people: one without a name is called by its position."""
     if not name.startswith("\x00"):
         return "(further columns)" if name == "*" else name
-    digits = "".join(one for one in name[1:4] if one.isdigit())
-    return f"(column {int(digits[:1] or 0) + 1})"
+    return f"(column {int(name[1:].partition(':')[0]) + 1})"
 
 
 def diff_projects(

@@ -12,10 +12,10 @@ from lineage.sql.extraction import options_for
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.definitions import ProjectRevision
 from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.sql_revision import sql_revision
+from lineage_ingest.diff.table_definitions import ProjectRevision
 from lineage_ingest.options import DbtOptions, OptionError, SqlOptions, read_catalog
 
 __all__ = ["Revision", "RevisionOptions", "read_revisions"]
@@ -88,7 +88,17 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         )
         for (label, folder), request in zip(sides, requests, strict=True)
     ]
-    return revisions[0], revisions[1]
+    if revisions[0].naming.dialect != revisions[1].naming.dialect:
+        raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
+    return _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
+
+
+def _with_schemas_of(side: Revision, other: Revision) -> Revision:
+    """Return a side with the schemas of source tables that only the other one's catalog.json has."""
+    known = {name: form for name, form in other.project.tables.items() if not form.is_open}
+    own = side.project.tables
+    tables = {**own, **{name: form for name, form in known.items() if name in own and own[name].is_open}}
+    return replace(side, project=replace(side.project, tables=tables))
 
 
 def _folder_of(text: str, name: str, work: Path) -> Path:

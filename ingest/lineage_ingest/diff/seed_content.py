@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.relation import Relation, Value, opaque_relation
+from lineage.sql.canonical.table_form import TableForm, ValueForm, opaque_table
 from lineage_ingest.dbt.manifest import DbtNode
 
 __all__ = ["seed_relation"]
 
 
-def seed_relation(node: DbtNode, columns: Sequence[str], raw: Mapping[str, Any], folder: Path | None) -> Relation:
+def seed_relation(node: DbtNode, columns: Sequence[str], raw: Mapping[str, Any], folder: Path | None) -> TableForm:
     """Return a seed's table; `columns` are its names as the database has them, `raw` its node in the manifest.
 
     The file is read only if it is the one whose checksum is in the manifest: the folder may be of another revision.
@@ -29,12 +29,12 @@ def seed_relation(node: DbtNode, columns: Sequence[str], raw: Mapping[str, Any],
     if rows is not None and len(rows) > 1 and {len(row) for row in rows} == {len(columns)}:
         number = digest("seed", node.unique_id, len(rows))
         listed = tuple(
-            (column, Value(digest("seed column", column, [row[at] for row in rows[1:]])))
+            (column, ValueForm(digest("seed column", column, [row[at] for row in rows[1:]])))
             for at, column in enumerate(columns)
         )
-        return Relation(number, listed, digest("seed", number, sorted((name, value.digest) for name, value in listed)))
+        return TableForm(number, listed, digest("seed", number, sorted((name, value.digest) for name, value in listed)))
     # A large seed has its path for a checksum: whether it has changed cannot be known.
-    return opaque_relation(digest("seed", node.unique_id, name, value), list(columns) or None)
+    return opaque_table(digest("seed", node.unique_id, name, value), list(columns) or None)
 
 
 def _rows(node: DbtNode, folder: Path | None, checksum: str) -> list[list[str]] | None:

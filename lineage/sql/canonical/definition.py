@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
+from lineage.sql.canonical.canonical_query import canonical_query, tokens_digest
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.query import canonical_query, tokens_digest
-from lineage.sql.canonical.relation import Relation, base_table, opaque_relation
+from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.identifiers import identifiers_of
@@ -26,13 +26,13 @@ class CanonicalSql:
     statements: tuple[ParsedStatement, ...]
     text: str
 
-    def canonical(self, naming: Naming, lookup: Callable[[str], Relation | None], reads: Sequence[str]) -> Relation:
+    def canonical(self, naming: Naming, lookup: Callable[[str], TableForm | None], reads: Sequence[str]) -> TableForm:
         """Return what the SQL defines; `reads` are tables that it is known to read, for SQL that does not parse."""
         if len(self.statements) == 1:
             return canonical_query(self.statements[0], naming, lookup, reads)
         names = sorted({*reads, *tables_of(self, naming)})
         contents = [(name, (lookup(name) or base_table(name)).content) for name in names]
-        return opaque_relation(digest("statements", self.text, contents))
+        return opaque_table(digest("statements", self.text, contents))
 
 
 def read_sql(text: str, dialect: Dialect) -> CanonicalSql:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lineage_ingest.diff.classification import ColumnDiff, TableDiff, TableEffect
-from lineage_ingest.diff.project_diff import FailOn, ProjectDiff, shown_column
+from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, shown_column
 from lineage_ingest.diff.reports.selection import dbt_commands, full_refresh_names, rebuild_names
 
 __all__ = ["diff_to_dict"]
 
 
-def diff_to_dict(diff: ProjectDiff, fail_on: Sequence[FailOn] = ()) -> dict[str, Any]:
+def diff_to_dict(diff: ProjectDiff, fail_on: Sequence[FailCondition] = ()) -> dict[str, Any]:
     """Return the whole diff; tables without any edit or effect are left out."""
     listed = [one for one in diff.tables.values() if one.effect is not TableEffect.UNCHANGED or one.rebuild]
     return {

@@ -12,17 +12,17 @@ from urllib.parse import quote
 from lineage import __version__
 from lineage.model.visible_text import visible
 from lineage_ingest.diff.classification import ColumnEffect, TableDiff
-from lineage_ingest.diff.project_diff import FailOn, ProjectDiff, shown_column
+from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, shown_column
 from lineage_ingest.diff.reports.wording import change_of, groups_of
 
 __all__ = ["diff_to_sarif"]
 
 _CONDITIONS = {
-    ColumnEffect.REMOVED: FailOn.REMOVED,
-    ColumnEffect.RENAMED: FailOn.REMOVED,
-    ColumnEffect.TYPE: FailOn.TYPE,
-    ColumnEffect.VALUE: FailOn.VALUE,
-    ColumnEffect.ROWS: FailOn.VALUE,
+    ColumnEffect.REMOVED: FailCondition.REMOVED,
+    ColumnEffect.RENAMED: FailCondition.REMOVED,
+    ColumnEffect.TYPE: FailCondition.TYPE,
+    ColumnEffect.VALUE: FailCondition.VALUE,
+    ColumnEffect.ROWS: FailCondition.VALUE,
 }
 _RULES = {
     **{str(effect).replace(" ", "-"): f"A column: {effect}" for effect in ColumnEffect
@@ -33,7 +33,7 @@ _RULES = {
 }  # fmt: skip
 
 
-def diff_to_sarif(diff: ProjectDiff, fail_on: Sequence[FailOn] = ()) -> dict[str, Any]:
+def diff_to_sarif(diff: ProjectDiff, fail_on: Sequence[FailCondition] = ()) -> dict[str, Any]:
     """Return the SARIF log; what `fail_on` names is an error, the rest a warning, and what is added a note."""
     driver = {
         "name": "lineage diff",
@@ -48,7 +48,7 @@ def diff_to_sarif(diff: ProjectDiff, fail_on: Sequence[FailOn] = ()) -> dict[str
     }  # fmt: skip
 
 
-def _results(diff: ProjectDiff, fail_on: set[FailOn]) -> Iterator[dict[str, Any]]:
+def _results(diff: ProjectDiff, fail_on: set[FailCondition]) -> Iterator[dict[str, Any]]:
     for table in (*diff.edited, *diff.affected):
         by_change = {(change_of(table, one)): one for one in table.columns if one.is_content}
         for names, change, risk in groups_of(diff, table):
@@ -63,10 +63,10 @@ def _results(diff: ProjectDiff, fail_on: set[FailOn]) -> Iterator[dict[str, Any]
         text = f"{missing.table} reads {missing.name}, which does not exist any more"
         yield _result(found, "missing-column", "error", text, missing.name)
     for carrier in diff.carriers:
-        level = "error" if FailOn.PII in fail_on else "warning"
+        level = "error" if FailCondition.PII in fail_on else "warning"
         yield _result(by_name.get(carrier.table), "personal-data", level, str(carrier), carrier.column)
     for consumer in diff.consumers:
-        level = "error" if FailOn.EXPOSURE in fail_on else "note"
+        level = "error" if FailCondition.EXPOSURE in fail_on else "note"
         owner = f" (owner {consumer.owner})" if consumer.owner else ""
         text = f"{consumer.kind} {consumer.name}{owner} reads {', '.join(consumer.reads)}"
         yield _result(None, "consumer", level, text, consumer.key)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from lineage.sql.canonical.block import Block
+from lineage.sql.canonical.block_form import BlockForm
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.relation import Value, worst
+from lineage.sql.canonical.table_form import ValueForm, worst
 
 __all__ = ["find_prefixed", "find_unprefixed"]
 
 
-def find_prefixed(block: Block, alias: str, name: str) -> Value | None:
+def find_prefixed(block: BlockForm, alias: str, name: str) -> ValueForm | None:
     """Return the value of `alias.name`; None if its meaning is not certain."""
     for level, one in enumerate(block.chain()):
         numbers = [number for number, item in enumerate(one.items) if item.alias == alias]
@@ -33,9 +33,11 @@ def find_prefixed(block: Block, alias: str, name: str) -> Value | None:
     return None
 
 
-def find_unprefixed(block: Block, name: str, read_alias: Callable[[Block, exp.Expr], Value]) -> Value | None:
+def find_unprefixed(
+    block: BlockForm, name: str, read_alias: Callable[[BlockForm, exp.Expr], ValueForm]
+) -> ValueForm | None:
     """Return the value of a name without a prefix; None if its meaning is not certain."""
-    possible: list[Value] = []
+    possible: list[ValueForm] = []
     for level, one in enumerate(block.chain()):
         found, certain = _in_block(one, name, read_alias)
         possible += (one.refer_outer(level, value) if level else value for value in found)
@@ -44,12 +46,14 @@ def find_unprefixed(block: Block, name: str, read_alias: Callable[[Block, exp.Ex
     digests = {value.digest for value in possible}
     if len(digests) <= 1:
         return possible[0] if possible else None
-    return Value(digest("possibly", sorted(digests)), stability=worst(possible))
+    return ValueForm(digest("possibly", sorted(digests)), stability=worst(possible))
 
 
-def _in_block(block: Block, name: str, read_alias: Callable[[Block, exp.Expr], Value]) -> tuple[list[Value], bool]:
+def _in_block(
+    block: BlockForm, name: str, read_alias: Callable[[BlockForm, exp.Expr], ValueForm]
+) -> tuple[list[ValueForm], bool]:
     """Return the possible values of a name in one block, and whether it certainly is one of them."""
-    found: list[Value] = []
+    found: list[ValueForm] = []
     certain = False
     if name in block.merged:
         found.append(block.merged[name])
@@ -60,7 +64,7 @@ def _in_block(block: Block, name: str, read_alias: Callable[[Block, exp.Expr], V
                 continue
             value = item.relation.find(name)
             if value is None:  # several columns of that name
-                value = Value(digest("one of", item.relation.content, name))
+                value = ValueForm(digest("one of", item.relation.content, name))
             found.append(block.refer(number, value))
             certain = certain or not item.relation.is_open or any(name == own for own, _ in item.relation.columns)
     written = block.aliases.get(name)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage.sql.canonical.block import Block, UnsupportedError
+from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import digest, tree_digest
-from lineage.sql.canonical.expressions import Expressions
-from lineage.sql.canonical.relation import Value
+from lineage.sql.canonical.table_form import ValueForm
+from lineage.sql.canonical.value_forms import Expressions
 from lineage.sql.resolve.identifiers import Identifiers
 
 __all__ = ["Item", "read_items"]
@@ -20,12 +20,12 @@ class Item(NamedTuple):
     """An output column. `rest` stands for unknown columns of a star; without `is_certain`, its position is a guess."""
 
     name: str
-    value: Value
+    value: ValueForm
     rest: str = ""
     is_certain: bool = True
 
 
-def read_items(tree: exp.Expr, block: Block, expressions: Expressions, identifiers: Identifiers) -> list[Item]:
+def read_items(tree: exp.Expr, block: BlockForm, expressions: Expressions, identifiers: Identifiers) -> list[Item]:
     """Return the output columns of a SELECT.
 
     Raises:
@@ -48,13 +48,13 @@ def read_items(tree: exp.Expr, block: Block, expressions: Expressions, identifie
         elif isinstance(node, exp.Aliases):
             raise UnsupportedError
         else:
-            name, written = f"\x00{len(items)}{tree_digest(node, expressions.text)}", node
+            name, written = f"\x00{len(items)}:{tree_digest(node, expressions.text)}", node
         items.append(Item(name, expressions.value(written, block)))
     return items
 
 
 def _star(
-    star: exp.Expr, alias: str | None, block: Block, expressions: Expressions, identifiers: Identifiers
+    star: exp.Expr, alias: str | None, block: BlockForm, expressions: Expressions, identifiers: Identifiers
 ) -> Iterator[Item]:
     if any(value for key, value in star.args.items() if key not in ("except_", "replace", "rename")):
         raise UnsupportedError
@@ -95,4 +95,4 @@ def _star(
             if left_out or replaced or renamed or item.hidden:
                 raise UnsupportedError
             rest = item.relation.rest
-            yield Item("*", Value(rest), rest if len(block.items) == 1 else digest("star", number, rest), False)
+            yield Item("*", ValueForm(rest), rest if len(block.items) == 1 else digest("star", number, rest), False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lineage.model.names import Naming
-from lineage.sql.canonical.relation import Relation
+from lineage.sql.canonical.table_form import TableForm
 
 __all__ = ["Build", "TableDefinition", "ProjectRevision"]
 
@@ -51,7 +51,7 @@ class TableDefinition:
     content: tuple[tuple[str, str], ...] = ()
     physical: tuple[tuple[str, str], ...] = ()
     keys: tuple[str, ...] = ()
-    relation: Relation | None = None
+    relation: TableForm | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     """Types of its columns as the database or a contract states them."""
     doubts: tuple[str, ...] = ()
@@ -67,5 +67,5 @@ class ProjectRevision:
     label: str
     naming: Naming
     definitions: Mapping[str, TableDefinition]
-    tables: Mapping[str, Relation] = field(default_factory=dict)
+    tables: Mapping[str, TableForm] = field(default_factory=dict)
     problems: tuple[str, ...] = ()

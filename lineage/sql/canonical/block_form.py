@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.relation import Relation, Stability, Value
+from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm
 
-__all__ = ["Block", "FromItem", "UnsupportedError"]
+__all__ = ["BlockForm", "FromItem", "UnsupportedError"]
 
 
 class UnsupportedError(Exception):
@@ -21,21 +21,21 @@ class FromItem(NamedTuple):
     """A relation in FROM by its alias; `hidden` columns are merged into those of an earlier one by USING."""
 
     alias: str
-    relation: Relation
+    relation: TableForm
     hidden: frozenset[str] = frozenset()
 
 
-class Block:
+class BlockForm:
     """The names of a query block. `rows` are the rows at the clause that is being read."""
 
-    def __init__(self, parent: Block | None, ctes: Mapping[str, Relation]) -> None:
+    def __init__(self, parent: BlockForm | None, ctes: Mapping[str, TableForm]) -> None:
         self.parent = parent
-        self.ctes: dict[str, Relation] = dict(ctes)
+        self.ctes: dict[str, TableForm] = dict(ctes)
         self.items: list[FromItem] = []
         self.rows = digest("one row")
         self.order = ""
         self.stability = Stability.STABLE
-        self.merged: dict[str, Value] = {}
+        self.merged: dict[str, ValueForm] = {}
         """Columns of USING."""
         self.aliases: dict[str, exp.Expr] = {}
         """The expressions of the select list, by alias; of two with one name, the first."""
@@ -47,9 +47,9 @@ class Block:
         self.sees_aliases = False
         """Whether a name may be an alias although a column of FROM has the name."""
 
-    def chain(self) -> Iterator[Block]:
+    def chain(self) -> Iterator[BlockForm]:
         """Yield this block and the enclosing ones, innermost first."""
-        block: Block | None = self
+        block: BlockForm | None = self
         while block is not None:
             yield block
             block = block.parent
@@ -75,13 +75,13 @@ class Block:
         """The digest of the order in which the rows of FROM are read."""
         return digest("read in order", self.rows, [item.relation.order for item in self.items])
 
-    def refer(self, number: int, value: Value) -> Value:
+    def refer(self, number: int, value: ValueForm) -> ValueForm:
         """Return the value of a column of the item with that number, as seen in this block."""
         if len(self.items) == 1:
             return value
-        return Value(digest("of", number, value.digest), stability=value.stability)
+        return ValueForm(digest("of", number, value.digest), stability=value.stability)
 
-    def refer_outer(self, level: int, value: Value) -> Value:
+    def refer_outer(self, level: int, value: ValueForm) -> ValueForm:
         """Return a value of this block as seen in a query inside it, `level` queries deeper."""
         items = [item.relation.rows for item in self.items]
-        return Value(digest("outer", level, items, value.digest), stability=value.stability)
+        return ValueForm(digest("outer", level, items, value.digest), stability=value.stability)

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from lineage.sql.canonical.digests import digest
 
-__all__ = ["Relation", "Stability", "Value", "base_table", "opaque_relation", "worst"]
+__all__ = ["TableForm", "Stability", "ValueForm", "base_table", "opaque_table", "worst"]
 
 
 class Stability(IntEnum):
@@ -22,7 +22,7 @@ class Stability(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ValueForm:
     """The value of a column or expression, as a function of the row.
 
     `uncast` is the value before its outermost cast to `type`.
@@ -39,13 +39,13 @@ class Value:
         return self.uncast or self.digest
 
 
-def worst(values: Iterable[Value], *more: Stability) -> Stability:
+def worst(values: Iterable[ValueForm], *more: Stability) -> Stability:
     """Return the worst stability of these."""
     return max((*more, *(value.stability for value in values)), default=Stability.STABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class TableForm:
     """The rows of a query or table, and its columns in order.
 
     `rows` identifies the rows, whatever columns they have: two relations with equal `rows` have the same rows, and
@@ -55,7 +55,7 @@ class Relation:
     """
 
     rows: str
-    columns: tuple[tuple[str, Value], ...] = ()
+    columns: tuple[tuple[str, ValueForm], ...] = ()
     order: str = ""
     rest: str = ""
     is_ordered: bool = True
@@ -66,13 +66,13 @@ class Relation:
         """Whether there may be further columns."""
         return bool(self.rest)
 
-    def find(self, name: str) -> Value | None:
+    def find(self, name: str) -> ValueForm | None:
         """Return a column's value; None if there is no such column, or several."""
         found = [value for column, value in self.columns if column == name]
         if len(found) == 1:
             return found[0]
         if not found and self.rest:
-            return Value(digest("column", self.rest, name))
+            return ValueForm(digest("column", self.rest, name))
         return None
 
     def may_have(self, name: str) -> bool:
@@ -95,7 +95,7 @@ class Relation:
         columns = [(name, value.digest) for name, value in self.columns]
         return digest("content", self.rows, self.order, columns, self.rest, self.is_ordered)
 
-    def renamed(self, names: Sequence[str]) -> Relation | None:
+    def renamed(self, names: Sequence[str]) -> TableForm | None:
         """Return the relation with other names for its first columns; None if its columns are not known."""
         if not names:
             return self
@@ -104,7 +104,7 @@ class Relation:
         own = [*names, *(name for name, _ in self.columns[len(names) :])]
         return replace(self, columns=tuple(zip(own, (value for _, value in self.columns), strict=True)))
 
-    def built(self, *more: str) -> Relation:
+    def built(self, *more: str) -> TableForm:
         """Return it as the table that one build makes of it.
 
         What another build may make otherwise, although nothing that it is made of differs, is the same only if the
@@ -119,26 +119,26 @@ class Relation:
             for name, value in self.columns
         )
         rows = self.rows if self.stability is Stability.STABLE else digest("once", self.rows, content)
-        return Relation(rows, columns, content, self.rest and digest("rest", self.rest, rows), self.is_ordered)
+        return TableForm(rows, columns, content, self.rest and digest("rest", self.rest, rows), self.is_ordered)
 
 
-def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = None) -> Relation:
+def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = None) -> TableForm:
     """Return a table that no query of the project defines, with the names and types of its columns if known."""
     rows = digest("table", name)
     if columns is None:
-        return Relation(rows, order=rows, rest=rows)
+        return TableForm(rows, order=rows, rest=rows)
     listed = tuple((column, _column(rows, column, kind)) for column, kind in columns)
-    return Relation(rows, listed, rows)
+    return TableForm(rows, listed, rows)
 
 
-def _column(rows: str, name: str, kind: str | None) -> Value:
+def _column(rows: str, name: str, kind: str | None) -> ValueForm:
     bare = digest("column", rows, name)
-    return Value(bare) if kind is None else Value(digest("typed", bare, kind), bare, kind)
+    return ValueForm(bare) if kind is None else ValueForm(digest("typed", bare, kind), bare, kind)
 
 
-def opaque_relation(rows: str, names: Sequence[str] | None = None, stability: Stability = Stability.TIES) -> Relation:
+def opaque_table(rows: str, names: Sequence[str] | None = None, stability: Stability = Stability.TIES) -> TableForm:
     """Return a relation of which nothing is known but what it is made of: all of it changes together."""
     if names is None:
-        return Relation(rows, order=rows, rest=rows, is_ordered=False, stability=stability)
-    columns = tuple((name, Value(digest("column", rows, name), stability=stability)) for name in names)
-    return Relation(rows, columns, rows, is_ordered=False, stability=stability)
+        return TableForm(rows, order=rows, rest=rows, is_ordered=False, stability=stability)
+    columns = tuple((name, ValueForm(digest("column", rows, name), stability=stability)) for name in names)
+    return TableForm(rows, columns, rows, is_ordered=False, stability=stability)

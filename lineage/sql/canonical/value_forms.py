@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lineage.sql.canonical.block import Block, UnsupportedError
+from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, spelling, tree_digest
-from lineage.sql.canonical.functions import AGGREGATES, ORDERED, PLAIN, PLAIN_BY_NAME, RANKS, VOLATILE
-from lineage.sql.canonical.names import find_prefixed, find_unprefixed
-from lineage.sql.canonical.relation import Relation, Stability, Value, worst
+from lineage.sql.canonical.function_kinds import AGGREGATES, ORDERED, PLAIN, PLAIN_BY_NAME, RANKS, VOLATILE
+from lineage.sql.canonical.name_lookup import find_prefixed, find_unprefixed
+from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
 from lineage.sql.resolve.identifiers import Identifiers
 
 __all__ = ["Expressions", "conditions", "contains_aggregate"]
@@ -60,9 +60,9 @@ class Expressions:
 
     text: str
     identifiers: Identifiers
-    read_query: Callable[[exp.Expr, Block], Relation]
+    read_query: Callable[[exp.Expr, BlockForm], TableForm]
 
-    def value(self, node: exp.Expr, block: Block) -> Value:
+    def value(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of an expression in a block.
 
         Raises:
@@ -91,14 +91,14 @@ class Expressions:
         if kind in ORDERED or kind in (exp.IgnoreNulls, exp.RespectNulls):
             return self._generic(node, block, "in order", block.rows, block.order_of_rows, stability=Stability.TIES)
         if kind in VOLATILE:
-            return Value(digest("volatile", tree_digest(node, self.text)), stability=Stability.VOLATILE)
+            return ValueForm(digest("volatile", tree_digest(node, self.text)), stability=Stability.VOLATILE)
         if kind in PLAIN or (kind is exp.Anonymous and node.name.lower() in PLAIN_BY_NAME):
             return self._generic(node, block)
         if isinstance(node, _NAMES_COLUMNS):
             raise UnsupportedError
         return self._unknown(node, block)
 
-    def _column(self, node: exp.Expr, block: Block) -> Value:
+    def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         name, table = node.args["this"], node.args.get("table")
         if type(name) is exp.Identifier and "db" not in node.args:
             column = str(self.identifiers.column(name))
@@ -110,8 +110,8 @@ class Expressions:
                 return found
         return self._unknown(node, block)
 
-    def _combined(self, kind: str, operands: Iterator[exp.Expr] | tuple[exp.Expr, ...], block: Block, *,
-                  as_set: bool = True) -> Value:  # fmt: skip
+    def _combined(self, kind: str, operands: Iterator[exp.Expr] | tuple[exp.Expr, ...], block: BlockForm, *,
+                  as_set: bool = True) -> ValueForm:  # fmt: skip
         """Return the value of an operator whose operands can change places: AND, OR, =, <>."""
         values = [self.value(one, block) for one in operands]
         digests = [value.digest for value in values]
@@ -120,9 +120,11 @@ class Expressions:
         listed = sorted(set(digests) if as_set else digests)
         return values[0] if as_set and len(listed) == 1 else _made(digest(kind, listed), values)
 
-    def _generic(self, node: exp.Expr, block: Block, *more: str, stability: Stability = Stability.STABLE) -> Value:
+    def _generic(
+        self, node: exp.Expr, block: BlockForm, *more: str, stability: Stability = Stability.STABLE
+    ) -> ValueForm:
         """Return the value of a node that depends on its arguments, and on nothing else but `more`."""
-        values: list[Value] = []
+        values: list[ValueForm] = []
 
         def read(arg: object) -> Part:
             if isinstance(arg, exp.Expr):
@@ -137,10 +139,12 @@ class Expressions:
         stability = worst(values, stability)
         if type(node) in (exp.Cast, exp.TryCast) and values:
             to = node.args["to"]
-            return Value(made, values[-1].before_cast, to.sql() if isinstance(to, exp.DataType) else None, stability)
-        return Value(made, stability=stability)
+            return ValueForm(
+                made, values[-1].before_cast, to.sql() if isinstance(to, exp.DataType) else None, stability
+            )
+        return ValueForm(made, stability=stability)
 
-    def _window(self, node: exp.Expr, block: Block) -> Value:
+    def _window(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a window function: it depends on all rows that the clause sees."""
         base = node.args.get("alias")
         if base is not None:
@@ -155,7 +159,7 @@ class Expressions:
         else:
             merged = dict(node.args)
         merged.pop("over", None)
-        values: list[Value] = []
+        values: list[ValueForm] = []
         parts: list[Part] = []
         for key, arg in sorted(merged.items()):
             if arg in (None, False, []):
@@ -173,23 +177,23 @@ class Expressions:
         by_rows = str(getattr(merged.get("spec"), "args", {}).get("kind") or "") not in ("", "RANGE")
         order = block.order_of_rows if by_rows else ""
         made = digest("window", block.rows, order, parts)
-        return Value(made, stability=worst(values, Stability.TIES if by_rows else Stability.STABLE))
+        return ValueForm(made, stability=worst(values, Stability.TIES if by_rows else Stability.STABLE))
 
-    def _frame(self, spec: object, block: Block) -> str:
+    def _frame(self, spec: object, block: BlockForm) -> str:
         """Return the digest of a window's frame; what its bounds read counts with all that they may mean."""
         if not isinstance(spec, exp.Expr):
             return repr(spec)
         bounds = block.environment if spec.find(exp.Column, exp.Query) is not None else ""
         return digest(tree_digest(spec, self.text), bounds)
 
-    def _query(self, node: exp.Expr, block: Block) -> Value:
+    def _query(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a query in an expression: a scalar, EXISTS, the list of IN."""
         inner = node.this if isinstance(node, exp.Exists) else node
         relation = self.read_query(inner, block)
         found = digest("query", type(node) is exp.Exists, relation.rows, list(relation.values), relation.rest)
-        return Value(found, stability=relation.all_stability)
+        return ValueForm(found, stability=relation.all_stability)
 
-    def _unknown(self, node: exp.Expr, block: Block) -> Value:
+    def _unknown(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of something that no rule reads: its text, and all that its names may mean.
 
         It may be another one each time, and may change the rows, as an aggregate or an UNNEST does.
@@ -197,10 +201,10 @@ class Expressions:
         tables = [self.read_query(one, block).content for one in node.find_all(exp.Query)]
         found = digest("unknown", tree_digest(node, self.text), block.environment, tables)
         if isinstance(node, exp.Column):
-            return Value(found, stability=Stability.TIES)
+            return ValueForm(found, stability=Stability.TIES)
         block.wild.append(found)
-        return Value(found, stability=Stability.VOLATILE)
+        return ValueForm(found, stability=Stability.VOLATILE)
 
 
-def _made(made: str, values: list[Value]) -> Value:
-    return Value(made, stability=worst(values))
+def _made(made: str, values: list[ValueForm]) -> ValueForm:
+    return ValueForm(made, stability=worst(values))

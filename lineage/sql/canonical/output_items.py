@@ -36,7 +36,7 @@ def read_items(tree: exp.Expr, block: BlockForm, expressions: Expressions, ident
         star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
         if isinstance(star, exp.Star):
             table = node.args.get("table") if isinstance(node, exp.Column) else None
-            if isinstance(node, exp.Column) and "db" in node.args:
+            if isinstance(node, exp.Column) and node.args.get("db") is not None:
                 raise UnsupportedError
             alias = str(identifiers.column(table)) if table is not None else None
             items += _star(star, alias, block, expressions, identifiers)

@@ -100,7 +100,7 @@ class Expressions:
 
     def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         name, table = node.args["this"], node.args.get("table")
-        if type(name) is exp.Identifier and "db" not in node.args:
+        if type(name) is exp.Identifier and node.args.get("db") is None:
             column = str(self.identifiers.column(name))
             if table is not None:
                 found = find_prefixed(block, str(self.identifiers.column(table)), column)

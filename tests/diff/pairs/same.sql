@@ -64,3 +64,8 @@ select o.a, (select max(i.x) from u i where o.a = i.a) as m from t o where exist
 select * from w where k = 1
 -- and
 with s as (select * from w) select * from s where 1 = k
+
+-- a star with a prefix
+select t.*, u.x from t join u on u.a = t.a
+-- and
+select t.a, t.b, t.c, u.x from t join u on u.a = t.a

@@ -190,10 +190,11 @@ def test_a_renamed_model(tmp_path: Path) -> None:
         data["nodes"]["model.shop.codes_named"] = node
 
     found = _diff(tmp_path, edit).tables
+    assert "model.shop.named" not in found
     assert (str(found["model.shop.codes_named"].effect), found["model.shop.codes_named"].earlier) == (
-        "added",
-        None,
-    ) or (found["model.shop.codes_named"].earlier == "named")
+        "renamed",
+        "named",
+    )
 
 
 def test_a_seed_by_its_checksum_and_by_its_file(tmp_path: Path) -> None:

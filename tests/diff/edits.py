@@ -12,12 +12,15 @@ from sqlglot import exp
 
 from tests.diff.shop import Model, Shop
 
-__all__ = ["EDITS", "Edit", "apply_edit", "normalized"]
+__all__ = ["EDITS", "TREE_EDITS", "Edit", "apply_edit", "normalized"]
 
 Edit = Callable[[random.Random, Shop, Model], Shop | None]
 
 EDITS: dict[str, Edit] = {}
 """The edits by name; one returns None where it does not fit."""
+
+TREE_EDITS: dict[str, Callable[[random.Random, exp.Expr], bool]] = {}
+"""Those of a query's syntax tree, in place; one returns False where it does not fit."""
 
 _Kinds = dict[type[exp.Expr], type[exp.Expr]]
 _REF = re.compile(r"\{\{ ref\('(\w+)'\) \}\}")
@@ -79,6 +82,7 @@ def _tree_edit(name: str) -> Callable[[Callable[[random.Random, exp.Expr], bool]
             return shop.with_model(_with_tree(model, tree)) if edit(rng, tree) else None
 
         EDITS[name] = whole
+        TREE_EDITS[name] = edit
         return edit
 
     return register

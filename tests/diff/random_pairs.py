@@ -1,8 +1,8 @@
 """`python -m tests.diff.random_pairs N [--seed S]`: do random queries with equal canonical forms return the same?
 
 N pairs of a random query (those of `tests/soundness`) and one that differs by a few edits: a name, a prefix, a
-constant, a clause. Both run on DuckDB over small random tables. Columns that the canonical form calls the same, in rows that it
-calls the same, must be equal. Exit status: 0 no failure, 1 failures.
+constant, a clause. Both run on DuckDB over small random tables. Columns that the canonical form calls the same, in
+rows that it calls the same, must be equal. Exit status: 0 no failure, 1 failures.
 """
 
 from __future__ import annotations

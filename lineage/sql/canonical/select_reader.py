@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
-from lineage.sql.canonical.digests import Part, digest
+from lineage.sql.canonical.digests import Part, digest, tree_digest
 from lineage.sql.canonical.from_reader import FromReader, allow_only
 from lineage.sql.canonical.output_items import Item, read_items
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
@@ -162,20 +162,11 @@ class SelectReader(FromReader):
         return self._expressions.value(node, block).digest
 
     def _limit(self, tree: exp.Expr, block: BlockForm, keys: list[Part], order: str) -> None:
-        """Keep the first rows: which, depends on how the rows are stored, unless no two are equal in the order."""
-        found = [(key, self._expressions.value(one, block)) for key in ("limit", "offset")
-                 if (clause := tree.args.get(key)) is not None
-                 for one in clause.args.values() if isinstance(one, exp.Expr)]  # fmt: skip
-        if not found:
+        """Keep the first rows: which, depends on how the rows are stored, since several may be equal in the order."""
+        clauses = [clause for key in ("limit", "offset") if (clause := tree.args.get(key)) is not None]
+        if not clauses:
             return
-        kinds = [type(tree.args[key]).__name__ for key in ("limit", "offset") if tree.args.get(key) is not None]
-        flags = [
-            (key, repr(arg))
-            for key in ("limit", "offset")
-            if tree.args.get(key) is not None
-            for key, arg in sorted(tree.args[key].args.items())
-            if arg and not isinstance(arg, exp.Expr)
-        ]
-        listed = [(key, value.digest) for key, value in found]
-        block.rows = digest("limit", block.rows, kinds, flags, listed, keys, order)
+        if any(clause.find(exp.Column, exp.Query) is not None for clause in clauses):
+            raise UnsupportedError
+        block.rows = digest("limit", block.rows, [tree_digest(one, self._text) for one in clauses], keys, order)
         block.stability = max(block.stability, Stability.TIES)

@@ -16,6 +16,7 @@ from lineage.sql.resolve.identifiers import Identifiers
 
 __all__ = ["Expressions", "conditions", "contains_aggregate"]
 
+_NAMES = ("this", "table")
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _TURNED: dict[type[exp.Expr], str] = {exp.GT: "LT", exp.GTE: "LTE"}
 _NAMES_COLUMNS = (exp.Columns, exp.Explode, exp.Posexplode, exp.Unnest, exp.Inline, exp.Stack)
@@ -100,7 +101,7 @@ class Expressions:
 
     def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         name, table = node.args["this"], node.args.get("table")
-        if type(name) is exp.Identifier and node.args.get("db") is None:
+        if type(name) is exp.Identifier and not any(node.args.get(key) for key in node.args if key not in _NAMES):
             column = str(self.identifiers.column(name))
             if table is not None:
                 found = find_prefixed(block, str(self.identifiers.column(table)), column)

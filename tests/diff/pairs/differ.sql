@@ -195,3 +195,38 @@ select a from t where a is null
 select * from (pivot t on a using sum(b))
 -- and
 select * from (pivot t on a using sum(c))
+
+-- LIMIT and OFFSET [rows]
+select a from t order by a limit 3
+-- and
+select a from t order by a limit 3 offset 1
+
+-- a column without a prefix that another table gets [d]
+select x as d from t join u on t.a = u.a
+-- and
+select b as d from t join u on t.a = u.a
+
+-- USING of a right join [a]
+select a from u left join v using (a)
+-- and
+select a from u right join v using (a)
+
+-- a condition of HAVING [rows]
+select a, count(*) as n from t group by a having count(*) > 1
+-- and
+select a, count(*) as n from t group by a having max(b) > 1
+
+-- QUALIFY [rows]
+select a from t qualify rank() over (partition by b order by c) = 1
+-- and
+select a from t qualify rank() over (order by c) = 1
+
+-- the filter of an aggregate [n]
+select count(*) filter (where a > 1) as n from t
+-- and
+select count(*) filter (where b > 1) as n from t
+
+-- a CTE of the same name inside and outside [d]
+with s as (select a as k from t), r as (select k from s) select k as d from r
+-- and
+with s as (select b as k from t), r as (select k from s) select k as d from r

@@ -30,7 +30,7 @@ from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.forms import Form, build_forms
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.state_modified import state_modified_plus
-from lineage_ingest.diff.table_definitions import Build
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
 from tests.diff.shop import Shop, new_shop, write_target
@@ -62,14 +62,17 @@ class Campaign:
 
 @dataclass(frozen=True)
 class _Revision:
+    project: ProjectRevision
     forms: Mapping[str, Form]
     raw: ManifestJson
 
 
-def _revision(shop: Shop, folder: Path) -> _Revision:
+def _revision(shop: Shop, folder: Path, base: _Revision | None = None) -> _Revision:
     request = prepare_project(write_target(shop, folder), DbtOptions(), None)
-    forms = build_forms(dbt_revision(request, "", with_types=True))
-    return _Revision(forms, ManifestJson.of(request.artifacts))
+    project = dbt_revision(request, "", with_types=True)
+    earlier = (base.project, base.forms) if base is not None else None
+    forms = build_forms(project, earlier=earlier)
+    return _Revision(project, forms, ManifestJson.of(request.artifacts))
 
 
 def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | None = None) -> Campaign:
@@ -92,7 +95,7 @@ def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | N
             if edited is None:
                 continue
             after = build(edited[0])
-            head = _revision(edited[0], folder / "head")
+            head = _revision(edited[0], folder / "head", base)
             diffs = compare_forms(base.forms, head.forms, "duckdb")
             label = f"seed {seed}, edit {number} ({name} of {edited[1]})"
             if after.failed is not None:

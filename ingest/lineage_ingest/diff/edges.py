@@ -71,8 +71,8 @@ class ProjectEdges:
                 yield target
 
 
-def project_edges(revision: Revision) -> ProjectEdges:
-    """Return the edges of one side."""
+def project_edges(revision: Revision, only: Collection[str] | None = None) -> ProjectEdges:
+    """Return the edges of one side; with `only`, those of a dbt project's tables of these names."""
     request = revision.request
     if request is None:
         return _of_sql(revision)
@@ -86,8 +86,8 @@ def project_edges(revision: Revision) -> ProjectEdges:
         {one.name: tuple(column.name for column in one.described) for one in tables if one.described},
         _names_in(request.catalog),
     )
-    resolved = resolution.resolve()
-    found = ((one.table, resolved[one.key].statement) for one in models)
+    resolved = resolution.resolve(only=only)
+    found = ((one.table, resolved[one.key].statement) for one in models if one.key in resolved)
     return ProjectEdges([(table, statement) for table, statement in found if statement is not None])
 
 

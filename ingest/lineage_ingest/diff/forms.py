@@ -6,7 +6,7 @@ as given, so that a difference in it is an edit of this definition, and not of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lineage.model.names import Naming
@@ -25,7 +25,7 @@ _Lookup = Callable[[str], TableForm]
 class Form:
     """The canonical forms of one definition; `stored` is its table as others read it, `text` its SQL as written.
 
-    `reads` are the keys of the definitions that its SQL reads.
+    `names` are the tables that its SQL names, `reads` the keys of the definitions among them.
     """
 
     definition: TableDefinition
@@ -34,11 +34,19 @@ class Form:
     stored: TableForm
     text: str
     reads: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
-def build_forms(project: ProjectRevision, progress: Progress | None = None) -> dict[str, Form]:
-    """Return the forms of all definitions, by key, each after those that it reads."""
-    builder = _Builder(project)
+def build_forms(
+    project: ProjectRevision,
+    progress: Progress | None = None,
+    earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None,
+) -> dict[str, Form]:
+    """Return the forms of all definitions, by key, each after those that it reads.
+
+    Those of `earlier` are taken where a definition, and all that it reads, are the same.
+    """
+    builder = _Builder(project, earlier)
     ordered = builder.in_order()
     for number, key in enumerate(ordered, start=1):
         builder.build(key)
@@ -48,22 +56,41 @@ def build_forms(project: ProjectRevision, progress: Progress | None = None) -> d
 
 
 class _Builder:
-    def __init__(self, project: ProjectRevision) -> None:
+    def __init__(
+        self, project: ProjectRevision, earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None
+    ) -> None:
         self._project = project
         self._naming: Naming = project.naming
+        self._earlier: Mapping[str, Form] = {}
+        if earlier is not None and (earlier[0].naming, earlier[0].tables) == (project.naming, project.tables):
+            self._earlier = earlier[1]
         self._key_of = {definition.name: key for key, definition in project.definitions.items()}
-        self._sql = {
-            key: [read_sql(text, self._naming.dialect) for text in (one.text, one.later_text) if text is not None]
-            for key, one in project.definitions.items()
-            if one.relation is None
-        }
+        self._sql: dict[str, list[CanonicalSql]] = {}
+        self._names = {key: self._names_in(key) for key in project.definitions}
         self._reads = {key: self._reads_of(key) for key in project.definitions}
         self.forms: dict[str, Form] = {}
 
-    def _reads_of(self, key: str) -> tuple[str, ...]:
+    def _names_in(self, key: str) -> tuple[str, ...]:
+        """Return the tables that a definition names; its SQL is parsed unless it is that of the earlier revision."""
         definition = self._project.definitions[key]
-        names = [*definition.reads, *(name for sql in self._sql.get(key, ()) for name in tables_of(sql, self._naming))]
-        return tuple(dict.fromkeys(found for name in names if (found := self._key_of.get(name)) not in (None, key)))
+        earlier = self._earlier.get(key)
+        if earlier is not None and earlier.definition == definition:
+            return earlier.names
+        sql = self._parsed(key)
+        return tuple(
+            dict.fromkeys((*definition.reads, *(one for each in sql for one in tables_of(each, self._naming))))
+        )
+
+    def _parsed(self, key: str) -> list[CanonicalSql]:
+        if key not in self._sql:
+            definition = self._project.definitions[key]
+            texts = (definition.text, definition.later_text) if definition.relation is None else ()
+            self._sql[key] = [read_sql(text, self._naming.dialect) for text in texts if text is not None]
+        return self._sql[key]
+
+    def _reads_of(self, key: str) -> tuple[str, ...]:
+        found = (self._key_of.get(name) for name in self._names[key])
+        return tuple(dict.fromkeys(one for one in found if one is not None and one != key))
 
     def in_order(self) -> list[str]:
         """Return the keys, each after those that it reads, as far as there is no cycle."""
@@ -84,7 +111,11 @@ class _Builder:
     def build(self, key: str) -> None:
         """Make the forms of a definition."""
         definition = self._project.definitions[key]
-        sql = self._sql.get(key, [])
+        earlier = self._earlier.get(key)
+        if earlier is not None and earlier.definition == definition and self._reads_the_same(key, earlier):
+            self.forms[key] = earlier
+            return
+        sql = self._parsed(key)
         text = digest("text", definition.written if definition.written is not None else definition.text)
         if definition.relation is not None:
             full = own = definition.relation
@@ -98,7 +129,15 @@ class _Builder:
             settings = digest("settings", [list(pair) for pair in definition.content])
             full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
         physical = digest("physical", [list(pair) for pair in definition.physical])
-        self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key])
+        self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key], self._names[key])
+        self._sql.pop(key)
+
+    def _reads_the_same(self, key: str, earlier: Form) -> bool:
+        """Return whether all that a definition reads has the forms of the earlier revision."""
+        reads = self._reads[key]
+        return reads == earlier.reads and all(
+            one in self.forms and self.forms[one] is self._earlier.get(one) for one in reads
+        )
 
     def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> TableForm:
         first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
@@ -145,7 +184,7 @@ class _Builder:
                     if other not in seen:
                         seen[other] = None
                         stack.append(other)
-        return [sql.text for one in sorted(seen) for sql in self._sql.get(one, ())]
+        return [sql.text for one in sorted(seen) for sql in self._parsed(one)]
 
     def _given(self, name: str) -> TableForm:
         """Return a table as given: its columns by name, whatever they are made of."""

@@ -13,7 +13,7 @@ from lineage_ingest.diff.edges import Place, ProjectEdges
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.revisions import Revision
 
-__all__ = ["NewCarrier", "new_carriers"]
+__all__ = ["NewCarrier", "is_any_tagged", "new_carriers"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -60,6 +60,11 @@ def new_carriers(
                 known.add((table.name, column.name))
     new = [place for place in after if place not in known]
     return sorted(NewCarrier(table, column, ".".join(_origin(after, (table, column)))) for table, column in new)
+
+
+def is_any_tagged(sides: tuple[Revision, Revision], tag: str) -> bool:
+    """Return whether a column of either side is tagged in dbt."""
+    return any(side.manifest is not None and _tagged_columns(side.manifest, tag) for side in sides)
 
 
 def _origin(flow: Mapping[Place, Place], place: Place) -> Place:

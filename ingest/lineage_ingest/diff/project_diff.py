@@ -20,7 +20,7 @@ from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, 
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import build_forms
 from lineage_ingest.diff.manifest_json import DbtTest
-from lineage_ingest.diff.personal_data import NewCarrier, new_carriers
+from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
@@ -171,10 +171,13 @@ def diff_projects(
     """
     notify = progress or (lambda _stage, _done, _total: None)
     before = build_forms(base.project, lambda done, total: notify("reading base", done, total))
-    after = build_forms(head.project, lambda done, total: notify("reading head", done, total))
+    after = build_forms(head.project, lambda done, total: notify("reading head", done, total), (base.project, before))
     tables = compare_forms(before, after, head.naming.dialect.name)
     notify("tracing", 0, None)
-    edges = project_edges(base), project_edges(head)
+    only = None  # where personal data flows depends on the whole project
+    if store is None and not is_any_tagged((base, head), pii_tag):
+        only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
+    edges = project_edges(base, only), project_edges(head, only)
     missing = sorted(edges[1].missing() - edges[0].missing())
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}

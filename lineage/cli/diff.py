@@ -1,23 +1,20 @@
-"""`lineage diff`: compare the graph at two times."""
+"""`lineage diff --as-of`: compare the graph at two times."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Annotated
 
 import typer
 
-from lineage.cli.ask import DATES, RowsOption, complete_name
 from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
 from lineage.traversal import Difference, difference, resolve_table
 from lineage.traversal.lookup import names_of
 
-__all__ = ["diff"]
+__all__ = ["print_graph_diff"]
 
 _ROW = ("change", "what", "name", "from", "how", "when", "job")
 _LOOK = Look(
@@ -29,34 +26,21 @@ _LOOK = Look(
 )
 
 
-def diff(
-    as_of: Annotated[
-        list[datetime],
-        typer.Option(
-            "--as-of",
-            formats=DATES,
-            metavar="TIME",
-            help="Give it twice: the earlier time, then the later one. Given once, it is compared with now.",
-        ),
-    ],
-    table: Annotated[
-        str | None, typer.Argument(help="Only this table, and the edges into it.", autocompletion=complete_name)
-    ] = None,
-    store: StoreOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of edges to compare.")] = 10_000,
-    rows: RowsOption = 40,
-    output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
+def print_graph_diff(
+    as_of: list[datetime],
+    table: str | None,
+    store: str | None,
+    limit: int,
+    rows: int,
+    output: OutputFormat,
 ) -> None:
-    """What changed in the graph between two times? Shows tables, columns and edges: added, removed, renamed, changed.
+    """Print what changed in the graph between two times, or between one and now.
 
-    A rename is shown as one change, not as a removal and an addition. The removal of a column without lineage is not
-    shown.
-
-    Example: lineage diff --as-of 2026-01-01 --as-of 2026-02-01 --json
+    Raises:
+        typer.BadParameter: more than two times are given, or in the wrong order.
+        StoreError: the store could not be read.
     """
     since, until = _two_times(as_of)
-    output = chosen_format(output, as_json)
     with open_store(store, read_only=True) as opened:
         target = resolve_table(opened, table) if table else None
         found = difference(opened, since, until, target, limit=limit)

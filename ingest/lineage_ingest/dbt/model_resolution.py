@@ -105,9 +105,16 @@ class ProjectResolution:
         """The models resolved so far, by key."""
         self.shared = BaseTables()
 
-    def resolve(self, progress: Callable[[int, int], None] | None = None) -> dict[str, ResolvedModel]:
-        """Return the models by key; a model that others need is resolved before them."""
+    def resolve(
+        self, progress: Callable[[int, int], None] | None = None, only: Collection[str] | None = None
+    ) -> dict[str, ResolvedModel]:
+        """Return the models by key; a model that others need is resolved before them.
+
+        With `only`, these are the models of those tables, and what they need.
+        """
         for number, model in enumerate(self._models):
+            if only is not None and model.table not in only:
+                continue
             self._settle(number)
             if progress is not None and (number % 50 == 0 or number == len(self._models) - 1):
                 progress(number + 1, len(self._models))

@@ -74,9 +74,9 @@ class RawSqlRenderer:
         )
         self._load_macros(macros)
 
-    def render(self, node: DbtNode) -> RenderedSql:
-        """Return the SQL of a node's raw code."""
-        current = _Rendering(node)
+    def render(self, node: DbtNode, *, first_build: bool = False) -> RenderedSql:
+        """Return the SQL of a node's raw code; of an incremental model, that of later builds or of the first one."""
+        current = _Rendering(node, first_build=first_build)
         self._open.append(current)
         try:
             text = self._text(node)
@@ -170,7 +170,8 @@ class RawSqlRenderer:
 
     def _is_incremental(self) -> bool:
         """Return True for incremental models: so they run from the second time on."""
-        return self._open[-1].node.config.materialized == "incremental"
+        current = self._open[-1]
+        return current.node.config.materialized == "incremental" and not current.first_build
 
     def _range(self, *bounds: int) -> range:
         """Return a range; nested loops over ranges may turn this many times in all."""
@@ -199,6 +200,7 @@ class _Rendering:
     doubts: list[str] = field(default_factory=list)
     cycles: list[Diagnostic] = field(default_factory=list)
     turns: int = 0
+    first_build: bool = False
 
 
 def _nothing(*_: Any, **__: Any) -> str:

@@ -1,0 +1,279 @@
+"""Compare two revisions of a project: what happens to each column of each table, and which tables must be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from lineage.sql.canonical.table_form import ValueForm
+from lineage_ingest.diff.forms import Form
+from lineage_ingest.diff.table_definitions import Build
+
+__all__ = ["ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
+
+
+class ColumnEffect(StrEnum):
+    """What happens to a column. A column may have several of these."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    RENAMED = "renamed"
+    TYPE = "type changed"
+    VALUE = "value changed"
+    ROWS = "row set changed"
+    COSMETIC = "cosmetic"
+
+
+class TableEffect(StrEnum):
+    """What happens to a table: by an edit of its definition, or by one upstream (`affected`)."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    RENAMED = "renamed"
+    CHANGED = "changed"
+    AFFECTED = "affected"
+    COSMETIC = "cosmetic"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDiff:
+    """What happens to a column, the most severe first. `is_own`: by an edit of the table's own definition.
+
+    `earlier` is its name before, `types` its types before and after where they are known.
+    """
+
+    name: str
+    effects: tuple[ColumnEffect, ...]
+    is_own: bool
+    earlier: str | None = None
+    types: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def effect(self) -> ColumnEffect:
+        """The most severe effect."""
+        return self.effects[0]
+
+    @property
+    def is_content(self) -> bool:
+        """Whether what the column contains, its name or its type may differ."""
+        return self.effect is not ColumnEffect.COSMETIC
+
+
+@dataclass(frozen=True, slots=True)
+class TableDiff:
+    """What happens to a table and its columns. `reasons` explain it, `rebuild` says why it must be built again."""
+
+    key: str
+    name: str
+    title: str
+    source: str
+    build: Build
+    effect: TableEffect
+    columns: tuple[ColumnDiff, ...] = ()
+    reasons: tuple[str, ...] = ()
+    rebuild: str | None = None
+    full_refresh: bool = False
+    earlier: str | None = None
+    upstream: tuple[str, ...] = field(default=())
+    """Keys of the tables that it reads and that are changed or affected."""
+
+    @property
+    def is_content(self) -> bool:
+        """Whether its rows, columns or values may differ."""
+        return self.effect in (TableEffect.ADDED, TableEffect.REMOVED) or any(one.is_content for one in self.columns)
+
+
+_DROPS_VIEWS = frozenset(("postgres", "redshift", "materialize"))
+"""Dialects in which dbt drops the views over a table that it replaces (DROP … CASCADE)."""
+
+
+def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: str) -> dict[str, TableDiff]:
+    """Return what happens to each table, by key: those of `head` in their order, then those that are removed."""
+    renamed = _renamed_tables(base, head)
+    found: dict[str, TableDiff] = {}
+    for key, form in head.items():
+        earlier = base.get(renamed.get(key, key))
+        diff = _added(form) if earlier is None else _compared(earlier, form)
+        if earlier is not None and key in renamed:
+            diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.title,
+                           rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
+        upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
+        found[key] = replace(diff, upstream=upstream)
+    if dialect in _DROPS_VIEWS:
+        _recreate_views(head, found)
+    for key, form in base.items():
+        if key not in head and key not in renamed.values():
+            found[key] = _removed(form)
+    return found
+
+
+def _renamed_tables(base: Mapping[str, Form], head: Mapping[str, Form]) -> dict[str, str]:
+    """Return the earlier keys of new definitions that contain the same as ones that are gone."""
+    gone: dict[tuple[object, ...], list[str]] = {}
+    for key, form in base.items():
+        if key not in head and form.full.columns:
+            gone.setdefault(_content(form), []).append(key)
+    found = {}
+    for key, form in head.items():
+        if key not in base and (candidates := gone.get(_content(form))):
+            found[key] = candidates.pop(0)
+    return found
+
+
+def _content(form: Form) -> tuple[object, ...]:
+    columns = sorted((name, value.digest) for name, value in form.full.columns)
+    return form.full.rows, tuple(columns), form.full.rest, form.definition.build
+
+
+def _rebuild(form: Form, why: str) -> str | None:
+    return None if form.definition.build is Build.CONSUMER else why
+
+
+def _diff(form: Form, effect: TableEffect, columns: tuple[ColumnDiff, ...], *reasons: str) -> TableDiff:
+    one = form.definition
+    return TableDiff(one.key, one.name, one.title, one.source, one.build, effect, columns, reasons)
+
+
+def _added(form: Form) -> TableDiff:
+    columns = tuple(ColumnDiff(name, (ColumnEffect.ADDED,), True) for name, _ in form.full.columns)
+    return replace(_diff(form, TableEffect.ADDED, columns), rebuild=_rebuild(form, "it is new"))
+
+
+def _removed(form: Form) -> TableDiff:
+    columns = tuple(ColumnDiff(name, (ColumnEffect.REMOVED,), True) for name, _ in form.full.columns)
+    return _diff(form, TableEffect.REMOVED, columns)
+
+
+def _compared(base: Form, head: Form) -> TableDiff:
+    rows = base.full.rows != head.full.rows
+    own_rows = base.own.rows != head.own.rows
+    order = base.own.order != head.own.order and not own_rows
+    differing_text = base.text != head.text
+    settings = _settings(base, head)
+    columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
+    is_content = any(one.is_content for one in columns)
+    own = own_rows or order or bool(settings) or any(one.is_own and one.is_content for one in columns)
+    reasons = list(settings)
+    if order:
+        reasons.append("the order of its rows")
+    if base.definition.doubts or head.definition.doubts:
+        reasons += dict.fromkeys((*base.definition.doubts, *head.definition.doubts))
+    if is_content or settings:
+        effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
+    else:
+        effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
+    why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
+    history = head.definition.build.has_history or base.definition.build.has_history
+    diff = _diff(head, effect, columns, *reasons)
+    return replace(diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history)
+
+
+def _settings(base: Form, head: Form) -> list[str]:
+    """Return which settings differ."""
+    reasons = []
+    for what in ("content", "physical"):
+        before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
+        reasons += [f"setting `{name}`" for name in sorted(before.keys() | after.keys())
+                    if before.get(name) != after.get(name)]  # fmt: skip
+    return reasons
+
+
+def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_rows: bool, settings: bool) -> str | None:
+    """Return why a table must be built again; None if what is stored of it is still right."""
+    if settings:
+        return "its settings differ"
+    if own_rows:
+        return "its row set is edited"
+    content = [one for one in columns if one.is_content]
+    values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
+    if head.definition.build in (Build.VIEW, Build.CONSUMER):
+        if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
+            return "its definition is edited"
+        return "the columns that it reads differ" if values else None  # its rows are read when it is
+    if not content:
+        return None
+    return "its definition is edited" if any(one.is_own for one in content) else "what it reads differs"
+
+
+def _own_values(form: Form) -> dict[str, str]:
+    return {name: value.digest for name, value in form.own.columns}
+
+
+def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text: bool) -> Iterator[ColumnDiff]:
+    """Yield what happens to each column; those without any effect are left out."""
+    before, after = _named(base), _named(head)
+    own_before, own_after = dict(base.own.columns), dict(head.own.columns)
+    # A renamed column has the expression of one that is gone, whatever has changed upstream; or at least its value.
+    renamed = _renamed_columns(own_before, own_after, before.keys(), after.keys())
+    renamed |= _renamed_columns(before, after, before.keys() - renamed.values(), after.keys() - renamed.keys())
+    every: tuple[ColumnEffect, ...] = (ColumnEffect.ROWS,) if rows else ()
+    for name, value in after.items():
+        types = base.definition.types.get(renamed.get(name, name)), head.definition.types.get(name)
+        if name in renamed:
+            found = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
+            yield ColumnDiff(name, tuple(found), differing_text, renamed[name], types)
+        elif name not in before:  # of an unedited definition: a column of its `SELECT *`
+            yield ColumnDiff(name, (ColumnEffect.ADDED, *every), differing_text)
+        else:
+            earlier = before[name]
+            found = [*_value_effects(earlier, value, types), *every]
+            if not found and differing_text:
+                found = [ColumnEffect.COSMETIC]
+            if not found:
+                continue
+            one, other = own_before.get(name), own_after.get(name)
+            is_own = own_rows or one is None or other is None or one.digest != other.digest
+            if value.type != earlier.type and types == (None, None):
+                types = earlier.type, value.type
+            yield ColumnDiff(name, tuple(dict.fromkeys(found)), is_own, types=types)
+    for name in before:
+        if name not in after and name not in renamed.values():
+            yield ColumnDiff(name, (ColumnEffect.REMOVED,), differing_text)
+
+
+def _named(form: Form) -> dict[str, ValueForm]:
+    named: dict[str, ValueForm] = {}
+    for number, (name, value) in enumerate(form.full.columns):
+        named[name if name not in named else f"{name}#{number}"] = value
+    if form.full.rest:
+        named["*"] = ValueForm(form.full.rest)
+    return named
+
+
+def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None, str | None]) -> Iterator[ColumnEffect]:
+    if None not in types and types[0] != types[1]:
+        yield ColumnEffect.TYPE
+    if before.digest == after.digest:
+        return
+    if before.before_cast == after.before_cast:
+        yield ColumnEffect.TYPE
+    else:
+        yield ColumnEffect.VALUE
+
+
+def _renamed_columns(
+    before: Mapping[str, ValueForm],
+    after: Mapping[str, ValueForm],
+    gone: Collection[str],
+    new: Collection[str],
+) -> dict[str, str]:
+    """Return the earlier names of new columns that have the value of one that is gone."""
+    candidates: dict[str, list[str]] = {}
+    for name, value in before.items():
+        if name in gone and name not in after:
+            candidates.setdefault(value.digest, []).append(name)
+    found = {}
+    for name, value in after.items():
+        if name in new and name not in before and (listed := candidates.get(value.digest)):
+            found[name] = listed.pop(0)
+    return found
+
+
+def _recreate_views(head: Mapping[str, Form], found: dict[str, TableDiff]) -> None:
+    """Mark the views over what is rebuilt: the database drops them with it."""
+    for key, form in head.items():
+        diff = found[key]
+        if diff.rebuild is None and diff.build is Build.VIEW and any(found[one].rebuild for one in form.reads):
+            found[key] = replace(diff, rebuild="the database drops it with what it reads")

@@ -1,0 +1,218 @@
+"""A dbt project at one revision, from the artifacts of its target folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lineage.model.diagnostics import Severity
+from lineage.sql.canonical.digests import digest
+from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
+from lineage_ingest.dbt.ingest import ProjectRequest
+from lineage_ingest.dbt.manifest import DbtNode, ResourceType
+from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.diff.manifest_json import ManifestJson
+from lineage_ingest.diff.seed_content import seed_relation
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
+
+__all__ = ["dbt_revision"]
+
+_NO_CONTENT = frozenset(
+    ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract", "packages",
+     "full_refresh", "on_configuration_change", "grants", "labels", "query_tag", "freshness", "severity",
+     "static_analysis", "concurrent_batches")
+)  # fmt: skip
+"""Settings that change neither what a model contains nor how it is stored."""
+
+_PHYSICAL = frozenset(
+    ("materialized", "schema", "database", "alias", "quoting", "indexes", "cluster_by", "partition_by", "partitions",
+     "sort", "sort_type", "dist", "file_format", "location_root", "table_format", "transient", "unlogged", "bind",
+     "automatic_clustering", "kms_key_name", "hours_to_expiration", "require_partition_filter", "buckets",
+     "clustered_by", "tblproperties", "liquid_clustered_by", "auto_liquid_cluster", "copy_grants", "secure",
+     "snowflake_warehouse", "target_lag", "refresh_mode", "initialize", "external_volume")
+)  # fmt: skip
+"""Settings that change how a model is stored. Of an incremental model they may decide what is replaced."""
+
+_JINJA_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_OWN_STATE = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\b(?:is_incremental|this)\b")
+_VARIABLE = re.compile(r"\b(?:env_)?var\s*\(")
+
+
+def dbt_revision(request: ProjectRequest, label: str, *, with_types: bool) -> ProjectRevision:
+    """Return the definitions of a dbt project; `with_types`: types in catalog.json count as part of source columns."""
+    artifacts = request.artifacts
+    raw = ManifestJson.of(artifacts)
+    project = DbtProject(artifacts, request.names, request.folder)
+    definitions: dict[str, TableDefinition] = {}
+    reader = _Reader(project, raw, request.folder, with_types=with_types)
+    for table in project.tables.values():
+        if table.node.resource_type == ResourceType.SEED:
+            definitions[table.node.unique_id] = reader.seed(table)
+        elif request.names.is_built(table.node) and table.node.is_python:
+            definitions[table.node.unique_id] = reader.python(table)
+    for model in project.models():
+        definitions[model.given.key] = reader.model(model)
+    tables = {
+        table.name: _source(table, with_types)
+        for table in project.tables.values()
+        if table.node.unique_id not in definitions
+    }
+    for one in request.catalog:
+        if one.name not in tables or tables[one.name].is_open:
+            tables[one.name] = base_table(one.name, [(column.name, column.data_type) for column in one.columns])
+    problems = tuple(f"{source}: {problem}" for source, problem in artifacts.problems)
+    return ProjectRevision(label, request.names.naming, definitions, tables, problems)
+
+
+def _source(table: DbtTable, with_types: bool) -> TableForm:
+    if not table.complete:
+        return base_table(table.name)
+    return base_table(table.name, [(one.name, one.data_type if with_types else None) for one in table.complete])
+
+
+class _Reader:
+    """Makes definitions of the nodes of one manifest."""
+
+    def __init__(self, project: DbtProject, raw: ManifestJson, folder: Path | None, *, with_types: bool) -> None:
+        self._with_types = with_types
+        self._project = project
+        self._raw = raw
+        self._folder = folder
+        artifacts = project.artifacts
+        self._hooks = raw.project_hooks()
+        try:
+            relation = _relation_text
+            self._renderer: RawSqlRenderer | None = RawSqlRenderer(artifacts.manifest, artifacts.macros, relation)
+        except RenderingMissingError:
+            self._renderer = None
+
+    def seed(self, table: DbtTable) -> TableDefinition:
+        """Return a seed: its rows are those of its file."""
+        node = table.node
+        columns = [column.name for column in table.complete]
+        relation = seed_relation(node, columns, self._raw.node(node.unique_id), self._folder)
+        return self._definition(table, "", Build.SEED, relation=relation, written=relation.content)
+
+    def python(self, table: DbtTable) -> TableDefinition:
+        """Return a Python model: only its text can be compared."""
+        node = table.node
+        text = node.raw_code or node.compiled_code or ""
+        names = [column.name for column in table.complete] if self._with_types else None
+        relation = opaque_table(digest("python", node.unique_id, text), names or None)
+        reads = tuple(dict.fromkeys(self._project.reads(node.depends_on.nodes)))
+        return self._definition(table, "", _build_of(node), relation=relation, reads=reads, written=text)
+
+    def model(self, model: DbtModel) -> TableDefinition:
+        """Return a model, snapshot or semantic model."""
+        node, given = model.table.node, model.given
+        if node.resource_type == ResourceType.SEMANTIC_MODEL:
+            source = node.original_file_path
+            return TableDefinition(
+                given.key, given.table, node.name, source, given.text, Build.CONSUMER, reads=given.reads
+            )
+        doubts = tuple(str(one.message) for one in given.doubts if one.severity is not Severity.INFO)
+        text, later = given.text, None
+        more: list[tuple[str, str]] = []
+        build = _build_of(node)
+        raw_code = node.raw_code or ""
+        if build is Build.INCREMENTAL and _OWN_STATE.search(raw_code):
+            rendered = self._both_builds(node)
+            if rendered is not None:
+                text, later = rendered
+                doubts = ()
+            else:
+                own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
+                more.append(("SQL of later builds", own))
+        elif _OWN_STATE.search(raw_code) and build is not Build.SNAPSHOT:
+            more.append(("SQL that depends on the model's own table", digest(_without_comments(raw_code))))
+        if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
+            more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
+        return self._definition(
+            model.table, text, build, later_text=later, reads=given.reads, doubts=doubts, more=more,
+            written=raw_code or None,
+        )  # fmt: skip
+
+    def _both_builds(self, node: DbtNode) -> tuple[str, str] | None:
+        """Return an incremental model's SQL of its first build, and of later ones; None if a macro is not known."""
+        texts = [node.raw_code or "", *(text for _, text in self._raw.own_macros_of(node.unique_id))]
+        if self._renderer is None or any(map(_VARIABLE.search, texts)):  # their values are in the compiled SQL only
+            return None
+        first = self._renderer.render(node, first_build=True)
+        later = self._renderer.render(node)
+        if first.doubts or later.doubts or "{{" in f"{first.text}{later.text}":
+            return None
+        return first.text, later.text
+
+    def _definition(
+        self,
+        table: DbtTable,
+        text: str,
+        build: Build,
+        *,
+        relation: TableForm | None = None,
+        reads: Sequence[str] = (),
+        later_text: str | None = None,
+        doubts: tuple[str, ...] = (),
+        more: Sequence[tuple[str, str]] = (),
+        written: str | None = None,
+    ) -> TableDefinition:
+        node = table.node
+        config = self._raw.config(node.unique_id)
+        physical = [name for name in config if name in _PHYSICAL]
+        content = [name for name in config if name not in _NO_CONTENT and name not in _PHYSICAL]
+        if build.has_history:
+            content += physical
+        settings = [(name, _as_text(config[name])) for name in sorted(content) if config[name] not in _UNSET]
+        others = [(name, _as_text(config[name])) for name in sorted(physical) if config[name] not in _UNSET]
+        others.append(("materialized", str(config.get("materialized"))))
+        settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
+        if self._hooks:
+            settings.append(("hooks of the project", self._hooks))
+        keys = config.get("unique_key")
+        names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
+        return TableDefinition(
+            node.unique_id, table.name, node.name, node.original_file_path, text, build, later_text, tuple(reads),
+            tuple(settings), tuple(dict(others).items()),
+            tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
+            if build.has_history else (),
+            relation, {**table.types(), **self._raw.contract_types(node.unique_id)}, doubts, written,
+        )  # fmt: skip
+
+    def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
+        """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
+        found = self._raw.build_macros(node.config.materialized or "view")
+        if found and build is not Build.SEED:
+            yield "macros that build it", digest(found)
+
+
+_UNSET: tuple[object, ...] = (None, [], {}, "")
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _build_of(node: DbtNode) -> Build:
+    if node.resource_type == ResourceType.SNAPSHOT:
+        return Build.SNAPSHOT
+    kind = node.config.materialized or "view"
+    if kind == "view":
+        return Build.VIEW
+    # Of a materialization that is not dbt's own, nothing is known but its name.
+    return Build.TABLE if kind in ("table", "materialized_view", "dynamic_table") else Build.INCREMENTAL
+
+
+def _relation_text(node: DbtNode) -> str:
+    if node.relation_name:
+        return node.relation_name
+    last = node.identifier or node.alias or node.name
+    return ".".join(part for part in (node.database, node.schema_, last) if part)
+
+
+def _without_comments(raw: str) -> str:
+    """Return a template without Jinja's comments, and with single spaces."""
+    return " ".join(_JINJA_COMMENT.sub(" ", raw).split())

@@ -1,0 +1,221 @@
+"""The canonical forms of a project's definitions, each made of those that it reads.
+
+Every definition has two: `full` is made of source tables only, through all that is between. `own` takes what it reads
+as given, so that a difference in it is an edit of this definition, and not of one upstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from lineage.model.names import Naming
+from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
+from lineage.sql.canonical.digests import digest
+from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
+
+__all__ = ["Form", "build_forms"]
+
+Progress = Callable[[int, int], None]
+_Lookup = Callable[[str], TableForm]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The canonical forms of one definition; `stored` is its table as others read it, `text` its SQL as written.
+
+    `names` are the tables that its SQL names, `reads` the keys of the definitions among them.
+    """
+
+    definition: TableDefinition
+    full: TableForm
+    own: TableForm
+    stored: TableForm
+    text: str
+    reads: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+def build_forms(
+    project: ProjectRevision,
+    progress: Progress | None = None,
+    earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None,
+) -> dict[str, Form]:
+    """Return the forms of all definitions, by key, each after those that it reads.
+
+    Those of `earlier` are taken where a definition, and all that it reads, are the same.
+    """
+    builder = _Builder(project, earlier)
+    ordered = builder.in_order()
+    for number, key in enumerate(ordered, start=1):
+        builder.build(key)
+        if progress is not None:
+            progress(number, len(ordered))
+    return builder.forms
+
+
+class _Builder:
+    def __init__(
+        self, project: ProjectRevision, earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None
+    ) -> None:
+        self._project = project
+        self._naming: Naming = project.naming
+        self._earlier: Mapping[str, Form] = {}
+        if earlier is not None and (earlier[0].naming, earlier[0].tables) == (project.naming, project.tables):
+            self._earlier = earlier[1]
+        self._key_of = {definition.name: key for key, definition in project.definitions.items()}
+        self._sql: dict[str, list[CanonicalSql]] = {}
+        self._names = {key: self._names_in(key) for key in project.definitions}
+        self._reads = {key: self._reads_of(key) for key in project.definitions}
+        self.forms: dict[str, Form] = {}
+
+    def _names_in(self, key: str) -> tuple[str, ...]:
+        """Return the tables that a definition names; its SQL is parsed unless it is that of the earlier revision."""
+        definition = self._project.definitions[key]
+        earlier = self._earlier.get(key)
+        if earlier is not None and earlier.definition == definition:
+            return earlier.names
+        sql = self._parsed(key)
+        return tuple(
+            dict.fromkeys((*definition.reads, *(one for each in sql for one in tables_of(each, self._naming))))
+        )
+
+    def _parsed(self, key: str) -> list[CanonicalSql]:
+        if key not in self._sql:
+            definition = self._project.definitions[key]
+            texts = (definition.text, definition.later_text) if definition.relation is None else ()
+            self._sql[key] = [read_sql(text, self._naming.dialect) for text in texts if text is not None]
+        return self._sql[key]
+
+    def _reads_of(self, key: str) -> tuple[str, ...]:
+        found = (self._key_of.get(name) for name in self._names[key])
+        return tuple(dict.fromkeys(one for one in found if one is not None and one != key))
+
+    def in_order(self) -> list[str]:
+        """Return the keys, each after those that it reads, as far as there is no cycle."""
+        done: dict[str, None] = {}
+        opened: set[str] = set()
+        for first in self._project.definitions:
+            stack = [(first, False)]
+            while stack:
+                key, expanded = stack.pop()
+                if expanded:
+                    done[key] = None
+                elif key not in opened:
+                    opened.add(key)
+                    stack.append((key, True))
+                    stack.extend((other, False) for other in reversed(self._reads[key]))
+        return list(done)
+
+    def build(self, key: str) -> None:
+        """Make the forms of a definition."""
+        definition = self._project.definitions[key]
+        earlier = self._earlier.get(key)
+        if earlier is not None and earlier.definition == definition and self._reads_the_same(key, earlier):
+            self.forms[key] = earlier
+            return
+        sql = self._parsed(key)
+        text = digest("text", definition.written if definition.written is not None else definition.text)
+        if definition.relation is not None:
+            full = own = definition.relation
+            if definition.reads:
+                contents = [self._stored(name).content for name in definition.reads]
+                full = replace(full, rows=digest(full.rows, contents))
+        else:
+            full = self._form(definition, sql, self._stored)
+            own = self._form(definition, sql, self._given)
+        if definition.content:
+            settings = digest("settings", [list(pair) for pair in definition.content])
+            full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
+        physical = digest("physical", [list(pair) for pair in definition.physical])
+        self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key], self._names[key])
+        self._sql.pop(key)
+
+    def _reads_the_same(self, key: str, earlier: Form) -> bool:
+        """Return whether all that a definition reads has the forms of the earlier revision."""
+        reads = self._reads[key]
+        return reads == earlier.reads and all(
+            one in self.forms and self.forms[one] is self._earlier.get(one) for one in reads
+        )
+
+    def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> TableForm:
+        first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
+        if definition.build is Build.SNAPSHOT:
+            return _with_history(first, first, [value for _, value in first.columns], "snapshot")
+        if definition.build is not Build.INCREMENTAL:
+            return first
+        later = first
+        if len(sql) > 1:
+            later = self._query(definition, sql[1], self._seen_by(definition, lookup, first))
+        merged = [first.find(name) for name in definition.keys]
+        values = [value for value in merged if value is not None]
+        if len(values) < len(merged):
+            values = [value for _, value in first.columns]
+        return _with_history(first, later, values, "incremental")
+
+    def _query(self, definition: TableDefinition, sql: CanonicalSql, lookup: _Lookup) -> TableForm:
+        if definition.doubts:
+            contents = [lookup(name) for name in definition.reads]
+            return opaque_table(digest("in doubt", sql.text, [one.content for one in contents]))
+        return sql.canonical(self._naming, lookup, definition.reads)
+
+    def _seen_by(self, definition: TableDefinition, lookup: _Lookup, own: TableForm | None) -> _Lookup:
+        """Return the look-up of one definition: in later builds, it reads what it has written before."""
+        itself = own if own is not None else base_table("\x00itself")
+        return lambda name: itself if name == definition.name else lookup(name)
+
+    def _stored(self, name: str) -> TableForm:
+        key = self._key_of.get(name)
+        if key is None:
+            return self._project.tables.get(name) or base_table(name)
+        form = self.forms.get(key)
+        if form is None:  # a cycle
+            return opaque_table(digest("cycle", key, self._texts(key)))
+        return form.stored
+
+    def _texts(self, key: str) -> Iterable[str]:
+        """Return the texts of a definition and all that it reads, of which none is resolved yet."""
+        seen = {key: None}
+        for one in seen.copy():
+            stack = [one]
+            while stack:
+                for other in self._reads[stack.pop()]:
+                    if other not in seen:
+                        seen[other] = None
+                        stack.append(other)
+        return [sql.text for one in sorted(seen) for sql in self._parsed(one)]
+
+    def _given(self, name: str) -> TableForm:
+        """Return a table as given: its columns by name, whatever they are made of."""
+        key = self._key_of.get(name)
+        if key is None:
+            return self._stored(name)
+        form = self.forms.get(key)
+        if form is None or form.full.is_open or not form.full.is_ordered:
+            return base_table(f"\x00{key}")
+        return base_table(f"\x00{key}", [(column, None) for column, _ in form.full.columns])
+
+
+def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], kind: str) -> TableForm:
+    """Return a table whose rows come from several builds: the first, and later ones merged into it by some columns."""
+    rows = digest(kind, first.rows, later.rows, [value.digest for value in merged])
+
+    def both(name: str, value: ValueForm) -> ValueForm:
+        other = later.find(name)
+        found = other if other is not None else ValueForm(digest("missing", later.content))
+        return ValueForm(
+            digest(kind, value.digest, found.digest),
+            digest(kind, value.before_cast, found.before_cast),
+            value.type,
+            max(value.stability, found.stability),
+        )
+
+    return TableForm(
+        rows,
+        tuple((name, both(name, value)) for name, value in first.columns),
+        digest(kind, first.order, later.order),
+        first.rest and digest(kind, first.rest, later.rest),
+        first.is_ordered and later.is_ordered,
+        max(first.stability, later.stability),
+    )

@@ -1,0 +1,214 @@
+"""What a diff reads of a manifest beyond lineage: settings, macros, owners, tests, exposures, as dbt wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic_core import from_json
+
+from lineage.sql.canonical.digests import digest
+from lineage_ingest.dbt.artifacts import Artifacts
+
+__all__ = ["DbtTest", "ManifestJson"]
+
+_KNOWN = frozenset(("model", "snapshot", "seed", "source", "exposure", "metric", "semantic_model", "saved_query"))
+
+
+@dataclass(frozen=True, slots=True)
+class DbtTest:
+    """A test: its name as dbt selects it, the nodes that it reads, and the column that it is attached to, if any."""
+
+    key: str
+    name: str
+    reads: tuple[str, ...]
+    attached: str | None
+    column: str | None
+    reads_more: bool = False
+    """Whether its condition may read further columns: it has a WHERE, or is no test of dbt's own."""
+
+
+class ManifestJson:
+    """The JSON of a manifest; parts of another form than expected count as absent."""
+
+    def __init__(self, data: Any) -> None:
+        self.data: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+
+    @classmethod
+    def of(cls, artifacts: Artifacts) -> ManifestJson:
+        """Return the manifest of a target folder."""
+        raw = (artifacts.target / "manifest.json").read_bytes()
+        try:
+            return cls(from_json(raw))
+        except ValueError:
+            return cls(from_json(raw, allow_partial=True))
+
+    def section(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the objects of a section, by unique id."""
+        found = self.data.get(name)
+        items = found.items() if isinstance(found, Mapping) else ()
+        return {str(key): value for key, value in items if isinstance(value, Mapping)}
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Mapping[str, Any]]:
+        """Models, seeds, snapshots, tests, operations and so on."""
+        return self.section("nodes")
+
+    @cached_property
+    def macros(self) -> Mapping[str, Mapping[str, Any]]:
+        """All macros, those of packages included."""
+        return self.section("macros")
+
+    def node(self, key: str) -> Mapping[str, Any]:
+        """Return a node's object; an empty one if there is none."""
+        return self.nodes.get(key, {})
+
+    def needs(self, key: str) -> list[str]:
+        """Return the unique ids of the nodes that a node depends on."""
+        return _needs(self.node(key), "nodes")
+
+    def consumer(self, key: str) -> Mapping[str, Any]:
+        """Return the object of an exposure, metric, semantic model or saved query; an empty one if there is none."""
+        sections = ("exposures", "metrics", "semantic_models", "saved_queries")
+        return next((found for name in sections if (found := self.section(name).get(key)) is not None), {})
+
+    @staticmethod
+    def needs_of(node: Mapping[str, Any]) -> list[str]:
+        """Return the unique ids of the nodes that a node's object depends on."""
+        return _needs(node, "nodes")
+
+    def config(self, key: str) -> Mapping[str, Any]:
+        """Return a node's resolved settings."""
+        found = self.node(key).get("config")
+        return found if isinstance(found, Mapping) else {}
+
+    def contract_types(self, key: str) -> dict[str, str]:
+        """Return the types of columns in a contract that dbt enforces."""
+        contract = self.config(key).get("contract")
+        columns = self.node(key).get("columns")
+        if not isinstance(contract, Mapping) or not contract.get("enforced") or not isinstance(columns, Mapping):
+            return {}
+        return {
+            str(one.get("name", name)): str(one["data_type"])
+            for name, one in columns.items()
+            if isinstance(one, Mapping) and one.get("data_type")
+        }
+
+    # Macros
+
+    def macros_of(self, key: str) -> list[tuple[str, str]]:
+        """Return the names and texts of the macros that a node needs, directly or through others."""
+        stack = list(_needs(self.node(key), "macros"))
+        seen: dict[str, str] = {}
+        while stack:
+            name = stack.pop()
+            if name in seen:
+                continue
+            macro = self.macros.get(name, {})
+            seen[name] = str(macro.get("macro_sql", ""))
+            stack += _needs(macro, "macros")
+        return sorted(seen.items())
+
+    def own_macros_of(self, key: str) -> list[tuple[str, str]]:
+        """Return those of the macros that a node needs which are not dbt's own."""
+        return [
+            (name, text)
+            for name, text in self.macros_of(key)
+            if self.macros.get(name, {}).get("package_name") not in self._dbt_packages
+        ]
+
+    def build_macros(self, materialized: str) -> list[tuple[str, str]]:
+        """Return the project's own macros that take the place of dbt's: a materialization, or a macro that it calls."""
+        own = [one for one in self.macros.values() if one.get("package_name") not in self._dbt_packages]
+        names = {str(one.get("name")) for one in self.macros.values() if one.get("package_name") in self._dbt_packages}
+        return sorted(
+            (str(one.get("unique_id")), str(one.get("macro_sql", "")))
+            for one in own
+            if str(one.get("name")).startswith(f"materialization_{materialized}_")
+            or str(one.get("name")) in names
+            or str(one.get("name")).startswith(("default__", f"{self.adapter}__"))
+        )
+
+    @property
+    def adapter(self) -> str:
+        """The name of the adapter."""
+        metadata = self.data.get("metadata")
+        return str(metadata.get("adapter_type")) if isinstance(metadata, Mapping) else ""
+
+    @property
+    def dbt_version(self) -> str | None:
+        """The version of dbt that wrote the manifest."""
+        metadata = self.data.get("metadata")
+        found = metadata.get("dbt_version") if isinstance(metadata, Mapping) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def _dbt_packages(self) -> frozenset[str]:
+        return frozenset(("dbt", f"dbt_{self.adapter}", "dbt_postgres", "dbt_spark"))
+
+    # Other parts
+
+    def uncompiled(self) -> int:
+        """Return the number of SQL models that dbt has only parsed."""
+        return sum(
+            node.get("resource_type") in ("model", "snapshot")
+            and node.get("language") != "python"
+            and not node.get("compiled_code")
+            and self.config(key).get("materialized") != "ephemeral"
+            for key, node in self.nodes.items()
+        )
+
+    def project_hooks(self) -> str:
+        """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
+        found = [
+            (key, str(node.get("raw_code", "")))
+            for key, node in sorted(self.nodes.items())
+            if node.get("resource_type") == "operation"
+        ]
+        return digest(found) if found else ""
+
+    def other_needs(self, key: str) -> Iterator[tuple[str, str]]:
+        """Yield what a node needs besides tables and macros, such as functions that dbt creates."""
+        functions = self.section("functions")
+        for other in _needs(self.node(key), "nodes"):
+            kind = other.partition(".")[0]
+            if kind in _KNOWN:
+                continue
+            node = self.nodes.get(other) or functions.get(other, {})
+            yield f"{kind} {other.rpartition('.')[2]}", digest(str(node.get("raw_code", "")), str(node.get("config")))
+
+    def tests(self) -> Iterator[DbtTest]:
+        """Yield the data tests and unit tests."""
+        for key, node in self.nodes.items():
+            if node.get("resource_type") == "test":
+                column = node.get("column_name")
+                attached = node.get("attached_node")
+                yield DbtTest(
+                    key,
+                    str(node.get("name")),
+                    tuple(_needs(node, "nodes")),
+                    attached if isinstance(attached, str) else None,
+                    column if isinstance(column, str) else None,
+                    _reads_more(node),
+                )
+        for key, node in self.section("unit_tests").items():
+            model = next((one for one in _needs(node, "nodes") if one.startswith("model.")), None)
+            yield DbtTest(key, str(node.get("name")), tuple(_needs(node, "nodes")), model, None)
+
+
+_OF_ONE_COLUMN = frozenset(("unique", "not_null", "accepted_values", "relationships"))
+
+
+def _reads_more(node: Mapping[str, Any]) -> bool:
+    metadata, config = node.get("test_metadata"), node.get("config")
+    name = metadata.get("name") if isinstance(metadata, Mapping) and not metadata.get("namespace") else None
+    where = config.get("where") if isinstance(config, Mapping) else None
+    return name not in _OF_ONE_COLUMN or bool(where)
+
+
+def _needs(node: Mapping[str, Any], what: str) -> list[str]:
+    depends = node.get("depends_on")
+    found = depends.get(what) if isinstance(depends, Mapping) else None
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

@@ -1,0 +1,119 @@
+"""Personal data that a change carries to columns that had none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lineage.model.names import dataset_key, split_column_key, split_location
+from lineage.store.protocol import GraphStore
+from lineage_ingest.diff.classification import TableDiff
+from lineage_ingest.diff.edges import Place, ProjectEdges
+from lineage_ingest.diff.manifest_json import ManifestJson
+from lineage_ingest.diff.revisions import Revision
+
+__all__ = ["NewCarrier", "is_any_tagged", "new_carriers"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NewCarrier:
+    """A column to which personal data flows unmasked after the change, and did not before; `source` is tagged."""
+
+    table: str
+    column: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"personal data of {self.source} flows to {self.table}.{self.column}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"table": self.table, "column": self.column, "source": self.source}
+
+
+def new_carriers(
+    sides: tuple[Revision, Revision],
+    edges: tuple[ProjectEdges, ProjectEdges],
+    tables: Mapping[str, TableDiff],
+    tag: str,
+    store: GraphStore | None,
+) -> list[NewCarrier]:
+    """Return the columns to which tagged columns flow unmasked in the second side only.
+
+    Tagged are columns with `tag` among their tags, or with `meta: {TAG: true}`, in dbt or in the store.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    found = []
+    for side, flow in zip(sides, edges, strict=True):
+        tagged = _tagged(side, tag)
+        if store is not None:
+            tagged |= _tagged_in_store(store, side, flow, tag)
+        found.append((tagged, flow.carriers(tagged)))
+    (tagged_before, before), (_, after) = found
+    known = {*before, *tagged_before}
+    for table in tables.values():  # a renamed column carries what it did
+        for column in table.columns:
+            if column.earlier is not None and (table.name, column.earlier) in known:
+                known.add((table.name, column.name))
+    new = [place for place in after if place not in known]
+    return sorted(NewCarrier(table, column, ".".join(_origin(after, (table, column)))) for table, column in new)
+
+
+def is_any_tagged(sides: tuple[Revision, Revision], tag: str) -> bool:
+    """Return whether a column of either side is tagged in dbt."""
+    return any(side.manifest is not None and _tagged_columns(side.manifest, tag) for side in sides)
+
+
+def _origin(flow: Mapping[Place, Place], place: Place) -> Place:
+    seen = {place}
+    while place in flow and flow[place] not in seen:
+        place = flow[place]
+        seen.add(place)
+    return place
+
+
+def _tagged(side: Revision, tag: str) -> set[Place]:
+    if side.manifest is None or side.request is None:
+        return set()
+    names = side.request.names
+    artifacts = side.request.artifacts.manifest
+    nodes = {**artifacts.nodes, **artifacts.sources}
+    fold = side.naming.dialect.fold_column
+    return {
+        (names.table(nodes[key]), str(fold(column, quoted=False)))
+        for key, column in _tagged_columns(side.manifest, tag)
+        if key in nodes
+    }
+
+
+def _tagged_columns(manifest: ManifestJson, tag: str) -> set[tuple[str, str]]:
+    found = set()
+    for key, node in {**manifest.nodes, **manifest.section("sources")}.items():
+        columns = node.get("columns")
+        for name, column in columns.items() if isinstance(columns, Mapping) else ():
+            if not isinstance(column, Mapping):
+                continue
+            config = column.get("config")
+            for where in (column, config if isinstance(config, Mapping) else {}):
+                tags, meta = where.get("tags"), where.get("meta")
+                listed = [str(one).lower() for one in tags] if isinstance(tags, list) else []
+                marked = isinstance(meta, Mapping) and any(
+                    str(one).lower() == tag.lower() and bool(value) for one, value in meta.items()
+                )
+                if tag.lower() in listed or marked:
+                    found.add((key, str(column.get("name", name))))
+    return found
+
+
+def _tagged_in_store(store: GraphStore, side: Revision, flow: ProjectEdges, tag: str) -> set[Place]:
+    names = {name for target, statement in flow.statements for name in (target, *statement.sources)}
+    keys = {dataset_key(*(split_location(name) or (side.naming.dataset_namespace, name))): name for name in names}
+    found = set()
+    for column in store.columns(sorted(keys)) if keys else ():
+        if tag.lower() in {one.lower() for one in column.tags}:
+            dataset, path = split_column_key(column.key)
+            found.add((keys[dataset], path))
+    return found

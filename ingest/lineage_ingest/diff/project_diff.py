@@ -1,0 +1,222 @@
+"""`diff_projects`: what a change of a project does, all together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from lineage.store.protocol import GraphStore
+from lineage_ingest.diff.classification import (
+    ColumnDiff,
+    ColumnEffect,
+    TableDiff,
+    TableEffect,
+    compare_forms,
+)
+from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
+from lineage_ingest.diff.edges import MissingRead, project_edges
+from lineage_ingest.diff.forms import build_forms
+from lineage_ingest.diff.manifest_json import DbtTest
+from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
+from lineage_ingest.diff.readers import TableReach, find_reach
+from lineage_ingest.diff.revisions import Revision
+from lineage_ingest.diff.state_modified import state_modified_plus
+from lineage_ingest.diff.table_definitions import Build
+
+__all__ = ["FailCondition", "ProjectDiff", "Risk", "diff_projects"]
+
+Progress = Callable[[str, int, int | None], None]
+
+
+class FailCondition(StrEnum):
+    """What makes the command fail, with `--fail-on`."""
+
+    REMOVED = "removed"
+    """A column or table is removed or renamed."""
+    TYPE = "type"
+    VALUE = "value"
+    """Values of a column, or the row set of a table, change: by an edit, or downstream of one."""
+    EXPOSURE = "exposure"
+    """A dashboard or another consumer is reached."""
+    PII = "pii"
+    """Personal data flows to a column that had none."""
+
+
+class Risk(StrEnum):
+    """What a change of a column means for those who read it. Nothing is called safe: not all readers are known."""
+
+    BREAKING = "breaking"
+    """It is gone, or has another type, and somebody is known to read it."""
+    POSSIBLY_BREAKING = "possibly breaking"
+    """Likewise, and no reader is known."""
+    CHANGES = "changes content"
+    ADDS = "adds"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDiff:
+    """What a change does: to tables and columns, consumers, readers, personal data; what to rebuild and to test.
+
+    `tables` has all of them, by key; `reach` those with an edit, where a store was given. `modified` are the unique ids
+    that `state:modified+` chooses; None if the project is not one of dbt. `missing` are reads of columns that do not
+    exist, and did before.
+    """
+
+    base: str
+    head: str
+    tables: Mapping[str, TableDiff]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    consumers: Sequence[AffectedConsumer] = ()
+    tests: Sequence[DbtTest] = ()
+    modified: Sequence[str] | None = None
+    missing: Sequence[MissingRead] = ()
+    carriers: Sequence[NewCarrier] = ()
+    reach: Mapping[str, TableReach] | None = None
+    notices: Sequence[str] = ()
+    errors: Sequence[str] = ()
+    """What could not be read of the input."""
+
+    @property
+    def edited(self) -> list[TableDiff]:
+        """The tables whose own definition is edited so that their content may differ."""
+        listed = (TableEffect.ADDED, TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED)
+        return [one for one in self.tables.values() if one.effect in listed]
+
+    @property
+    def affected(self) -> list[TableDiff]:
+        """The tables whose content may differ by an edit upstream."""
+        return [one for one in self.tables.values() if one.effect is TableEffect.AFFECTED]
+
+    @property
+    def cosmetic(self) -> list[TableDiff]:
+        """The tables with an edit that changes nothing."""
+        return [one for one in self.tables.values() if one.effect is TableEffect.COSMETIC]
+
+    @property
+    def rebuild(self) -> list[TableDiff]:
+        """The tables that must be built again, each after those that it reads."""
+        return [one for one in self.tables.values() if one.rebuild is not None]
+
+    def risk_of(self, table: TableDiff, column: ColumnDiff) -> Risk:
+        """Return what a column's change means for its readers."""
+        if column.effect is ColumnEffect.ADDED:
+            return Risk.ADDS
+        if column.effect not in (ColumnEffect.REMOVED, ColumnEffect.RENAMED, ColumnEffect.TYPE):
+            return Risk.CHANGES
+        name = column.earlier or column.name
+        reach = self.reach.get(table.key) if self.reach is not None else None
+        known = reach is not None and name in reach.read_columns
+        inside = any(one.name.lower().rpartition(".")[2].strip('"') == name.lower() for one in self.missing)
+        return Risk.BREAKING if known or inside else Risk.POSSIBLY_BREAKING
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the input could not be read."""
+        return bool(self.errors)
+
+    def failures(self, wanted: Sequence[FailCondition]) -> list[tuple[FailCondition, str]]:
+        """Return what is found of the conditions in `wanted`, each with a description."""
+        return [(condition, text) for condition in dict.fromkeys(wanted) for text in self._found(condition)]
+
+    def _found(self, condition: FailCondition) -> Iterator[str]:
+        if condition is FailCondition.EXPOSURE:
+            yield from (f"{one.kind} {one.name} reads {', '.join(one.reads)}" for one in self.consumers)
+            for key, reach in (self.reach or {}).items():
+                yield from (f"{one.name} is downstream of {self.tables[key].title}" for one in reach.exposures)
+            return
+        if condition is FailCondition.PII:
+            yield from map(str, self.carriers)
+            return
+        effects = {
+            FailCondition.REMOVED: (ColumnEffect.REMOVED, ColumnEffect.RENAMED),
+            FailCondition.TYPE: (ColumnEffect.TYPE,),
+            FailCondition.VALUE: (ColumnEffect.VALUE, ColumnEffect.ROWS),
+        }[condition]
+        for table in self.tables.values():
+            for column in table.columns:
+                found = [one for one in column.effects if one in effects]
+                if found:
+                    yield f"{table.title}.{shown_column(column.earlier or column.name)}: {', '.join(found)}"
+        if condition is FailCondition.REMOVED:
+            yield from (f"{one.table} reads {one.name}, which does not exist" for one in self.missing)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of columns by their most severe effect."""
+        counted = Counter(str(column.effect) for table in self.tables.values() for column in table.columns)
+        return {str(effect): counted[str(effect)] for effect in ColumnEffect if counted[str(effect)]}
+
+
+def shown_column(name: str) -> str:
+    """Return a column's name for people: one without a name is called by its position."""
+    if not name.startswith("\x00"):
+        return "(further columns)" if name == "*" else name
+    return f"(column {int(name[1:].partition(':')[0]) + 1})"
+
+
+def diff_projects(
+    base: Revision,
+    head: Revision,
+    store: GraphStore | None = None,
+    *,
+    pii_tag: str = "pii",
+    progress: Progress | None = None,
+) -> ProjectDiff:
+    """Return what a change of a project does; `store` has the graph before the change, with the readers.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    notify = progress or (lambda _stage, _done, _total: None)
+    before = build_forms(base.project, lambda done, total: notify("reading base", done, total))
+    after = build_forms(head.project, lambda done, total: notify("reading head", done, total), (base.project, before))
+    tables = compare_forms(before, after, head.naming.dialect.name)
+    notify("tracing", 0, None)
+    only = None  # where personal data flows depends on the whole project
+    if store is None and not is_any_tagged((base, head), pii_tag):
+        only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
+    edges = project_edges(base, only), project_edges(head, only)
+    missing = sorted(edges[1].missing() - edges[0].missing())
+    carriers = new_carriers((base, head), edges, tables, pii_tag, store)
+    extras: dict[str, Any] = {}
+    if head.manifest is not None and base.manifest is not None:
+        extras = {
+            "owners": {key: owner for key in tables
+                       if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
+            "consumers": affected_consumers(head.manifest, tables),
+            "tests": tests_to_run(head.manifest, tables),
+            "modified": state_modified_plus(base.manifest, head.manifest),
+        }  # fmt: skip
+    if store is not None:
+        notify("finding readers", 0, None)
+        known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
+        extras["reach"] = find_reach(store, base, known)
+    errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
+    notices = (*errors, *_notices(base, head))
+    return ProjectDiff(
+        base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
+    )
+
+
+_READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
+"""Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
+
+
+def _notices(base: Revision, head: Revision) -> Iterator[str]:
+    if base.manifest is None or head.manifest is None:
+        return
+    versions = base.manifest.dbt_version, head.manifest.dbt_version
+    if versions[0] != versions[1]:
+        yield (
+            f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
+            "what they build otherwise is not compared"
+        )
+    for side in (base, head):
+        raw = side.manifest.uncompiled() if side.manifest is not None else 0
+        if raw:
+            yield (
+                f"{side.label}: {raw} models are not compiled: values of var() and env_var() are not compared; "
+                "run `dbt compile`"
+            )

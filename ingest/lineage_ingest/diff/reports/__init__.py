@@ -1,0 +1,1 @@
+"""A diff as a comment, JSON, SARIF, JUnit and lines for a terminal."""

@@ -1,0 +1,44 @@
+"""A diff as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage_ingest.diff.classification import TableEffect
+from lineage_ingest.diff.project_diff import ProjectDiff
+from lineage_ingest.diff.reports.selection import dbt_commands
+from lineage_ingest.diff.reports.wording import groups_of, readers_of, what_else
+
+__all__ = ["COLUMNS", "diff_rows", "summary_lines"]
+
+COLUMNS = ("table", "effect", "columns", "change", "risk", "rebuild")
+
+
+def diff_rows(diff: ProjectDiff) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each change of a table's columns: the edited tables first, then those downstream."""
+    for table in (*diff.edited, *diff.affected):
+        if table.effect in (TableEffect.ADDED, TableEffect.REMOVED):
+            yield table.title, str(table.effect), f"all {len(table.columns)}", "", "", table.rebuild or ""
+            continue
+        groups = [(names, change, str(risk)) for names, change, risk in groups_of(diff, table)]
+        for names, change, risk in groups or [("", "; ".join(table.reasons), "")]:
+            yield table.title, str(table.effect), names, change, risk, table.rebuild or ""
+
+
+def summary_lines(diff: ProjectDiff) -> Iterator[str]:
+    """Yield what else there is to say: readers, consumers, findings, and what to run."""
+    for table in diff.edited:
+        if table.effect is not TableEffect.ADDED:
+            owner = f" (owner {diff.owners[table.key]})" if table.key in diff.owners else ""
+            yield f"{table.title}{owner}: {readers_of(diff, table)}"
+    for one in diff.consumers:
+        owner = f" (owner {one.owner})" if one.owner else ""
+        yield f"{one.kind.replace('_', ' ')} {one.name}{owner} reads {', '.join(one.reads)}"
+    yield from what_else(diff)
+    if diff.cosmetic:
+        yield f"cosmetic edits only: {', '.join(one.title for one in diff.cosmetic)}"
+    rebuilt = f"rebuild: {len(diff.rebuild)}"
+    if diff.modified is not None:
+        rebuilt += f" (state:modified+ chooses {len(diff.modified)}); tests to run: {len(diff.tests)}"
+    yield rebuilt
+    yield from dbt_commands(diff)

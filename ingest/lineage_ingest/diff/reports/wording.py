@@ -1,0 +1,88 @@
+"""The sentences that reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage.cli.listing import counted
+from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
+from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
+from lineage_ingest.diff.readers import TableReach
+
+__all__ = ["change_of", "groups_of", "headline", "readers_of", "what_else"]
+
+
+def headline(diff: ProjectDiff) -> str:
+    """Return one sentence: how many tables are edited, affected, and edited without effect."""
+    parts = [f"{counted(len(diff.edited), 'table')} changed", f"{len(diff.affected):,} affected downstream"]
+    if diff.cosmetic:
+        parts.append(f"{len(diff.cosmetic):,} with cosmetic edits only")
+    return ", ".join(parts)
+
+
+def change_of(table: TableDiff, column: ColumnDiff) -> str:
+    """Return what happens to a column, in words."""
+    words = [str(one) for one in column.effects]
+    if column.earlier is not None:
+        words[0] = f"renamed from {column.earlier}"
+    before, after = column.types
+    if ColumnEffect.TYPE in column.effects and (before or after):
+        words[0] = f"type changed: {before or '?'} → {after or '?'}"
+    return ", ".join(words) + ("" if column.is_own or table.effect is not TableEffect.CHANGED else " (from upstream)")
+
+
+def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, Risk]]:
+    """Yield the names of columns, what happens to them, and the risk; columns with the same in one line."""
+    lines: dict[tuple[str, Risk], list[str]] = {}
+    for column in table.columns:
+        if column.is_content:
+            key = (change_of(table, column), diff.risk_of(table, column))
+            lines.setdefault(key, []).append(shown_column(column.name))
+    for (change, risk), names in lines.items():
+        everything = len(names) > 1 and len(names) == len(table.columns)
+        yield (f"all {len(names)} columns" if everything else ", ".join(names)), change, risk
+
+
+def readers_of(diff: ProjectDiff, table: TableDiff) -> str:
+    """Return who is known to read a table; readers that are not known are never taken not to exist."""
+    if diff.reach is None:
+        return "readers outside the project are unknown (no --store)"
+    reach = diff.reach.get(table.key)
+    if reach is None or not reach.in_store:
+        return "the store does not know this table: its readers are unknown"
+    return _known_readers(reach) or "no reader is known; there may be others"
+
+
+def _known_readers(reach: TableReach) -> str:
+    parts = []
+    outside = [one for one in reach.downstream if one.is_outside]
+    if outside:
+        names = ", ".join(one.name for one in outside[:5])
+        parts.append(f"downstream: {names}{_more(len(outside) - 5)}")
+    if reach.users:
+        users = ", ".join(f"{user} ({count:,})" for user, count in reach.users[:5])
+        last = f", last on {reach.last_read:%Y-%m-%d}" if reach.last_read else ""
+        parts.append(f"people: {users}{_more(len(reach.users) - 5)}{last}")
+    elif reach.last_read:
+        parts.append(f"last read on {reach.last_read:%Y-%m-%d}")
+    if reach.readers:
+        latest = max(one.last for one in reach.readers)
+        what = "job or query" if len(reach.readers) == 1 else "jobs and queries"
+        people = sorted({user for one in reach.readers for user in one.users})
+        by = f" by {', '.join(people[:5])}{_more(len(people) - 5)}" if people else ""
+        parts.append(f"{len(reach.readers):,} {what} here and downstream{by}, last on {latest:%Y-%m-%d}")
+    if reach.truncated:
+        parts.append(f"incomplete: {', '.join(reach.truncated)}")
+    return "; ".join(parts)
+
+
+def _more(count: int) -> str:
+    return f" and {count:,} more" if count > 0 else ""
+
+
+def what_else(diff: ProjectDiff) -> Iterator[str]:
+    """Yield a line for each finding beside changed columns."""
+    for missing in diff.missing:
+        yield f"{missing.table} reads {missing.name}, which does not exist any more"
+    yield from map(str, diff.carriers)
+    yield from diff.notices

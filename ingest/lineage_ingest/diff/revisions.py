@@ -1,0 +1,140 @@
+"""The two sides of a diff: a dbt target folder, a folder of SQL, or either at a revision of git."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.model.dialects import UnknownDialectError
+from lineage.model.names import Naming
+from lineage.sql.extraction import options_for
+from lineage_ingest.dbt.ingest import ProjectRequest
+from lineage_ingest.dbt.request import prepare_project
+from lineage_ingest.diff.dbt_revision import dbt_revision
+from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
+from lineage_ingest.diff.manifest_json import ManifestJson
+from lineage_ingest.diff.sql_revision import sql_revision
+from lineage_ingest.diff.table_definitions import ProjectRevision
+from lineage_ingest.options import DbtOptions, OptionError, SqlOptions, read_catalog
+
+__all__ = ["Revision", "RevisionOptions", "read_revisions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionOptions:
+    """How the SQL of both sides is read. The dialect of a dbt project is that of its adapter, by default."""
+
+    dialect: str | None = None
+    namespace: str = ""
+    default_database: str | None = None
+    default_schema: str | None = None
+    catalog: tuple[Path, ...] = ()
+    project_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One side: its project, its folder, given schemas, and for dbt the request and the manifest."""
+
+    label: str
+    project: ProjectRevision
+    folder: Path
+    catalog: Catalog
+    request: ProjectRequest | None = None
+    manifest: ManifestJson | None = None
+
+    @property
+    def naming(self) -> Naming:
+        """The names of its tables."""
+        return self.project.naming
+
+
+def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -> tuple[Revision, Revision]:
+    """Return both sides; `work` is a folder for the files of git revisions.
+
+    Raises:
+        OptionError: a side is neither a folder nor a revision, or the two are of different kinds.
+        GitRevisionError: git does not know a revision.
+        NoManifestError: a manifest cannot be read.
+    """
+    sides = [(text, _folder_of(text, name, work)) for name, text in (("base", base), ("head", head))]
+    kinds = [_is_dbt(folder) for _, folder in sides]
+    if kinds[0] != kinds[1]:
+        dbt, sql = (base, head) if kinds[0] else (head, base)
+        raise OptionError(
+            f"{dbt} is a dbt target folder, and {sql} is a folder of SQL: compare two of one kind", "head"
+        )
+    if not kinds[0]:
+        found = [_sql(label, folder, options) for label, folder in sides]
+        return found[0], found[1]
+    given = DbtOptions(
+        dialect=options.dialect, namespace=options.namespace, default_database=options.default_database,
+        default_schema=options.default_schema, catalog=options.catalog,
+    )  # fmt: skip
+    requests = [
+        prepare_project(folder, replace(given, project_dir=options.project_dir if name == "head" else None), None)
+        for name, (_, folder) in zip(("base", "head"), sides, strict=True)
+    ]
+    with_types = all(request.artifacts.catalog for request in requests)
+    revisions = [
+        Revision(
+            label,
+            dbt_revision(request, label, with_types=with_types),
+            folder,
+            request.catalog,
+            request,
+            ManifestJson.of(request.artifacts),
+        )
+        for (label, folder), request in zip(sides, requests, strict=True)
+    ]
+    if revisions[0].naming.dialect != revisions[1].naming.dialect:
+        raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
+    return _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
+
+
+def _with_schemas_of(side: Revision, other: Revision) -> Revision:
+    """Return a side with the schemas of source tables that only the other one's catalog.json has."""
+    known = {name: form for name, form in other.project.tables.items() if not form.is_open}
+    own = side.project.tables
+    tables = {**own, **{name: form for name, form in known.items() if name in own and own[name].is_open}}
+    return replace(side, project=replace(side.project, tables=tables))
+
+
+def _folder_of(text: str, name: str, work: Path) -> Path:
+    if not text:
+        raise OptionError("the path is empty; `.` is the current folder", name)
+    if is_git_revision(text):
+        return extract_revision(text, work / name)
+    path = Path(text)
+    if not path.exists():
+        raise OptionError(f"no such folder: {text}; a revision of git is written REVISION:FOLDER, as main:models", name)
+    return path.parent if path.name == "manifest.json" else path
+
+
+def _path_of(text: str) -> str:
+    """Return the folder that a side names, as seen from here; files are shown relative to it."""
+    path = text.partition(":")[2] if is_git_revision(text) else text
+    return "" if path in ("", ".", "./") else path.rstrip("/")
+
+
+def _is_dbt(folder: Path) -> bool:
+    if (folder / "manifest.json").is_file():
+        return True
+    if (folder / "dbt_project.yml").is_file():
+        if (folder / "target" / "manifest.json").is_file():
+            raise OptionError(f"{folder} is a dbt project: give its target folder, {folder / 'target'}", "base")
+        raise OptionError(f"{folder} is a dbt project without a target folder: run `dbt compile` in it first", "base")
+    return False
+
+
+def _sql(label: str, folder: Path, options: RevisionOptions) -> Revision:
+    try:
+        extraction = options_for(
+            options.dialect or "ansi", namespace=options.namespace,
+            default_database=options.default_database, default_schema=options.default_schema,
+        )  # fmt: skip
+    except UnknownDialectError as error:
+        raise OptionError(str(error), "dialect") from error
+    catalog = read_catalog(SqlOptions(catalog=options.catalog).catalog, extraction.naming.dialect.name)
+    return Revision(label, sql_revision(folder, extraction.naming, catalog, label, _path_of(label)), folder, catalog)

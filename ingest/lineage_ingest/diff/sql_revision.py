@@ -1,0 +1,74 @@
+"""A folder of SQL at one revision: each table by the statements that define it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+
+from lineage.catalog import Catalog
+from lineage.model.files import Environment, FileKey
+from lineage.model.names import Naming, split_name
+from lineage.sql.canonical.digests import digest
+from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
+from lineage.sql.script.statement_purpose import Purpose, StatementPurpose, read_purposes
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
+from lineage_ingest.sql_files.discovery import find_sql_files
+from lineage_ingest.sql_files.file_reader import read_sql_file
+
+__all__ = ["sql_revision"]
+
+
+def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, shown_as: str = "") -> ProjectRevision:
+    """Return the definitions of the SQL files in a folder, or of one file. `shown_as` is the path that people see.
+
+    Raises:
+        NoSqlFilesError: the path does not exist.
+    """
+    by_table: dict[str, list[tuple[str, StatementPurpose]]] = {}
+    context: list[str] = []
+    problems: list[str] = []
+    root = folder.resolve()
+    for path in sorted(find_sql_files([folder]).files):
+        shown = path.relative_to(root).as_posix() if root in path.parents else path.name
+        file = read_sql_file(path, FileKey("", shown, Environment.of(naming)), shown, shown)
+        problems += (str(problem) for problem in file.problems)
+        for number, statement in enumerate(read_purposes(file.text, PurePath(shown).name, naming)):
+            if statement.table is not None:
+                source = f"{shown_as}/{shown}" if shown_as and root in path.parents else shown_as or shown
+                by_table.setdefault(statement.table, []).append((source, statement))
+            elif statement.purpose is Purpose.CONTEXT:
+                context.append(digest(shown, number, statement.digest))
+    content = (("functions and other statements of the folder", digest(context)),) if context else ()
+    definitions = {table: _definition(table, statements, content) for table, statements in by_table.items()}
+    tables: dict[str, TableForm] = {
+        one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
+        for one in catalog.qualified(naming)
+    }
+    return ProjectRevision(label, naming, definitions, tables, tuple(problems))
+
+
+def _definition(
+    table: str, statements: Sequence[tuple[str, StatementPurpose]], content: tuple[tuple[str, str], ...]
+) -> TableDefinition:
+    source, first = statements[0]
+    written = "\n;\n".join(statement.text for _, statement in statements)
+    reads = tuple(dict.fromkeys(name for _, statement in statements for name in statement.reads if name != table))
+    physical: tuple[tuple[str, str], ...] = (
+        ("how it is stored", digest([statement.settings for _, statement in statements])),
+    )
+    title = split_name(table)[-1][0]
+    build = Build.VIEW if first.is_view else Build.TABLE
+    types: Mapping[str, str] = {}
+    relation: TableForm | None = None
+    if len(statements) == 1 and first.purpose is Purpose.DEFINES:
+        return TableDefinition(table, table, title, source, first.text, build, None, reads, content, physical)
+    if len(statements) == 1 and first.purpose is Purpose.DECLARES:
+        relation = base_table(table, [(one.name, one.data_type) for one in first.columns])
+        types = {one.name: one.data_type for one in first.columns if one.data_type}
+        return TableDefinition(table, table, title, source, "", build, None, (), content, physical, (), relation,
+                               types, written=written)  # fmt: skip
+    # Several statements make it: what it contains depends on all of them, in order.
+    names = [one.name for one in first.columns] if first.purpose is Purpose.DECLARES else None
+    relation = opaque_table(digest("statements", [(path, statement.digest) for path, statement in statements]), names)
+    return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation,
+                           types, written=written)  # fmt: skip

@@ -1,0 +1,71 @@
+"""A project at one revision: what defines its tables, and the tables that it only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lineage.model.names import Naming
+from lineage.sql.canonical.table_form import TableForm
+
+__all__ = ["Build", "TableDefinition", "ProjectRevision"]
+
+
+class Build(StrEnum):
+    """How a definition becomes a relation of the database."""
+
+    VIEW = "view"
+    TABLE = "table"
+    INCREMENTAL = "incremental"
+    SNAPSHOT = "snapshot"
+    SEED = "seed"
+    CONSUMER = "consumer"
+    """It is none: a semantic model, which is a query that tools run."""
+
+    @property
+    def has_history(self) -> bool:
+        """Whether its rows depend on earlier builds, so that a changed definition needs a full refresh."""
+        return self in (Build.INCREMENTAL, Build.SNAPSHOT)
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """What defines one table: a dbt model, snapshot or seed, or the SQL of a file.
+
+    `key` identifies it in both revisions, `name` is the table's full name, `title` what people call it, `source` the
+    file. `text` is its SQL; `later_text` the SQL of later builds, if it is another one (incremental models). `reads`
+    are tables that it is known to read. `content` are settings that may change what it contains, `physical` those that
+    change how it is stored only. `keys` are the columns by which rows are merged into it. `relation` is given where no
+    SQL defines it (seeds, Python models): then `text` is not read.
+    """
+
+    key: str
+    name: str
+    title: str
+    source: str
+    text: str
+    build: Build = Build.TABLE
+    later_text: str | None = None
+    reads: tuple[str, ...] = ()
+    content: tuple[tuple[str, str], ...] = ()
+    physical: tuple[tuple[str, str], ...] = ()
+    keys: tuple[str, ...] = ()
+    relation: TableForm | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types of its columns as the database or a contract states them."""
+    doubts: tuple[str, ...] = ()
+    """Why its SQL is not known for certain: then its text is compared as a whole."""
+    written: str | None = None
+    """The text that people wrote, where `text` is made of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRevision:
+    """The definitions of a project, and the tables that they read, by full name."""
+
+    label: str
+    naming: Naming
+    definitions: Mapping[str, TableDefinition]
+    tables: Mapping[str, TableForm] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""What a change of a project does: `lineage diff`."""

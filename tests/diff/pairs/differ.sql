@@ -1,0 +1,232 @@
+-- Pairs of queries that return something else. In brackets: the columns that must be called changed, or `rows`.
+-- Tables: t(a, b, c), u(a, x), v(a, x, b), w (its columns are not known).
+
+-- a constant [d]
+select a, b + 1 as d from t
+-- and
+select a, b + 2 as d from t
+
+-- a decimal point changes the type [d]
+select a, b * 1 as d from t
+-- and
+select a, b * 1.0 as d from t
+
+-- operands that do not commute [d, e]
+select a - b as d, 'x' || c as e from t
+-- and
+select b - a as d, c || 'x' as e from t
+
+-- a condition [rows]
+select a from t where b > 1
+-- and
+select a from t where b >= 1
+
+-- the side of a join [rows]
+select t.a, u.x from t join u on t.a = u.a
+-- and
+select t.a, u.x from t left join u on t.a = u.a
+
+-- a condition in ON or in WHERE [rows]
+select t.a from t left join u on t.a = u.a and u.x = 1
+-- and
+select t.a from t left join u on t.a = u.a where u.x = 1
+
+-- which side of a self join is read [d]
+select l.a, r.b as d from t l join t r on l.a = r.c
+-- and
+select l.a, l.b as d from t l join t r on l.a = r.c
+
+-- swapped aliases with the same text [d]
+select x.a as d from t x join t y on x.a = y.b
+-- and
+select x.a as d from t y join t x on x.a = y.b
+
+-- a filter before or after a window [r]
+select a, row_number() over (order by a) as r from t where b = 1
+-- and
+select a, r from (select a, b, row_number() over (order by a) as r from t) where b = 1
+
+-- a filter before or after an aggregate [rows]
+select a, sum(b) as s from t where b > 1 group by a
+-- and
+select a, s from (select a, sum(b) as s, max(b) as b from t group by a) where b > 1
+
+-- a key more [rows]
+select a, count(*) as n from t group by a
+-- and
+select a, count(*) as n from t group by a, b
+
+-- keys in sets [rows]
+select a, b, count(*) as n from t group by a, b
+-- and
+select a, b, count(*) as n from t group by rollup (a, b)
+
+-- DISTINCT [rows]
+select a from t
+-- and
+select distinct a from t
+
+-- a column more under DISTINCT [rows]
+select distinct a from t
+-- and
+select distinct a, b from t
+
+-- UNION and UNION ALL [rows]
+select a from t union all select a from u
+-- and
+select a from t union select a from u
+
+-- columns by position [a, b]
+select a, b from t union all select a, x from u
+-- and
+select a, b from t union all select x, a from u
+
+-- DISTINCT in an aggregate [n]
+select count(a) as n from t
+-- and
+select count(distinct a) as n from t
+
+-- the order of a LIMIT [rows]
+select a from t order by a limit 3
+-- and
+select a from t order by b limit 3
+
+-- ties of an order [rows]
+select a from t order by a nulls first limit 3
+-- and
+select a from t order by a nulls last limit 3
+
+-- a function whose order is not fixed [l]
+select string_agg(a, ',') as l from t
+-- and
+select string_agg(a, ',') as l from (select * from t order by b)
+
+-- a frame [s]
+select sum(a) over (order by b rows between 1 preceding and current row) as s from t
+-- and
+select sum(a) over (order by b rows between 2 preceding and current row) as s from t
+
+-- a cast [d]
+select cast(a as int) as d from t
+-- and
+select cast(a as bigint) as d from t
+
+-- an unknown function of another column [d]
+select a, my_function(b) as d from t
+-- and
+select a, my_function(c) as d from t
+
+-- an unknown function may be an aggregate [rows]
+select a from t
+-- and
+select a, my_function(b) as d from t
+
+-- UNNEST makes rows [rows]
+select a from t
+-- and
+select a, unnest(c) as d from t
+
+-- a lambda's parameter that hides a column [d]
+select list_transform(c, x -> x + a) as d from t
+-- and
+select list_transform(c, a -> a + a) as d from t
+
+-- the parameter of a lambda against a column with a prefix [d]
+select list_transform(c, b -> b) as d from t
+-- and
+select list_transform(c, b -> t.b) as d from t
+
+-- an alias that hides a column in GROUP BY [rows]
+select a % 2 as b, count(*) as n from t group by b
+-- and
+select a % 3 as b, count(*) as n from t group by b
+
+-- the columns of a star of a table that is not known [k]
+select w.k from w join u on u.a = w.j
+-- and
+select u.x as k from w join u on u.a = w.j
+
+-- a star of one or the other table [rows]
+select l.* from w l join w r on l.i = r.j
+-- and
+select r.* from w l join w r on l.i = r.j
+
+-- REPLACE over a table that is not known [rows]
+select * from w
+-- and
+select * replace (k + 1 as k) from w
+
+-- a correlated sub-query of the inner or the outer table [rows]
+select a from t where exists (select 1 from t i where i.b = t.b)
+-- and
+select a from t where exists (select 1 from t i where i.b = i.b)
+
+-- a level of correlation [rows]
+select a from t o where exists (select 1 from t m where exists (select 1 from u where u.a = o.a))
+-- and
+select a from t o where exists (select 1 from t m where exists (select 1 from u where u.a = m.a))
+
+-- random numbers once or twice [rows]
+with r as (select random() as n from t) select p.n as x, q.n as y from r p cross join r q
+-- and
+select p.n as x, q.n as y from (select random() as n from t) p cross join (select random() as n from t) q
+
+-- a recursive query [rows]
+with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select n from r
+-- and
+with recursive r as (select 1 as n union all select n + 1 from r where n < 6) select n from r
+
+-- a quoted name of another case [d]
+select "A" as d from w
+-- and
+select "B" as d from w
+
+-- IN and NOT IN [rows]
+select a from t where a in (select x from u)
+-- and
+select a from t where a not in (select x from u)
+
+-- NULL and not NULL [rows]
+select a from t where a = null
+-- and
+select a from t where a is null
+
+-- PIVOT [rows]
+select * from (pivot t on a using sum(b))
+-- and
+select * from (pivot t on a using sum(c))
+
+-- LIMIT and OFFSET [rows]
+select a from t order by a limit 3
+-- and
+select a from t order by a limit 3 offset 1
+
+-- a column without a prefix that another table gets [d]
+select x as d from t join u on t.a = u.a
+-- and
+select b as d from t join u on t.a = u.a
+
+-- USING of a right join [a]
+select a from u left join v using (a)
+-- and
+select a from u right join v using (a)
+
+-- a condition of HAVING [rows]
+select a, count(*) as n from t group by a having count(*) > 1
+-- and
+select a, count(*) as n from t group by a having max(b) > 1
+
+-- QUALIFY [rows]
+select a from t qualify rank() over (partition by b order by c) = 1
+-- and
+select a from t qualify rank() over (order by c) = 1
+
+-- the filter of an aggregate [n]
+select count(*) filter (where a > 1) as n from t
+-- and
+select count(*) filter (where b > 1) as n from t
+
+-- a CTE of the same name inside and outside [d]
+with s as (select a as k from t), r as (select k from s) select k as d from r
+-- and
+with s as (select b as k from t), r as (select k from s) select k as d from r

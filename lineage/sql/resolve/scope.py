@@ -99,7 +99,7 @@ class Scope(QueryBlock):
             relation = self.item(alias, identifiers.alias(schema) if schema else None)
         if relation is not None:
             found = relation.find(name)
-            if found is None and not relation.is_open:  # `a.x`, where a is a struct of another table as well
+            if found is None and not relation.has_unknown_columns:  # `a.x`, where a is also a struct of another table
                 found = self._of_outer(alias, relation, name) if schema is None else None
                 found = found if found is not None else self._field_of(column, built=True)
             return found if found is not None else column_of(self, relation, name, column, alias)
@@ -141,9 +141,11 @@ class Scope(QueryBlock):
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]
         for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
             owner = self.item(path[depth])
-            found = known_column(owner, path[depth + 1]) if owner is not None else None
-            if found is not None:
-                return self.field(found, path[depth + 2 :])
+            if owner is not None:
+                name = path[depth + 1]
+                found = known_column(owner, name) if owner.has_unknown_columns else owner.find(name)
+                if found is not None:
+                    return self.field(found, path[depth + 2 :])
         found = self._find(path[0], column)
         if found is None:
             elements = (item for scope in self.chain() for item in scope.items.values() if isinstance(item, Elements))

@@ -44,7 +44,7 @@ T = TypeVar("T")
 BUFFER_POOL_BYTES = 1 << 30
 """ladybug's default is 80 % of the machine's memory."""
 
-CHECKPOINT_AFTER = 8_000
+CHECKPOINT_AFTER = 4_000
 """Number of changed rows after which a checkpoint is made. Until then ladybug keeps the changes of each transaction
 (about 60 KB for 20 rows), and later transactions search them. A checkpoint takes 0.1 s even in a small graph."""
 

@@ -20,7 +20,7 @@ NOW = sorted(set(ALL) - {"CHANGELOG.md"})
 """Pages about the present: the changelog may name what is gone."""
 FOLDERS = ("lineage/", "ingest/", "graphql/", "tests/", "docs/", "model/", "query_log/", "planning/", "sql/")
 ROOTS = ("", "lineage", "ingest/lineage_ingest", "ingest/lineage_ingest/query_log", "graphql", "lineage/store")
-MEASURES = {"--jobs", "--seed", "--first", "--without", "--ignore", "--way", "--model"}
+MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model"}
 TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}
 """Options of other commands: of mypy, of `mysql`, of all commands."""
 

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812  its usual name
 from lineage_ingest import spark_plan
 
 _WARM_UP = 10
-_LONG_ROWS = 60_000_000
-"""Rows of one write of the long job: about three seconds on one core."""
+_LONG_ROWS = 130_000_000
+"""Rows of one write of the long job: less than three seconds on one core."""
 
 
 def main(way: str, workload: str, folder: Path) -> int:

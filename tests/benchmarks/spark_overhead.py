@@ -20,7 +20,7 @@ from tests.maven_jars import fetched
 ON_REQUEST = True
 _AGENT = ("io.openlineage:openlineage-spark_2.13:1.53.0",)
 _ROUNDS = 3
-_LONG_ROUNDS = 2
+_LONG_ROUNDS = 3
 
 
 def run() -> dict[str, Any]:

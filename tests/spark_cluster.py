@@ -38,7 +38,7 @@ class SparkCluster:
 
     @property
     def conf(self) -> Mapping[str, str]:
-        """What an application has to be told: it is small, and all of it is on loopback."""
+        """The settings of an application: it is small, and all of it is on loopback."""
         return {
             "spark.driver.host": "127.0.0.1",
             "spark.executor.memory": "512m",

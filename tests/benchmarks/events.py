@@ -91,7 +91,7 @@ def _store_only(path: Path, numbers: Iterator[int]) -> Rate:
 
 
 def _over_http(address: str, service: int, requests: Sequence[Any], clients: int, events: int) -> Rate:
-    """Send requests, or the events of runs one by one, dealt to clients."""
+    """Send requests, or the events of runs one by one, divided among clients."""
     of_clients = _deal(requests, clients)
     if len(requests[0]) == 2:
         of_clients = [list(itertools.chain.from_iterable(some)) for some in of_clients]
@@ -126,7 +126,7 @@ def _processor_seconds(process: int) -> float:
 
 
 def _deal(items: Sequence[Any], clients: int) -> list[Sequence[Any]]:
-    """Return the items for each client, dealt in turn: what clients send at one time happened at one time."""
+    """Return the items for each client, by turns: what clients send at one time happened at one time."""
     return [items[client::clients] for client in range(clients)]
 
 

@@ -30,7 +30,7 @@ BAD = (b"{", b"", None, b"[]", b'"text"', b'{"run": {}}', b"\xff\xfe\xff", b"[" 
 
 
 def send(broker: str, topic: str, values: Iterable[bytes | None], partition: int | None = None) -> None:
-    """Send messages, dealt to two partitions by turns, or to one of them."""
+    """Send messages to two partitions by turns, or to one of them."""
     producer = Producer({"bootstrap.servers": broker, "allow.auto.create.topics": True})
     for number, value in enumerate(values):
         producer.produce(topic, value, partition=number % 2 if partition is None else partition)
@@ -222,7 +222,7 @@ def test_a_new_store_is_not_left_without_what_the_group_has_read(
 
 
 def test_the_members_of_a_group_share_the_partitions(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
-    """As do processes that write to one Neo4j; here each has a store, so that what it read can be told."""
+    """As do processes that write to one Neo4j; here each has a store, so that what it read is known."""
     messages = texts(runs(4))
     send(kafka.address, topic, messages)
     with (

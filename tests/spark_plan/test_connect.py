@@ -44,7 +44,7 @@ EDGES = {
 
 @contextmanager
 def connect_server(folder: Path, conf: Mapping[str, str], *program: str) -> Iterator[int]:
-    """Run a Connect server by spark-submit; yield its port. It is told to stop at the end of the block."""
+    """Run a Connect server by spark-submit; yield its port. It is stopped at the end of the block."""
     port = free_port()
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",

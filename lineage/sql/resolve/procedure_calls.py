@@ -25,13 +25,29 @@ _DEFINED = re.compile(rf"\b(?:PROC(?:EDURE)?|MACRO)\s+(?:IF\s+NOT\s+EXISTS\s+)?{
 _CALLED = re.compile(rf"(CALL|EXEC(?:UTE)?)\s+(?:@\w+\s*=\s*)?{_NAME}", re.IGNORECASE)
 _CALLED_BARE = re.compile(rf"()(?!(?:CALL|EXEC(?:UTE)?)\b){_NAME}\s*(?:[(;]|$)", re.IGNORECASE)
 """PL/SQL's `p(1);`, `p;`"""
-_NO_PROCEDURE = frozenset(("immediate", "as", "task", "alert", "script"))
+_NO_PROCEDURE = frozenset(
+    (
+        "commit",
+        "rollback",
+        "savepoint",
+        "return",
+        "exit",
+        "continue",
+        "raise",
+        "null",
+        "immediate",
+        "as",
+        "task",
+        "alert",
+        "script",
+    )
+)
 _OF_THE_SYSTEM = re.compile(
     r"(?:.*\.)?(?:system|sys|mysql|sysproc|bq|dbms_\w+|utl_\w+|rdsadmin|performance_schema)\..*"
-    r"|(?:.*\.)?(?:pg_\w+|system\$\w+|xp_\w+|sp_(?:rename|help\w*|executesql|prepare|prepexec|unprepare|execute"
+    r"|(?:.*\.)?(?:raise_application_error|extend|trim|delete|pg_\w+|system\$\w+|xp_\w+|sp_(?:rename|help\w*|executesql|prepare|prepexec|unprepare|execute"
     r"|cursor\w*|reset_connection|\w+extendedproperty|updatestats|configure|recompile|msforeach\w+|tables|columns"
     r"|\w*columns\w*|who2?|lock|spaceused|addmessage|\w*applock|\w*session_context|refresh\w+|depends|dboption"
-    r"|raise_application_error|extend|trim|delete|\w*linkedserver|\w*srvlogin\w*|send_dbmail|\w+_job|oa\w+|\w*rolemember|\w*login|\w*user|fkeys|pkeys"
+    r"|\w*linkedserver|\w*srvlogin\w*|send_dbmail|\w+_job|oa\w+|\w*rolemember|\w*login|\w*user|fkeys|pkeys"
     r"|statistics|databases|tableoption|indexoption|invalidate_textptr|xml_\w+|describe\w+|set\w*|settriggerorder))",
     re.IGNORECASE,
 )

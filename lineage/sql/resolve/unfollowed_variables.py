@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
@@ -11,6 +10,7 @@ from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import ProgramStep
 from lineage.sql.procedural.variables import Names, Variables
+from lineage.sql.resolve.procedure_calls import with_doubt
 
 __all__ = ["UnfollowedVariables"]
 
@@ -75,9 +75,4 @@ def _partial(statement: StatementLineage, variable: str) -> StatementLineage:
         statement.span,
         "resolve the statements together: extract_script, lineage ingest sql",
     )
-    return replace(
-        statement,
-        diagnostics=[*statement.diagnostics, problem],
-        completeness=Completeness.PARTIAL,
-        reason=f"{problem.code}: {problem.message}",
-    )
+    return with_doubt(statement, problem)

@@ -82,7 +82,7 @@ class Delivery:
             return not self._queue and not self._is_busy
 
     def close(self, seconds: float) -> None:
-        """Deliver what is left, at most so long; the rest goes to disk."""
+        """Deliver what is left, on disk too, at most so long; a destination that was away is tried once more."""
         self.flush(seconds)
         with self._changed:
             self._closing = True
@@ -137,7 +137,17 @@ class Delivery:
             with self._changed:
                 self._is_busy = False
                 self._changed.notify_all()
+        self._try_once_more()
         self._destination.close()
+
+    def _try_once_more(self) -> None:
+        """Deliver what is on disk, if the destination is back by now."""
+        try:
+            self._deliver_spool()
+        except UnavailableError:
+            self.counts.retries += 1
+        except Exception:  # noqa: BLE001  the events stay on disk
+            _LOG.exception("an error while sending lineage to %s: it stays in %s", self._destination.name, self._folder)
 
     def _next(self, retry_at: float, *, idle: bool) -> list[Json] | None:
         """Wait for events; return them, nothing if it is time to try again or to rest, None at the end."""

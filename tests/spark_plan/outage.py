@@ -128,6 +128,7 @@ def _job(address: str, folder: Path) -> int:
             spark.read.parquet(seed).write.parquet(str(folder / f"out_{writes}"))
             writes += 1
             print(writes, flush=True)
+    assert lineage is not None
     print(json.dumps({"writes": writes, "counts": lineage.counts()}), flush=True)
     spark.stop()
     return 0

@@ -40,6 +40,34 @@ EDGES = {
     ("in#part", "totals#part", "IDENTITY"),
     ("in#part", "totals", "GROUP_BY"),
 }
+PIPELINE = {
+    "spark-pipeline.yml": "name: shop\nstorage: file://{folder}/storage\nlibraries:\n  - glob: {include: flows/**}\n",
+    "flows/views.sql": """
+        CREATE MATERIALIZED VIEW mostly AS SELECT part, max(most) AS top FROM totals WHERE part > 0 GROUP BY part;
+        CREATE TEMPORARY VIEW halves AS SELECT most / 2 AS half FROM totals;
+        CREATE MATERIALIZED VIEW of_view AS SELECT half FROM halves;
+        CREATE STREAMING TABLE copied AS SELECT most FROM STREAM totals;""",
+    "flows/flow.py": """
+from pyspark import pipelines
+from pyspark.sql import SparkSession
+
+pipelines.create_streaming_table("sink")
+
+
+@pipelines.append_flow(target="sink")
+def flow():
+    return SparkSession.active().readStream.table("totals").selectExpr("part + 1 as next")
+""",
+}
+EDGES_OF_PIPELINE = {
+    ("totals#most", "mostly#top", "AGGREGATION"),
+    ("totals#part", "mostly#part", "IDENTITY"),
+    ("totals#part", "mostly", "FILTER"),
+    ("totals#part", "mostly", "GROUP_BY"),
+    ("totals#most", "of_view#half", "TRANSFORMATION"),
+    ("totals#most", "copied#most", "IDENTITY"),
+    ("totals#part", "sink#next", "TRANSFORMATION"),
+}
 
 
 @contextmanager
@@ -78,9 +106,18 @@ def connect_server(folder: Path, conf: Mapping[str, str], *program: str) -> Iter
             yield port
             os.killpg(process.pid, signal.SIGTERM)
             process.wait(60)
+            _wait_for_group(process.pid)  # the listener's Python delivers after the JVM has ended
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _wait_for_group(group: int) -> None:
+    until = time.monotonic() + 30
+    with suppress(ProcessLookupError):
+        while time.monotonic() < until:
+            os.killpg(group, 0)
+            time.sleep(0.1)
 
 
 def _answers(port: int) -> bool:
@@ -103,6 +140,23 @@ spark.stop()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr[-3_000:]
+
+
+def run_pipeline(port: int, folder: Path) -> None:
+    """Run a declarative pipeline over the totals."""
+    for name, text in PIPELINE.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace("{folder}", str(folder)), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pyspark.pipelines.cli", "run", "--spec", str(folder / "spark-pipeline.yml")],
+        env={**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{port}"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
 
 
 def edges_of(store: GraphStore) -> set[tuple[str, str, str]]:
@@ -136,6 +190,7 @@ def test_our_listener_on_the_server_writes_a_store(tmp_path: Path) -> None:
     conf = {"spark.lineage.target": str(tmp_path / "graph.lbug"), "spark.lineage.job": "shared"}
     with connect_server(tmp_path, conf, str(Path(program.__file__)), "--connect-server") as port:
         write_as_client(port, tmp_path)
+        run_pipeline(port, tmp_path)
     with open_store(tmp_path / "graph.lbug", read_only=True) as store:
-        assert edges_of(store) == EDGES
+        assert edges_of(store) == EDGES | EDGES_OF_PIPELINE
         assert {str(job.completeness) for job in store.jobs(store.job_keys()) if job.writes} == {"full"}

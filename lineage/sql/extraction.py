@@ -212,6 +212,8 @@ def resolve_statement(
         hint = "please report this bug with the statement, its names and literals replaced"
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return lineage_from_keywords(parsed, options.naming, [*resolver.diagnostics, problem]), None
+    finally:
+        resolver.outermost = resolver.around = None  # a cycle, which would keep the tokens
     completeness, reason = completeness_of(resolver.diagnostics)
     if parsed.read_as is not None:
         resolver.diagnostics.append(_guess_diagnostic(parsed.read_as, parsed.span))

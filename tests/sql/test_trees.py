@@ -11,6 +11,8 @@ from sqlglot import exp
 
 from lineage import extract
 from lineage.sql.parse.trees import take_apart, take_apart_in_python
+from lineage.sql.resolve.resolver import Resolver
+from tests.sql.case_files import read_cases
 
 TEXT = """
     WITH recent AS (SELECT id, CASE WHEN paid THEN amount END AS amount FROM orders WHERE day > '2024-01-01')
@@ -33,6 +35,13 @@ def test_no_node_waits_for_the_collector() -> None:
     before = _nodes()
     extract(TEXT, "postgres")
     assert _nodes() == before
+
+
+def test_no_resolver_waits_for_the_collector() -> None:
+    """It holds the tokens and, by its scopes, the tree."""
+    for case in read_cases():
+        extract(case.sql, case.dialect)
+    assert not [found for found in gc.get_objects() if isinstance(found, Resolver)]
 
 
 @pytest.mark.parametrize("way", [take_apart, take_apart_in_python], ids=["as installed", "python"])

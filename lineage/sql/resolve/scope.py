@@ -11,10 +11,8 @@ from typing import Any
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.names import ColumnPath
 from lineage.sql.resolve.query_block import NO_SOURCES, NOTHING, Choice, Merge, QueryBlock
 from lineage.sql.resolve.relations import Composite, Elements, Relation, Sources
-from lineage.sql.resolve.transformation_codes import IDENTITY
 from lineage.sql.resolve.unprefixed import column_of, doubtful, find_unprefixed, known_column, may_have_any
 
 __all__ = ["Choice", "Merge", "Scope"]
@@ -126,7 +124,7 @@ class Scope(QueryBlock):
         if not self.resolver.naming.dialect.fields_by_dot or not any(map(may_have_any, self.chain())):
             return None
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]
-        return self.field(find_unprefixed(self, column, path[0]), path[1:])
+        return self.resolver.field(find_unprefixed(self, column, path[0]), path[1:])
 
     def _of_outer(self, alias: str, hiding: Relation, name: str) -> Sources | None:
         """Return a column of an outer table with the same alias as an inner one; PostgreSQL stops at the inner one."""
@@ -145,26 +143,26 @@ class Scope(QueryBlock):
                 name = path[depth + 1]
                 found = known_column(owner, name) if owner.has_unknown_columns else owner.find(name)
                 if found is not None:
-                    return self.field(found, path[depth + 2 :])
+                    return self.resolver.field(found, path[depth + 2 :])
         found = self._find(path[0], column)
         if found is None:
             elements = (item for scope in self.chain() for item in scope.items.values() if isinstance(item, Elements))
             found = next((item.infer(path[0]) for item in elements), None)
         if found is None or (built and not (isinstance(found, Composite) and path[1] in (found.fields or ()))):
             return None
-        return self.field(found, path[1:])
+        return self.resolver.field(found, path[1:])
 
     def value(self, path: list[str]) -> Sources | None:
         """Return the sources of a column or a nested field by its path; None if no relation has the column."""
         owner = self.item(path[0]) if len(path) > 1 else None
         if owner is not None:
             found = known_column(owner, path[1])
-            return self.field(found, path[2:]) if found is not None else None
+            return self.resolver.field(found, path[2:]) if found is not None else None
         found = self._find(path[0])
         if found is None:
             unknown = [r for scope in self.chain() for r in scope.items.values() if r.is_open]
             found = unknown[0].infer(path[0]) if len(unknown) == 1 else None
-        return self.field(found, path[1:]) if found is not None else None
+        return self.resolver.field(found, path[1:]) if found is not None else None
 
     def _find(self, name: str, column: exp.Expr | None = None) -> Sources | None:
         """Return the sources of an unqualified name that a relation is known to have.
@@ -185,30 +183,3 @@ class Scope(QueryBlock):
             if nearer is None and may_have_any(scope):
                 nearer = scope
         return None
-
-    def field(self, sources: Sources, path: list[str]) -> Sources:
-        """Return the sources of a nested field, given its path below a value.
-
-        The fields of a struct that the query builds are known exactly. A field of a base column is a column with a
-        path. A field of any other value may come from the whole value.
-        """
-        for depth, name in enumerate(path):
-            if isinstance(sources, Composite):
-                if sources.fields is not None and name in sources.fields:
-                    sources = sources.fields[name]
-                    continue
-                if sources.whole is not None:
-                    sources = sources.whole
-            return self._path(sources, path[depth:])
-        return sources
-
-    def _path(self, sources: Sources, path: list[str]) -> Sources:
-        suffix = f".{ColumnPath(tuple(path))}"
-        nested: Sources = {}
-        for (source, effect), place in sources.items():
-            is_column = effect == IDENTITY
-            inner = (
-                self.resolver.source(source.table, source.column + suffix, source.ambiguous) if is_column else source
-            )
-            nested[(inner, effect)] = place
-        return nested

@@ -61,7 +61,7 @@ def inlined_fields(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[tup
         return []
     element = element_of(nested_or_plain(resolver, array, scope))
     names = tuple(element.fields) if element.fields is not None else fields_of(resolver, element)
-    return [(name, scope.field(element, [name])) for name in names or ()]
+    return [(name, resolver.field(element, [name])) for name in names or ()]
 
 
 def _is_map(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
@@ -77,7 +77,7 @@ def _unnested(resolver: Resolver, item: exp.Expr, scope: Scope) -> list[tuple[st
         _report(resolver, item, "unnest", "list the columns in FROM: unnest(…) AS t(a, b)")
         return []
     value = nested_or_plain(resolver, item.this, scope)
-    return [(name, scope.field(value, [name])) for name in fields_of(resolver, value) or ()]
+    return [(name, resolver.field(value, [name])) for name in fields_of(resolver, value) or ()]
 
 
 def _report(resolver: Resolver, item: exp.Expr, function: str, hint: str) -> None:

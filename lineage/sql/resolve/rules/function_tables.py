@@ -293,7 +293,7 @@ def _declared_columns(resolver: Resolver, call: exp.Expr, value: Sources, scope:
             columns.append({})
         elif document and keys is not None and (root or keys):
             found: Sources = {}
-            absorb(found, scope.field(document, [*root, *keys]), TRANSFORMATION, identifier)
+            absorb(found, resolver.field(document, [*root, *keys]), TRANSFORMATION, identifier)
             columns.append(found)
         else:
             columns.append(value)

@@ -54,12 +54,12 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Struct():
             return _struct(resolver, node, scope)
         case exp.Dot() if isinstance(node.expression, exp.Identifier):
-            return scope.field(
+            return resolver.field(
                 nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(node.expression)]
             )
         case exp.Dot() if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
             value = nested_or_plain(resolver, node.this, scope)
-            return scope.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
+            return resolver.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
         case exp.Tuple() if resolver.naming.dialect.tuples_have_fields:
             return _struct(resolver, node, scope)
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
@@ -218,7 +218,7 @@ def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
     value = nested_or_plain(resolver, node.this, scope)
     if len(keys) == 1 and len(node.expressions) == 1:
-        return scope.field(value, [keys[0].this])
+        return resolver.field(value, [keys[0].this])
     found = element_of(value)
     for key in node.expressions:
         resolver.evaluate(scope, key, TRANSFORMATION, found)
@@ -258,7 +258,7 @@ def json_keys(path: exp.Expr | None) -> list[str] | None:
 def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     path = node.args.get("expression")
     keys = json_keys(path)
-    found = scope.field(nested_or_plain(resolver, node.this, scope), keys or [])
+    found = resolver.field(nested_or_plain(resolver, node.this, scope), keys or [])
     computed: Sources = {}
     is_text = isinstance(node, _JSON_TEXT)
     absorb(computed, found, TRANSFORMATION if is_text or not keys else IDENTITY, node.this)

@@ -66,7 +66,7 @@ def star_columns(
     for name, sources, relation in shown:
         if name == STAR and (relation is not None or behind is not None):
             if projection is not None and value is not None:
-                projection.opens.append(Elements(value, None, scope.field))
+                projection.opens.append(Elements(value, None, resolver.field))
             report_open_star(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
@@ -112,25 +112,25 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
             )
             resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, item, scope.items)
             return None
-        return _fields(resolver, scope, value), ".".join(path), value
+        return _fields(resolver, value), ".".join(path), value
     owner = item.this.unnest()
     if isinstance(owner, exp.Column) and owner.args.get("table") is None:
         relation = scope.item(resolver.identifiers.alias(owner.this))
         if relation is not None:  # PostgreSQL's `(t).*`
             return _columns(relation), None, None
     value = nested_or_plain(resolver, owner, scope)
-    return _fields(resolver, scope, value), owner.name or "the value", value
+    return _fields(resolver, value), owner.name or "the value", value
 
 
-def _fields(resolver: Resolver, scope: Scope, value: Sources) -> list[_Shown]:
+def _fields(resolver: Resolver, value: Sources) -> list[_Shown]:
     """Return the fields of a value; a star if they are unknown."""
     if names := fields_of(resolver, value):
-        return [(name, scope.field(value, [name]), None) for name in names]
+        return [(name, resolver.field(value, [name]), None) for name in names]
     while isinstance(value, Composite) and value.fields is None and value.whole is not None:
         value = value.whole
     if isinstance(value, Composite) and value.fields is not None:
         return [(name, value.fields[name], None) for name in value.fields]
-    return [(STAR, scope.field(value, [STAR]), None)]
+    return [(STAR, resolver.field(value, [STAR]), None)]
 
 
 def _columns(relation: Relation) -> list[_Shown]:

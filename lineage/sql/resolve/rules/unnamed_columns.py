@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
@@ -102,10 +103,11 @@ class UnnamedColumns:
             if engine in _AS_WRITTEN:
                 return _AS_WRITTEN[engine](tokens, self._resolver.text)
             if self._engine is None:
-                self._engine = _ENGINES[engine](self._is_table)
+                self._engine = _ENGINES[engine](partial(_is_table, self._scope))  # a method would make a cycle
             return self._engine.write(read_term(tokens, self._resolver.text))
         except UncertainTextError:
             return None
 
-    def _is_table(self, name: str) -> bool:
-        return self._scope.item(str(self._resolver.naming.dialect.fold_column(name))) is not None
+
+def _is_table(scope: Scope, name: str) -> bool:
+    return scope.item(str(scope.resolver.naming.dialect.fold_column(name))) is not None

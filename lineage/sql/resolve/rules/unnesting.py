@@ -34,9 +34,9 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     offset = node.args.get("offset")
     if len(columns) == 1 and resolver.naming.dialect.unnests_rows:
         own = names[0] if names else resolver.identifiers.alias(alias.this) if alias and alias.this else None
-        return _elements(resolver, columns[0], node, scope, own, [resolver.identifiers.alias(offset)] if offset else [])
+        return _elements(resolver, columns[0], node, own, [resolver.identifiers.alias(offset)] if offset else [])
     if resolver.naming.dialect.unnests_fields:
-        return _unnest_fields(resolver, node, scope, columns, names)
+        return _unnest_fields(resolver, node, columns, names)
     if not names and alias is not None and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if offset:
@@ -49,9 +49,7 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     return Relation(names, [*columns], rows)
 
 
-def _elements(
-    resolver: Resolver, element: Composite, node: exp.Expr, scope: Scope, alias: str | None, offset: list[str]
-) -> Relation:
+def _elements(resolver: Resolver, element: Composite, node: exp.Expr, alias: str | None, offset: list[str]) -> Relation:
     """BigQuery's UNNEST: its columns are the fields of the elements if these are structs, and its alias is an element.
 
     https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax#unnest_operator
@@ -59,11 +57,11 @@ def _elements(
     rows = rows_made([element], node)
     names = _field_names(resolver, element)
     if names:
-        fields = [scope.field(element, [name]) for name in names]
+        fields = [resolver.field(element, [name]) for name in names]
         return Rows([*names, *offset], [*fields, *({} for _ in offset)], rows, element).under(alias)
     if names is not None or (element.fields is None and element.whole is not None and not _is_stored(element)):
         return Relation([alias or "f0_", *offset], [element, *({} for _ in offset)], rows)
-    made = Elements(element, rows, scope.field, alias)
+    made = Elements(element, rows, resolver.field, alias)
     made.names, made.sources = [*made.names, *offset], [*made.sources, *({} for _ in offset)]
     return made
 
@@ -83,9 +81,7 @@ def _field_names(resolver: Resolver, element: Composite) -> tuple[str, ...] | No
     return fields_of(resolver, element)
 
 
-def _unnest_fields(
-    resolver: Resolver, node: exp.Expr, scope: Scope, elements: list[Composite], names: list[str]
-) -> Relation:
+def _unnest_fields(resolver: Resolver, node: exp.Expr, elements: list[Composite], names: list[str]) -> Relation:
     """Trino's UNNEST: an array of rows has a column for each field, a map one for the key and one for the value.
 
     https://trino.io/docs/current/sql/select.html#unnest
@@ -97,10 +93,10 @@ def _unnest_fields(
         fields = _field_names(resolver, element)
         if fields:
             found += fields
-            sources += (scope.field(element, [name]) for name in fields)
+            sources += (resolver.field(element, [name]) for name in fields)
         elif fields is None and len(elements) == 1:
             if not names and _is_stored(element):
-                return Elements(element, rows, scope.field)
+                return Elements(element, rows, resolver.field)
             # It may be an array of rows or a map: any column may be from any part.
             width = max(1, len(names))
             found += [f"_col{position + number}" for number in range(width)]

@@ -140,7 +140,8 @@ def extract(
     with seldom_collecting():  # no tree is left to the collector
         for statement in parse_statements(sql, options.naming.dialect, options.budget):
             if statement.step is not None:
-                variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
+                declared = (name for name, _ in statement.step.declares)
+                variables.update(dict.fromkeys((*declared, *statement.step.assigns)))
             lineage = resolve_statement(statement, options, tables, variables=variables)[0]
             found.append(with_unknown_procedure(lineage, statement.text, procedures, options.naming.dialect))
             unfollowed.add(statement)

@@ -167,7 +167,18 @@ def routine(walk: Walk, position: int) -> int | None:
         return walk.after(end)
     if body.has_section:
         walk.frames.append(Frame("package" if body.kind == "PACKAGE" else "section"))
+        if body.kind == "PACKAGE":
+            _open_package(walk, words[position : body.start])
     return body.start
+
+
+def _open_package(walk: Walk, header: list[str]) -> None:
+    """Declare the variables of a package's specification in its body, too."""
+    is_body = "BODY" in header
+    name = next((word for word in reversed(header) if word not in ("IS", "AS")), "")
+    walk.reader.package = None if is_body else name
+    if is_body and (known := walk.reader.packages.get(name)):
+        declares(walk, known)
 
 
 def _note_outputs(walk: Walk, header: list[Token]) -> None:

@@ -7,7 +7,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.assignments import QUERIES, result_of_query
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.parameters import COMMA, NO_TOKENS, with_arguments
-from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_steps import BlockKind, Declaration, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -64,7 +64,11 @@ def declare_value(walk: Walk, name: str, sign: int, end: int) -> None:
 
 def declares(walk: Walk, names: list[str]) -> None:
     """Record that these names are variables from here on."""
-    walk.reader.pieces.append(ProgramPiece([], ProgramStep("DECLARE", declares=tuple(names), blocks=walk.blocks())))
+    blocks = walk.blocks()
+    declared = tuple(Declaration(name, blocks) for name in names)
+    if walk.reader.package is not None and walk.frames and walk.frames[-1].kind == "package":
+        walk.reader.packages.setdefault(walk.reader.package, []).extend(names)
+    walk.reader.pieces.append(ProgramPiece([], ProgramStep("DECLARE", declares=declared, blocks=blocks)))
 
 
 def cursor(walk: Walk, name: str, after: int, end: int) -> None:

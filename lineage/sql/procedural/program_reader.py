@@ -71,8 +71,8 @@ def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[Progr
 
 
 def _in_section(walk: Walk, position: int) -> int | None:
-    """A declaration, if a declaration section is open."""
-    return declaration(walk, position) if walk.frames and walk.frames[-1].kind == "section" else None
+    """A declaration, if a declaration section is open; in a package, what is not a routine is one."""
+    return declaration(walk, position) if walk.frames and walk.frames[-1].kind in ("section", "package") else None
 
 
 def _assigns(walk: Walk, position: int) -> int | None:

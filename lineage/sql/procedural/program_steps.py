@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token
 
-__all__ = ["Block", "BlockKind", "FunctionBody", "ProgramPiece", "ProgramStep"]
+__all__ = ["Block", "BlockKind", "Declaration", "FunctionBody", "ProgramPiece", "ProgramStep"]
 
 
 class BlockKind(Enum):
@@ -42,6 +43,13 @@ class FunctionBody:
     columns: tuple[str, ...] = ()
 
 
+class Declaration(NamedTuple):
+    """A name that is a variable in these blocks and those inside them."""
+
+    name: str
+    blocks: tuple[Block, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
     """The procedural context of a statement.
@@ -54,7 +62,7 @@ class ProgramStep:
 
     operation: str = ""
     assigns: tuple[str, ...] = ()
-    declares: tuple[str, ...] = ()
+    declares: tuple[Declaration, ...] = ()
     blocks: tuple[Block, ...] = ()
     is_row: bool = False
     dynamic: bool = False

@@ -20,6 +20,7 @@ from lineage.sql.procedural.tokens import STRINGS
 
 __all__ = ["Names", "Reaching", "Variables", "routines_of"]
 
+_CALLS = frozenset(("CALL", "EXECUTE"))
 _MARKS = frozenset((TokenType.PARAMETER, TokenType.COLON, TokenType.SESSION_PARAMETER))
 
 
@@ -68,15 +69,18 @@ class Variables:
         self._blocks: list[tuple[Block, ...]] = []
         self._routines: list[frozenset[Block]] = []
         self._assigned: dict[str, list[int]] = defaultdict(list)
-        self._declared: dict[str, list[int]] = defaultdict(list)
+        self._declared: dict[str, list[frozenset[Block]]] = defaultdict(list)
+        self._calls: list[int] = []
         for number, step in enumerate(steps):
             self._blocks.append(step.blocks if step is not None else ())
             self._routines.append(frozenset(routines_of(self._blocks[-1])))
             if step is not None:
                 for name in step.assigns:
                     self._assigned[name].append(number)
-                for name in step.declares:
-                    self._declared[name].append(number)
+                for name, blocks in step.declares:
+                    self._declared[name].append(frozenset(routines_of(blocks)))
+                if step.operation in _CALLS:
+                    self._calls.append(number)
         self.names = frozenset((*self._assigned, *self._declared))
         """Every name that is a variable somewhere in the text."""
         self._by_word: dict[str, list[str]] = defaultdict(list)
@@ -91,17 +95,21 @@ class Variables:
     def visible(self, name: str, use: int) -> bool:
         """Return whether a name is a variable at a statement: of its routine or an enclosing one."""
         routines = self._routines[use]
-        places = chain(self._declared.get(name, ()), self._assigned.get(name, ()))
-        return any(self._routines[place] <= routines for place in places)
+        assigned = (self._routines[place] for place in self._assigned.get(name, ()))
+        return any(place <= routines for place in chain(self._declared.get(name, ()), assigned))
 
     def reaching(self, name: str, use: int) -> Reaching:
-        """Return the assignments of a variable that may reach a statement."""
+        """Return the assignments of a variable that may reach a statement.
+
+        A routine may assign to a variable of the program or package around it, whenever it is called.
+        """
         blocks = self._blocks[use]
         routines = self._routines[use]
         loops = {block for block in blocks if block.kind is BlockKind.LOOP}
         assigned = self._assigned.get(name, [])
         found = Reaching([], [])
         behind = bisect_left(assigned, use)
+        replaced_at = -1
         for number in reversed(assigned[:behind]):
             theirs = self._blocks[number]
             if not self._routines[number] <= routines:
@@ -109,13 +117,35 @@ class Variables:
             found.before.append(number)
             if theirs == blocks[: len(theirs)]:  # replaces all earlier assignments, also of the previous iteration
                 loops.difference_update(theirs)
+                replaced_at = number
                 break
         found.before.reverse()
+        in_this_run = replaced_at >= 0 and self._routines[replaced_at] == routines
+        if not in_this_run or any(replaced_at < call < use for call in self._calls):
+            self._add_by_calls(name, use, found)
         for number in assigned[behind:] if loops else ():
             theirs = self._blocks[number]
             if self._routines[number] <= routines and not loops.isdisjoint(theirs):
                 found.around.append(number)
         return found
+
+    def _add_by_calls(self, name: str, use: int, found: Reaching) -> None:
+        """Add the assignments that may run before this routine is called, or in what it calls.
+
+        They are in other routines that see the same variable, or later in those around this one.
+        """
+        routines = self._routines[use]
+        visible = [place for place in self._declared.get(name, ()) if place <= routines]
+        if not visible:
+            return
+        own = max(visible, key=len)
+        hiding = [place for place in self._declared[name] if own < place]
+        for number in self._assigned.get(name, ()):
+            theirs = self._routines[number]
+            is_other = not theirs <= routines or (theirs < routines and number > use)
+            if is_other and own <= theirs and not any(place <= theirs for place in hiding):
+                (found.before if number < use else found.around).append(number)
+        found.before.sort()
 
 
 def routines_of(blocks: tuple[Block, ...]) -> set[Block]:

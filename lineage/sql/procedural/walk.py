@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural.dynamic import Constants
 from lineage.sql.procedural.parameters import NO_ARGUMENTS, Arguments, fill
-from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_steps import Block, BlockKind, Declaration, ProgramPiece, ProgramStep
 from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import Fragment, is_readable, make_token, start_token, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
@@ -69,6 +69,8 @@ class Reader:
         self.constants = Constants(text, dialect)
         self.cursors: dict[str, tuple[list[str], list[Token]]] = {}  # those with parameters: names, query
         self.outputs: dict[str, list[int]] = {}  # the positions of OUT parameters, by procedure
+        self.packages: dict[str, list[str]] = {}  # the variables of package specifications
+        self.package: str | None = None  # the specification that is being read
         self.otherwise = otherwise
         self._depth = 0
         self._blocks_made = 0
@@ -216,7 +218,8 @@ class Walk:
                 )
                 query += value
         listed = tuple(names)
-        self.add(query, ProgramStep(operation, assigns=listed, declares=listed if declares else ()))
+        declared = tuple(Declaration(name, self.blocks()) for name in listed) if declares else ()
+        self.add(query, ProgramStep(operation, assigns=listed, declares=declared))
 
     def query_into(self, operation: str, names: list[str], query: list[Token], *, is_row: bool = False) -> None:
         """Emit a query whose columns are assigned to the variables, or all of them to one row variable."""

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("spark_plan")
 
 
 class CodeCase(NamedTuple):
-    """A piece of code, the edges of its last write, and the codes of its diagnostics."""
+    """A piece of code, the edges of its last write, and the codes of its diagnostics: `! CODE`, an info `? CODE`."""
 
     name: str
     code: str
@@ -30,8 +30,8 @@ def read_cases() -> list[CodeCase]:
             head, _, expected = text.partition("\n---\n")
             title, _, code = head.partition("\n")
             lines = [line for line in expected.splitlines() if line]
-            edges = [line for line in lines if not line.startswith("! ")]
-            found.append(CodeCase(f"{path.stem}: {title}", code, edges, [one[2:] for one in lines if one not in edges]))
+            edges = [line for line in lines if line[:2] not in ("! ", "? ")]
+            found.append(CodeCase(f"{path.stem}: {title}", code, edges, [one for one in lines if one not in edges]))
     return found
 
 
@@ -47,4 +47,5 @@ def check_case(spark: SparkProcess, case: CodeCase) -> None:
     executions = spark.lineage(case.name.replace(" ", "_").replace(":", "")[:40], case.code)
     write = [one for execution in executions for one in execution.writes][-1]
     assert edges_of(write) == sorted(case.edges), case.name
-    assert [str(one.code) for one in write.diagnostics if one.severity is not Severity.INFO] == case.diagnostics
+    found = [f"{'?' if one.severity is Severity.INFO else '!'} {one.code}" for one in write.diagnostics]
+    assert found == case.diagnostics

@@ -19,5 +19,8 @@ class LeafReader(Protocol):
     def report(self, code: DiagnosticCode, severity: Severity, message: str, hint: str) -> None:
         """Add a diagnostic, once."""
 
+    def report_local_rows(self, node: PlanNode) -> None:
+        """Report that columns are made of rows of the program."""
+
     def report_unknown_source(self, node: PlanNode) -> None:
         """Report that it is not known what a leaf of the plan reads."""

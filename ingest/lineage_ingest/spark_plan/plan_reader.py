@@ -131,6 +131,16 @@ class PlanReader:
             "a package can add a rule: entry-point group lineage.spark_plan",
         )
 
+    def report_local_rows(self, node: PlanNode) -> None:
+        """Report that columns are made of rows of the program: constants, or what it computed or collected."""
+        names = ", ".join(str(one[1]) for one in (node.properties.get("columns") or [])[:5])
+        self.report(
+            DiagnosticCode.OPAQUE_FUNCTION,
+            Severity.INFO,
+            f"the rows of {names} were in the job's memory: where it has them from is not in the plan",
+            "constants need nothing; for collected rows, write the frame instead",
+        )
+
     def report_opaque(self, node: PlanNode) -> None:
         """Report that the columns of a node were taken to come from everything that it reads."""
         self.report(

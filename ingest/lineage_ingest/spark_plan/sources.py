@@ -61,6 +61,8 @@ def leaf_relation(reader: LeafReader, node: PlanNode) -> PlanRelation:
     columns = node.properties.get("columns") or []
     output = [int(one[0]) for one in columns]
     table = node.properties.get("v2") or node.properties.get("source") or {}
+    if node.name == "LocalRelation" and output:
+        reader.report_local_rows(node)
     if node.name in _LOCAL or table.get("class") in _GENERATED:
         return PlanRelation(output, {key: Value({}) for key in output}, PlanRows())
     source = node.properties.get("source") or {}

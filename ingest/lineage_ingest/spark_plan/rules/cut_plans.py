@@ -18,7 +18,9 @@ def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRel
         reader.reads.datasets.update(found.datasets)
         reader.diagnostics.update(dict.fromkeys(found.diagnostics))
         return PlanRelation(output, found.values, PlanRows(found.rows))
-    if not node.properties.get("isLocal"):
+    if node.properties.get("isLocal"):
+        reader.report_local_rows(node)
+    else:
         names = ", ".join(str(one[1]) for one in node.properties.get("columns", ()))
         reader.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,

@@ -175,7 +175,11 @@ def routine(walk: Walk, position: int) -> int | None:
 def _open_package(walk: Walk, header: list[str]) -> None:
     """Declare the variables of a package's specification in its body, too."""
     is_body = "BODY" in header
-    name = next((word for word in reversed(header) if word not in ("IS", "AS")), "")
+    at = header.index("BODY" if is_body else "PACKAGE") + 1
+    at += 3 * (header[at : at + 3] == ["IF", "NOT", "EXISTS"])
+    while header[at + 1 : at + 2] == ["."]:
+        at += 2
+    name = header[at] if at < len(header) else ""
     walk.reader.package = None if is_body else name
     if is_body and (known := walk.reader.packages.get(name)):
         declares(walk, known)

@@ -12,6 +12,7 @@ from lineage.catalog import Catalog, CatalogError
 from lineage.sql import Budget
 
 __all__ = [
+    "DatabaseOptions",
     "DbtOptions",
     "IngestOptions",
     "OptionError",
@@ -85,6 +86,29 @@ class DbtOptions(IngestOptions):
     """Name of the project; by default the manifest's."""
     full: bool = False
     """Resolve and store every model, also those that have not changed since the last ingest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOptions:
+    """Options of `ingest_postgres`."""
+
+    schemas: tuple[str, ...] = ()
+    """Schemas to read; by default all but those of the system."""
+    namespace: str = ""
+    """OpenLineage namespace of the datasets; by default `postgres://HOST:PORT` of the connection."""
+    functions: tuple[Path, ...] = ()
+    """TOML files of functions that mask or aggregate."""
+    budget: Budget = field(default_factory=Budget)
+    """Limits for one statement; a statement beyond them is traced at table level."""
+    set_operations: Literal["exact", "paper"] = "exact"
+    """References of a set operation's output: columns that decide its rows, or all that the LineageX paper lists."""
+    annotate: bool = True
+    """Store comments as descriptions, and owners and readers as tags."""
+    replace_descriptions: bool = False
+    """Comments replace descriptions that differ from them."""
+    jobs: int = 1
+    """Largest number of processes that resolve the definitions. With more than one, a program of yours needs
+    `if __name__ == "__main__":` around its main part."""
 
 
 def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:

@@ -33,13 +33,16 @@ class Block:
 class FunctionBody:
     """A function's result: one expression or query over its parameters, as tokens.
 
-    `columns` are the declared columns of a table function.
+    `columns` are the declared columns of a table function. `schema` is the one in its name, if any; functions of one
+    name that differ in `arguments` (their declared parameters, as text) are overloads.
     """
 
     name: str
     parameters: tuple[str, ...]
     tokens: tuple[Token, ...]
     columns: tuple[str, ...] = ()
+    schema: str = ""
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)

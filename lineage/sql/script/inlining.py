@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
@@ -94,9 +95,13 @@ class Functions:
         left = _MAX_CALLS
         while waiting and left and self._left:
             call = waiting.pop()
-            function = self._of(str(call.this), len(call.expressions))
-            if function is None or function.body.name in call.meta.get(_WITHIN, ()):
+            overloads = self._overloads(call)
+            if not overloads or overloads[0].body.name in call.meta.get(_WITHIN, ()):
                 continue
+            if len(overloads) > 1:
+                statement = replace(statement, doubts=(*statement.doubts, _overloaded(call, statement)))
+                continue
+            function = overloads[0]
             left, self._left = left - 1, self._left - 1
             gone = set(map(id, _calls(call)))  # its arguments are copied to the positions of the parameters
             put_in = self._replace(call, function)
@@ -124,11 +129,15 @@ class Functions:
         where.replace(put_in)
         return put_in
 
-    def _of(self, name: str, arguments: int) -> _Function | None:
-        found = self._known.get(name.lower(), ())
-        return next((f for f in found if len(f.parameters) == arguments), None) or next(
-            (f for f in found if len(f.parameters) > arguments), None
-        )
+    def _overloads(self, call: exp.Expr) -> list[_Function]:
+        """Return the functions that a call may mean, by its schema and its number of arguments."""
+        found = self._known.get(str(call.this).lower(), [])
+        schema = _schema_of(call)
+        found = [f for f in found if f.body.schema == schema] or found if schema else found
+        count = len(call.expressions)
+        found = [f for f in found if len(f.parameters) == count] or [f for f in found if len(f.parameters) > count]
+        # A function that is defined again has the same parameters: the first counts.
+        return list({(f.body.schema, f.body.arguments): f for f in reversed(found)}.values())[::-1]
 
     def _fill(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
         """Return the body with the arguments of a call in place of its parameters; its spans are those of the call.
@@ -190,6 +199,23 @@ class Functions:
             if where.args.get(key):
                 lateral.set(key, where.args[key])
         return lateral
+
+
+def _schema_of(call: exp.Expr) -> str:
+    """Return the schema that a call names, without case; empty if it names none."""
+    outer = call.parent
+    if not isinstance(outer, exp.Dot) or outer.expression is not call:
+        return ""
+    before = outer.this.expression if isinstance(outer.this, exp.Dot) else outer.this
+    return str(before.name).lower()
+
+
+def _overloaded(call: exp.Expr, statement: ParsedStatement) -> Diagnostic:
+    message = f"`{call.this}` is defined for arguments of several types: which one is called is not known here"
+    hint = "none of them is followed: the tables that it reads are missing"
+    start, end = call.meta.get("start"), call.meta.get("end")
+    span = statement.span if start is None or end is None else Span.locate(statement.text, start, end + 1)
+    return Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint)
 
 
 def _row(query: exp.Expr, body: FunctionBody, given: exp.Lateral | None) -> exp.Select:

@@ -136,8 +136,8 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
     subprocess.run(initdb, check=True, capture_output=True, cwd=home, **user)
     given = {
         "listen_addresses": "", "port": "5432", "unix_socket_directories": str(home), "fsync": "off",
-        "logging_collector": "on", "log_directory": str(home / "log"), "max_connections": "20", "shared_buffers": "16MB",
-        **settings,
+        "logging_collector": "on", "log_directory": str(home / "log"), "max_connections": "20",
+        "shared_buffers": "16MB", **settings,
     }  # fmt: skip
     options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
     with (home / "console").open("w") as console:

@@ -180,6 +180,7 @@ def ingest_postgres(
         options.annotate,
         options.replace_descriptions,
         options.jobs,
+        options.verify,
     )
     with seldom_collecting(), opened_store(store) as opened:
         return ingest_postgres_database(request, opened, progress)

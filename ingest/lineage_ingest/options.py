@@ -106,6 +106,8 @@ class DatabaseOptions:
     """Store comments as descriptions, and owners and readers as tags."""
     replace_descriptions: bool = False
     """Comments replace descriptions that differ from them."""
+    verify: bool = False
+    """Compare the lineage of views with PostgreSQL's own parse trees of them."""
     jobs: int = 1
     """Largest number of processes that resolve the definitions. With more than one, a program of yours needs
     `if __name__ == "__main__":` around its main part."""

@@ -22,6 +22,7 @@ from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_postgres
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.verification import print_verification
 from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseOptions, OptionError
 
@@ -49,6 +50,10 @@ def postgres(
     replace_descriptions: Annotated[
         bool, typer.Option("--replace-descriptions", help="Comments replace descriptions that differ from them.")
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Compare the lineage of views with PostgreSQL's own parse trees of them."),
+    ] = False,
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     set_operations: SetOperationsOption = SetOperations.EXACT,
@@ -59,9 +64,11 @@ def postgres(
 ) -> None:
     """Ingest a PostgreSQL database from its catalog: views, functions, generated columns, partitions, comments.
 
-    Nothing of the database is executed. The catalog is read in one read-only transaction. What no longer exists since
-    the last ingest is retired. The datasets are those of the server's query log and of dbt, if all have the same
-    --namespace.
+    Nothing of the database is executed, with --verify either: PostgreSQL keeps the parse tree of each view, and our
+    lineage is compared with it. The exit status is 1 if they differ.
+
+    The catalog is read in one read-only transaction. What no longer exists since the last ingest is retired. The
+    datasets are those of the server's query log and of dbt, if all have the same --namespace.
 
     The password may be in the address, but is better in PGPASSWORD or in ~/.pgpass: a command line can be seen by
     others on the same machine.
@@ -76,6 +83,7 @@ def postgres(
         set_operations=set_operations.value,
         annotate=annotate,
         replace_descriptions=replace_descriptions,
+        verify=verify,
         jobs=jobs or available_processors(),
     )
     try:
@@ -96,7 +104,13 @@ def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show:
         figures = summary.to_dict()
         if output is OutputFormat.JSON:
             listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            named = {"store": summary.store, "database": summary.database, "schemas": list(summary.schemas)}
+            named: dict[str, object] = {
+                "store": summary.store,
+                "database": summary.database,
+                "schemas": list(summary.schemas),
+            }
+            if summary.verification is not None:
+                named["verification"] = summary.verification.to_dict()
             more = {"notices": list(summary.notices), "retired": list(summary.gone), "found": listed}
             print_object({**named, **figures, **more})
         else:
@@ -131,6 +145,8 @@ def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show:
         say(f"annotations: {described}, tags of {summary.annotations.tagged:,} tables and columns")
     for text in summary.notices:
         note(text, "yellow")
+    if summary.verification is not None:
+        print_verification(summary.verification, show)
     if summary.gone:
         some = ", ".join(summary.gone[:5]) + (", …" if len(summary.gone) > 5 else "")
         say(f"retired: {len(summary.gone):,} no longer in the database: {some}")

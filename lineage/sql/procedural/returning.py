@@ -46,7 +46,8 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     if not found or not name:
         return None
     schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
-    return FunctionBody(name, body.parameters, found, _columns(header), schema, _arguments(header, at + 1))
+    arguments, path = _arguments(header, at + 1), _search_path(header)
+    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path)
 
 
 def _name_at(header: Sequence[Token]) -> int:
@@ -70,6 +71,19 @@ def _arguments(header: Sequence[Token], opened: int) -> str:
             break
         found.append(token.text.lower())
     return " ".join(found[1:])
+
+
+def _search_path(header: Sequence[Token]) -> tuple[str, ...]:
+    """Return the schemas in `SET search_path TO a, b` of a function's header, as written in it."""
+    words = [word_of(token) for token in header]
+    for at in range(len(words) - 3):
+        if words[at : at + 2] == ["SET", "SEARCH_PATH"] and words[at + 2] in ("TO", "="):
+            end = at + 4
+            while words[end : end + 1] == [","]:
+                end += 2
+            found = [token.text for token in header[at + 3 : end : 2]]
+            return tuple(name for name in found if name and not name.startswith(("pg_", "$")))
+    return ()
 
 
 def _columns(header: Sequence[Token]) -> tuple[str, ...]:

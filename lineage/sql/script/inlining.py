@@ -10,7 +10,7 @@ Only texts that call a function defined in the script are handled here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -53,7 +53,9 @@ def _calls(tree: exp.Expr) -> list[exp.Anonymous]:
 class Functions:
     """The functions defined in a script, by name."""
 
-    def __init__(self, dialect: Dialect, budget: Budget) -> None:
+    def __init__(self, dialect: Dialect, budget: Budget, is_table: Callable[[Sequence[str]], bool]) -> None:
+        """Start without functions; `is_table` tells whether a table is known by the parts of its name."""
+        self._is_table = is_table
         self._dialect = dialect
         self._budget = budget
         self._fold = Names(dialect).fold
@@ -71,8 +73,21 @@ class Functions:
             if tree is not None:
                 for arrow in list(tree.find_all(exp.Lambda)):
                     read_arrow(self._dialect, arrow)
+                if step.function.search_path:
+                    self._add_schemas(tree, step.function.search_path)
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
+
+    def _add_schemas(self, tree: exp.Expr, search_path: Sequence[str]) -> None:
+        """Add the schema to the names of tables in the body of a function that sets its own search path."""
+        own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in tree.find_all(exp.Table):
+            name = table.this
+            if not isinstance(name, exp.Identifier) or table.args.get("db") or name.name.lower() in own:
+                continue
+            folded = self._dialect.fold_table(name.name, quoted=bool(name.args.get("quoted")))
+            schema = next((one for one in search_path if self._is_table([one, folded])), search_path[0])
+            table.set("db", exp.Identifier(this=schema, quoted=True))
 
     def may_be_in(self, text: str) -> bool:
         """Return whether a text may call one of the functions: it has the name of one, as a word or in quotes."""

@@ -100,7 +100,9 @@ class Script:
         self._resolved = ResolvedStatements(self._texts)
         self._seen_elsewhere = seen
         self._decisions: dict[Position, dict[Decision, None]] = {}
-        self._functions = Functions(options.naming.dialect, options.budget)
+        self._functions = Functions(
+            options.naming.dialect, options.budget, lambda parts: self._base.find(parts).columns is not None
+        )
         self.searched: dict[tuple[str, ...], None] = {}
         """The full names that names without a schema may mean, in the order of the search path; for a view's own
         schema only the name in it."""

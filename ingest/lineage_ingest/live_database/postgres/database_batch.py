@@ -88,6 +88,11 @@ class DatabaseBatch:
             for statement in listed:
                 yield self._texts[name], statement
 
+    def replace_statement(self, statement: StatementLineage, revised: StatementLineage) -> None:
+        """Replace a statement by a revised one."""
+        listed = self._statements[statement.source or ""]
+        listed[listed.index(statement)] = revised
+
     def records(self, gone: Mapping[str, str], seconds: float) -> LineageBatch:
         """Return the batch. `gone` has the objects that no longer exist: the file key, and the full name."""
         database, names = self._database, self._names

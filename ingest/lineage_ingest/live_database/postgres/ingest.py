@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lineage.catalog import Catalog
@@ -29,11 +29,14 @@ from lineage_ingest.live_database.postgres.stated_texts import (
     schema_named,
     stated_texts,
 )
+from lineage_ingest.live_database.postgres.view_verification import verify_views
+from lineage_ingest.live_database.verification.comparison import VerificationReport
 from lineage_ingest.query_log.observed_models import as_observed_models
 
 __all__ = ["DatabaseRequest", "DatabaseSummary", "ingest_postgres_database"]
 
 Progress = Callable[[str, int, int | None], None]
+_SYSTEM = "pg_catalog"
 _RUNS = 1_000
 """Number of latest runs among which the earlier ingests of the database are looked for."""
 
@@ -50,6 +53,7 @@ class DatabaseRequest:
     annotate: bool = True
     replace_descriptions: bool = False
     jobs: int = 1
+    verify: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class DatabaseSummary:
     annotations: AnnotationResult = field(default_factory=AnnotationResult)
     notices: tuple[str, ...] = ()
     store: str = ""
+    verification: VerificationReport | None = None
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
@@ -73,7 +78,9 @@ class DatabaseSummary:
 
     @property
     def has_errors(self) -> bool:
-        """Whether some of the database could not be read."""
+        """Whether some of the database could not be read, or it differs from our lineage."""
+        if self.verification is not None and self.verification.has_differences:
+            return True
         return any(one.diagnostic.severity is Severity.ERROR for one in self.batch.diagnostics)
 
     def to_dict(self) -> dict[str, int | float]:
@@ -117,7 +124,18 @@ def _ingest(
     catalog = Catalog(schemas_of(database), options.naming.dialect)
     resolving = partial(notify, "resolving")
     named = {text.name: text.text for text in texts}
-    batch.add(resolve_texts(named, options, catalog, jobs=request.jobs, progress=resolving))
+    # Views name every table with its schema; only the bodies of functions use the session's search path.
+    # `pg_catalog` is always on it, and not written.
+    default, *others = (*database.search_path, _SYSTEM)
+    naming = replace(options.naming, default_schema=default, search_path=tuple(others))
+    with_path = replace(options, naming=naming)
+    batch.add(resolve_texts(named, with_path, catalog, jobs=request.jobs, progress=resolving))
+    verification = None
+    if request.verify:
+        verifying = partial(notify, "verifying")
+        verification, revised = verify_views(session, database, list(batch.statements()), verifying)
+        for statement, other in revised:
+            batch.replace_statement(statement, other)
     gone = _gone(store, database, names, not request.schemas)
     stated = as_observed_models(store, batch.records(gone, time.perf_counter() - began))
     notify("storing", 0, None)
@@ -140,6 +158,7 @@ def _ingest(
         annotations,
         tuple(_notices(database, request, annotations)),
         store.address,
+        verification,
     )
 
 
@@ -196,13 +215,11 @@ def _notices(database: LiveDatabase, request: DatabaseRequest, annotations: Anno
     """Yield what the summary says beside the counts."""
     if database.of_extensions:
         yield f"left out: {database.of_extensions:,} tables and views of extensions"
-    if request.schemas:
-        others = {one.schema for one in database.outside} - set(database.schemas)
-        if others:
-            yield (
-                f"left out by --schema: {len(others):,} schemas, whose views may read these tables and whose lineage "
-                "was not read again"
-            )
+    if request.schemas and (others := database.schemas_left_out):
+        yield (
+            f"left out by --schema: {len(others):,} schemas, whose views may read these tables and whose lineage "
+            "was not read again"
+        )
     if annotations.kept:
         yield (
             f"{annotations.kept:,} descriptions differ from the comments in the database and were kept; "

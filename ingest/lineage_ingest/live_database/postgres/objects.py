@@ -108,7 +108,7 @@ class LiveFunction:
     language: str
     definition: str
     search_path: tuple[str, ...]
-    is_trigger: bool = False
+    oid: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,8 @@ class LiveDatabase:
     schemas: tuple[str, ...]
     relations: tuple[LiveRelation, ...]
     functions: tuple[LiveFunction, ...] = ()
+    search_path: tuple[str, ...] = ()
+    """The search path of the user's sessions: where functions look for tables."""
     inheritance: tuple[Inheritance, ...] = ()
     has_functions: bool = True
     """Whether functions could be read."""
@@ -139,7 +141,13 @@ class LiveDatabase:
     """Number of relations that belong to extensions and are left out."""
     problems: tuple[str, ...] = ()
     outside: tuple[LiveRelation, ...] = field(default=(), repr=False)
-    """Relations of other schemas: their columns are known, and nothing is stated of them."""
+    """Relations of other schemas, the system's included: their columns are known, and nothing is stated of them."""
+
+    @property
+    def schemas_left_out(self) -> set[str]:
+        """The schemas that were not read, without those of the system."""
+        others = {one.schema for one in self.outside} - set(self.schemas)
+        return {name for name in others if name != "information_schema" and not name.startswith("pg_")}
 
     def full_name(self, relation: LiveRelation) -> str:
         """Return the full name of a relation: database, schema and name."""

@@ -39,7 +39,7 @@ SELECT c.oid, n.nspname, c.relname, c.relkind::text, pg_catalog.pg_get_userbyid(
   EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.classid = 'pg_catalog.pg_class'::regclass
           AND d.objid = c.oid AND d.deptype = 'e')
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_(toast|temp)'
 ORDER BY n.nspname, c.relname
 """
 _COLUMNS = """
@@ -52,7 +52,7 @@ FROM pg_catalog.pg_attribute AS a
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped
-  AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+  AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_(toast|temp)'
 ORDER BY a.attrelid, a.attnum
 """
 _DEFINITIONS = """
@@ -96,7 +96,7 @@ ORDER BY 1, 2, 3
 """
 _FUNCTIONS = """
 SELECT n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid), l.lanname,
-  pg_catalog.pg_get_functiondef(p.oid), p.proconfig, p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype)
+  pg_catalog.pg_get_functiondef(p.oid), p.proconfig, p.oid
 FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
   JOIN pg_catalog.pg_language AS l ON l.oid = p.prolang
 WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') AND n.nspname = ANY(%s)
@@ -157,6 +157,7 @@ class _CatalogReader:
             schemas=chosen,
             relations=stated,
             functions=functions,
+            search_path=tuple(path),
             inheritance=tuple(one for one in inheritance if one.child in own or one.parent in own),
             has_functions=has_functions,
             other_languages=other_languages,
@@ -249,10 +250,8 @@ class _CatalogReader:
         if len(self._problems) > before:
             return (), (), False
         functions = (
-            LiveFunction(
-                f"{format_name([schema, name])}({arguments})", language, text, _path_of(settings, path), is_trigger
-            )
-            for schema, name, arguments, language, text, settings, is_trigger in rows
+            LiveFunction(f"{format_name([schema, name])}({arguments})", language, text, _path_of(settings, path), oid)
+            for schema, name, arguments, language, text, settings, oid in rows
         )
         languages = self._attempt(_OTHER_LANGUAGES, (list(schemas),), "functions in other languages")
         return tuple(functions), tuple((str(name), int(count)) for name, count in languages), True

@@ -77,7 +77,8 @@ def ingest_sql(
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
-    extraction, catalog = _extraction_options(options), read_catalog(options.catalog, options.dialect)
+    extraction = _extraction_options(options)
+    catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
     with opened_store(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed),

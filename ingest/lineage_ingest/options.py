@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from lineage.catalog import Catalog, CatalogError
+from lineage.catalog.database.errors import DatabaseError
 from lineage.sql import Budget
 
 __all__ = [
@@ -40,7 +41,10 @@ class IngestOptions:
     """What SQL files and query logs have in common: table schemas, names, functions and limits."""
 
     catalog: Catalog | Paths | None = None
-    """Schemas of tables that the input does not define: a catalog, or files of DDL (`.sql`) or JSON."""
+    """Schemas of tables that the input does not define: a catalog, files of DDL (`.sql`), JSON or information_schema
+    (`.csv`), or addresses of databases (`postgresql://…`)."""
+    refresh_catalog: bool = False
+    """Read the schemas of databases again, not from the cache."""
     namespace: str = ""
     """OpenLineage namespace of the datasets, such as `postgres://host:5432`; by default the dialect's name."""
     default_database: str | None = None
@@ -113,16 +117,25 @@ class DatabaseOptions:
     `if __name__ == "__main__":` around its main part."""
 
 
-def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:
+def read_catalog(
+    catalog: Catalog | Paths | None, dialect: str, *, refresh: bool = False, whole: bool = True
+) -> Catalog:
     """Return a catalog of table schemas; its files are read in this dialect.
+
+    `refresh`: databases are not read from the cache. `whole`: all tables of databases are read now.
 
     Raises:
         OptionError: a file cannot be read.
+        DatabaseError: a database cannot be read.
     """
-    if isinstance(catalog, Catalog):
-        return catalog
     try:
-        return Catalog.from_files(listed_paths(catalog or (), "catalog", required=False), dialect)
+        if isinstance(catalog, Catalog):
+            return catalog.complete() if whole else catalog
+        listed = listed_paths(catalog or (), "catalog", required=False)
+        found = Catalog.from_files(listed, dialect, refresh=refresh)
+        return found.complete() if whole else found
+    except DatabaseError:
+        raise
     except CatalogError as error:
         raise OptionError(str(error), "catalog") from error
 

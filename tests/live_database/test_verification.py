@@ -19,7 +19,7 @@ from lineage_ingest.live_database.postgres import ingest as module
 from lineage_ingest.live_database.postgres.objects import LiveDatabase
 from lineage_ingest.live_database.postgres.stated_texts import StatedText, stated_texts
 from lineage_ingest.live_database.postgres.view_verification import known_relations, read_tree, verify_views
-from lineage_ingest.live_database.verification.comparison import Outcome, compare
+from lineage_ingest.live_database.verification.comparison import Verdict, compare
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query
 from tests.cli.running import lineage
@@ -86,7 +86,7 @@ def test_views_of_every_kind_are_as_postgresql_says(database: ServedDatabase, st
     database.run(VIEWS)
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
-    assert [(one.name, one.differences) for one in summary.verification.views if one.outcome is not Outcome.SAME] == []
+    assert [(one.name, one.differences) for one in summary.verification.views if one.verdict is not Verdict.SAME] == []
     assert len(summary.verification.views) == 18
 
 
@@ -98,8 +98,8 @@ def test_what_is_not_read_here_is_no_unexplained_difference(database: ServedData
     )
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
-    assert [(one.name, one.outcome) for one in summary.verification.views] == [
-        ("public.v", Outcome.EXPLAINED), ("public.w", Outcome.NOT_COMPARED)
+    assert [(one.name, one.verdict) for one in summary.verification.views] == [
+        ("public.v", Verdict.EXPLAINED), ("public.w", Verdict.NOT_COMPARED)
     ]  # fmt: skip
     reason = summary.verification.views[0].reason
     assert reason == "a part of it is not read here: PARSE_ERROR, UNKNOWN_TABLE"
@@ -110,7 +110,7 @@ def test_mimic_iv_is_as_postgresql_says(database: ServedDatabase, store: GraphSt
     assert create_mimic_views(database) == 65
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
-    assert [one for one in summary.verification.views if one.outcome is not Outcome.SAME] == []
+    assert [one for one in summary.verification.views if one.verdict is not Verdict.SAME] == []
     assert (len(summary.verification.views), summary.has_errors) == (65, False)
     assert summary.batch.run.counts["resolved"] == 65
 
@@ -123,7 +123,7 @@ def test_a_wrong_edge_is_found(database: ServedDatabase, store: GraphStore, monk
     def verify(session: Any, database: LiveDatabase, statements: Any, progress: Any) -> Any:
         known = known_relations(database)
         for text, statement in statements:
-            analysis = analyse_query(parse_node_tree(read_tree(session, text.relation.oid)), known.columns_of)
+            analysis = analyse_query(parse_node_tree(str(read_tree(session, text.relation.oid))), known.columns_of)
             contributing = [edge for edge in statement.edges if edge.kind is EdgeKind.CONTRIBUTES]
             for edge in contributing:
                 rest = [one for one in statement.edges if (one.source, one.target) != (edge.source, edge.target)]
@@ -133,8 +133,8 @@ def test_a_wrong_edge_is_found(database: ServedDatabase, store: GraphStore, monk
                 less = compare("v", replace(statement, edges=rest), analysis, known)
                 other = ColumnRef(f"{database.name}.public.o", "doc" if edge.source.column != "doc" else "n")
                 wrong = compare("v", replace(statement, edges=[*rest, edge._replace(source=other)]), analysis, known)
-                assert wrong.outcome is Outcome.DIFFERENT, (text.name, edge)
-                texts["found"] += less.outcome is Outcome.DIFFERENT
+                assert wrong.verdict is Verdict.DIFFERENT, (text.name, edge)
+                texts["found"] += less.verdict is Verdict.DIFFERENT
         return verify_views(session, database, statements, progress)
 
     monkeypatch.setattr(module, "verify_views", verify)
@@ -151,7 +151,7 @@ def test_what_called_functions_read_is_explained(database: ServedDatabase, store
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
     [view] = summary.verification.views
-    assert (view.outcome, summary.has_errors) == (Outcome.EXPLAINED, False)
+    assert (view.verdict, summary.has_errors) == (Verdict.EXPLAINED, False)
     assert f"c: {database.name}.public.t.b is too much" in view.differences
 
 
@@ -189,7 +189,7 @@ def test_a_tree_that_is_no_query() -> None:
 
 
 _FIELDS = st.recursive(
-    st.none() | st.text(st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=8),
+    st.none() | st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8),
     lambda inner: st.lists(inner, max_size=4),
     max_leaves=12,
 )

@@ -80,6 +80,14 @@ class DatabaseAddress:
         user = f"{parts.username}@" if parts.username else ""
         return f"{self.scheme}://{user}{host}{parts.path}"
 
+    @property
+    def without_secrets(self) -> str:
+        """The address with those of its parameters that are no secrets."""
+        pieces = urlsplit(self.uri).query.split("&")
+        return "?".join(
+            (str(self), "&".join(one for one in pieces if one.partition("=")[0].lower() in _PUBLIC_PARAMETERS))
+        )
+
     def __repr__(self) -> str:
         return f"DatabaseAddress({str(self)!r})"
 

@@ -90,7 +90,10 @@ class Script:
             for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options
-        self._catalog = (catalog if catalog is not None else Catalog()).qualified(options.naming)
+        given = catalog if catalog is not None else Catalog()
+        self._catalog = given.prepare(part.text for text in self._texts for part in text.parts).qualified(
+            options.naming
+        )
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._prepared: set[int] | None = None

@@ -12,7 +12,7 @@ from lineage_ingest.live_database.postgres.stated_texts import StatedText
 from lineage_ingest.live_database.verification.comparison import (
     ComparedView,
     KnownRelations,
-    Outcome,
+    Verdict,
     VerificationReport,
     compare,
     differs_diagnostic,
@@ -62,7 +62,7 @@ def verify_views(
     for number, (text, statement) in enumerate(views):
         view = _verify(session, text, statement, known, followed)
         compared.append(view)
-        if view.outcome is Outcome.DIFFERENT:
+        if view.verdict is Verdict.DIFFERENT:
             problem = differs_diagnostic(view, statement)
             worse = statement.completeness is not Completeness.FULL
             level = statement.completeness if worse else Completeness.PARTIAL
@@ -81,12 +81,12 @@ def _verify(
 ) -> ComparedView:
     assert text.relation is not None
     if not statement.defines or statement.completeness in (Completeness.TABLES, Completeness.NONE):
-        return ComparedView(text.source, Outcome.NOT_COMPARED, reason="its columns are not known here")
+        return ComparedView(text.source, Verdict.NOT_COMPARED, reason="its columns are not known here")
     try:
         tree = read_tree(session, text.relation.oid)
         if tree is None:
-            return ComparedView(text.source, Outcome.NOT_COMPARED, reason="the database has no parse tree of it")
+            return ComparedView(text.source, Verdict.NOT_COMPARED, reason="the database has no parse tree of it")
         analysis = analyse_query(parse_node_tree(tree), known.columns_of)
     except (PostgresRejectionError, NodeTreeError) as error:
-        return ComparedView(text.source, Outcome.NOT_COMPARED, reason=str(error))
+        return ComparedView(text.source, Verdict.NOT_COMPARED, reason=str(error))
     return compare(text.source, statement, analysis, known, followed)

@@ -12,10 +12,10 @@ from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.live_database.verification.query_analysis import BaseColumn, QueryAnalysis
 
-__all__ = ["ComparedView", "KnownRelations", "Outcome", "VerificationReport", "compare", "differs_diagnostic"]
+__all__ = ["ComparedView", "KnownRelations", "Verdict", "VerificationReport", "compare", "differs_diagnostic"]
 
 
-class Outcome(StrEnum):
+class Verdict(StrEnum):
     """What a comparison has found."""
 
     SAME = "same"
@@ -30,7 +30,7 @@ class ComparedView:
     """A view or query that was compared: the differences, or why it was not compared."""
 
     name: str
-    outcome: Outcome
+    verdict: Verdict
     differences: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -41,28 +41,28 @@ class VerificationReport:
 
     views: tuple[ComparedView, ...] = field(repr=False)
 
-    def having(self, outcome: Outcome) -> list[ComparedView]:
-        """Return the views with an outcome."""
-        return [view for view in self.views if view.outcome is outcome]
+    def having(self, verdict: Verdict) -> list[ComparedView]:
+        """Return the views with an verdict."""
+        return [view for view in self.views if view.verdict is verdict]
 
     @property
     def has_differences(self) -> bool:
         """Whether a view differs and nothing explains it."""
-        return any(view.outcome is Outcome.DIFFERENT for view in self.views)
+        return any(view.verdict is Verdict.DIFFERENT for view in self.views)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the number of views by outcome, and all that are not the same, as JSON values."""
+        """Return the number of views by verdict, and all that are not the same, as JSON values."""
         listed = [
             {
                 "name": view.name,
-                "outcome": str(view.outcome),
+                "verdict": str(view.verdict),
                 "differences": list(view.differences),
                 "reason": view.reason,
             }
             for view in self.views
-            if view.outcome is not Outcome.SAME
+            if view.verdict is not Verdict.SAME
         ]
-        return {**{str(one).replace(" ", "_"): len(self.having(one)) for one in Outcome}, "found": listed}
+        return {**{str(one).replace(" ", "_"): len(self.having(one)) for one in Verdict}, "found": listed}
 
 
 class KnownRelations:
@@ -104,16 +104,16 @@ def compare(
     """
     lines = list(_differences(statement, analysis, known))
     if not lines:
-        return ComparedView(name, Outcome.SAME)
+        return ComparedView(name, Verdict.SAME)
     errors = sorted({str(one.code) for one in statement.diagnostics if one.severity is Severity.ERROR})
     if errors:
         return ComparedView(
-            name, Outcome.EXPLAINED, tuple(lines), f"a part of it is not read here: {', '.join(errors)}"
+            name, Verdict.EXPLAINED, tuple(lines), f"a part of it is not read here: {', '.join(errors)}"
         )
     if not analysis.functions.isdisjoint(followed):
         reason = "it calls functions whose bodies are followed here, and are not in the database's analysis"
-        return ComparedView(name, Outcome.EXPLAINED, tuple(lines), reason)
-    return ComparedView(name, Outcome.DIFFERENT, tuple(lines))
+        return ComparedView(name, Verdict.EXPLAINED, tuple(lines), reason)
+    return ComparedView(name, Verdict.DIFFERENT, tuple(lines))
 
 
 def differs_diagnostic(view: ComparedView, statement: StatementLineage) -> Diagnostic:

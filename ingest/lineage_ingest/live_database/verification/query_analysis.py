@@ -72,7 +72,7 @@ def analyse_query(tree: Any, columns_of: Callable[[int], Iterable[int]]) -> Quer
     query = tree[0] if isinstance(tree, list) and len(tree) == 1 else tree
     if not isinstance(query, TreeNode) or query.tag != "QUERY":
         raise NodeTreeError("the rule is not one query")
-    reader = _QueryReader(columns_of)
+    reader = _TreeAnalysis(columns_of)
     scope = (query,)
     outputs = _outputs(query)
     rows = reader.rows(scope)
@@ -85,7 +85,7 @@ def analyse_query(tree: Any, columns_of: Callable[[int], Iterable[int]]) -> Quer
     )
 
 
-class _QueryReader:
+class _TreeAnalysis:
     def __init__(self, columns_of: Callable[[int], Iterable[int]]) -> None:
         self._columns_of = columns_of
         self.relations: set[int] = set()

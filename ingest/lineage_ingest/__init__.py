@@ -1,15 +1,16 @@
-"""Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events into a store."""
 
 from typing import TYPE_CHECKING
 
 from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_sql
+    from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_postgres, ingest_sql
     from lineage_ingest.dbt.project_summary import DbtSummary
+    from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import DbtOptions, OptionError, SqlOptions
+    from lineage_ingest.options import DatabaseOptions, DbtOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -22,10 +23,12 @@ _MODULES = {
     "ingest_dbt": "api",
     "ingest_log": "log_api",
     "ingest_openlineage": "api",
+    "ingest_postgres": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
+    "DatabaseOptions": "options",
     "LogOptions": "query_log_options",
     "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
@@ -34,6 +37,7 @@ _MODULES = {
     "SparkOptions": "query_log.pipeline.engines",
     "IngestSummary": "sql_files.summary",
     "DbtSummary": "dbt.project_summary",
+    "DatabaseSummary": "live_database.postgres.ingest",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "log_api",
@@ -45,10 +49,12 @@ __all__ = [
     "ingest_dbt",
     "ingest_log",
     "ingest_openlineage",
+    "ingest_postgres",
     "follow_log",
     "plan_log",
     "SqlOptions",
     "DbtOptions",
+    "DatabaseOptions",
     "LogOptions",
     "FollowOptions",
     "Jdbc",
@@ -57,6 +63,7 @@ __all__ = [
     "SparkOptions",
     "IngestSummary",
     "DbtSummary",
+    "DatabaseSummary",
     "LogSummary",
     "EventSummary",
     "FollowSummary",

@@ -19,6 +19,7 @@ from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.options import (
+    DatabaseOptions,
     DbtOptions,
     OptionError,
     Paths,
@@ -30,10 +31,18 @@ from lineage_ingest.options import (
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
+    from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
 
-__all__ = ["ingest_dbt", "ingest_openlineage", "ingest_sql", "is_open_store", "opened_store"]
+__all__ = [
+    "ingest_dbt",
+    "ingest_openlineage",
+    "ingest_postgres",
+    "ingest_sql",
+    "is_open_store",
+    "opened_store",
+]
 
 
 def ingest_sql(
@@ -68,7 +77,8 @@ def ingest_sql(
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
-    extraction, catalog = _extraction_options(options), read_catalog(options.catalog, options.dialect)
+    extraction = _extraction_options(options)
+    catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
     with opened_store(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed),
@@ -115,6 +125,66 @@ def ingest_dbt(
     with seldom_collecting(), opened_store(store) as opened:
         request = prepare_project(target, options, None if is_open_store(store) else opened.address)
         return replace(ingest_project(request, opened, progress), store=opened.address)
+
+
+def ingest_postgres(
+    uri: str,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DatabaseOptions | None = None,
+    progress: Progress | None = None,
+) -> DatabaseSummary:
+    """Read the catalog of a PostgreSQL database and store the lineage that it states. Nothing is executed.
+
+    That is the lineage of views, materialized views, functions in SQL and PL/pgSQL, generated columns, partitions and
+    inheritance. What no longer exists is retired. Comments become descriptions, owners and readers become tags.
+
+    Args:
+        uri: address of the database, `postgresql://user@host:5432/database`. The password may be in it, in PGPASSWORD
+            or in ~/.pgpass.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: schemas, names.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value.
+        DatabaseError: the database could not be read. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.live_database.postgres.ingest import (  # noqa: PLC0415
+        DatabaseRequest,
+        ingest_postgres_database,
+    )
+
+    options = options or DatabaseOptions()
+    if options.jobs < 1:
+        raise OptionError("it must be at least 1", "jobs")
+
+    def extraction(namespace: str, database: str) -> ExtractionOptions:
+        found = options_for(
+            "postgres",
+            namespace=namespace,
+            functions=options.functions,
+            set_operation_references=options.set_operations,
+            budget=options.budget,
+        )
+        return replace(found, naming=replace(found.naming, default_database=database))
+
+    extraction("", "")  # the functions' files are read before the database is
+    request = DatabaseRequest(
+        DatabaseAddress.parse(uri),
+        extraction,
+        options.schemas,
+        options.namespace,
+        options.annotate,
+        options.replace_descriptions,
+        options.jobs,
+        options.verify,
+    )
+    with seldom_collecting(), opened_store(store) as opened:
+        return ingest_postgres_database(request, opened, progress)
 
 
 def ingest_openlineage(

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from lineage.catalog import Catalog, CatalogError
+from lineage.catalog.database.errors import DatabaseError
 from lineage.sql import Budget
 
 __all__ = [
+    "DatabaseOptions",
     "DbtOptions",
     "IngestOptions",
     "OptionError",
@@ -39,7 +41,10 @@ class IngestOptions:
     """What SQL files and query logs have in common: table schemas, names, functions and limits."""
 
     catalog: Catalog | Paths | None = None
-    """Schemas of tables that the input does not define: a catalog, or files of DDL (`.sql`) or JSON."""
+    """Schemas of tables that the input does not define: a catalog, files of DDL (`.sql`), JSON or information_schema
+    (`.csv`), or addresses of databases (`postgresql://…`)."""
+    refresh_catalog: bool = False
+    """Read the schemas of databases again, not from the cache."""
     namespace: str = ""
     """OpenLineage namespace of the datasets, such as `postgres://host:5432`; by default the dialect's name."""
     default_database: str | None = None
@@ -87,16 +92,50 @@ class DbtOptions(IngestOptions):
     """Resolve and store every model, also those that have not changed since the last ingest."""
 
 
-def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOptions:
+    """Options of `ingest_postgres`."""
+
+    schemas: tuple[str, ...] = ()
+    """Schemas to read; by default all but those of the system."""
+    namespace: str = ""
+    """OpenLineage namespace of the datasets; by default `postgres://HOST:PORT` of the connection."""
+    functions: tuple[Path, ...] = ()
+    """TOML files of functions that mask or aggregate."""
+    budget: Budget = field(default_factory=Budget)
+    """Limits for one statement; a statement beyond them is traced at table level."""
+    set_operations: Literal["exact", "paper"] = "exact"
+    """References of a set operation's output: columns that decide its rows, or all that the LineageX paper lists."""
+    annotate: bool = True
+    """Store comments as descriptions, and owners and readers as tags."""
+    replace_descriptions: bool = False
+    """Comments replace descriptions that differ from them."""
+    verify: bool = False
+    """Compare the lineage of views with PostgreSQL's own parse trees of them."""
+    jobs: int = 1
+    """Largest number of processes that resolve the definitions. With more than one, a program of yours needs
+    `if __name__ == "__main__":` around its main part."""
+
+
+def read_catalog(
+    catalog: Catalog | Paths | None, dialect: str, *, refresh: bool = False, whole: bool = True
+) -> Catalog:
     """Return a catalog of table schemas; its files are read in this dialect.
+
+    `refresh`: databases are not read from the cache. `whole`: all tables of databases are read now.
 
     Raises:
         OptionError: a file cannot be read.
+        DatabaseError: a database cannot be read.
     """
-    if isinstance(catalog, Catalog):
-        return catalog
     try:
-        return Catalog.from_files(listed_paths(catalog or (), "catalog", required=False), dialect)
+        if isinstance(catalog, Catalog):
+            return catalog.complete() if whole else catalog
+        listed = listed_paths(catalog or (), "catalog", required=False)
+        found = Catalog.from_files(listed, dialect, refresh=refresh)
+        return found.complete() if whole else found
+    except DatabaseError:
+        raise
     except CatalogError as error:
         raise OptionError(str(error), "catalog") from error
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +18,8 @@ from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]*://")
 
 
 class Fold(Protocol):
@@ -154,20 +158,83 @@ class Catalog:
         return catalog
 
     @classmethod
-    def from_files(cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi") -> Catalog:
-        """Return the schemas in DDL or JSON (`.json`) files; the last of several definitions of a table applies.
+    def from_files(
+        cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi", *, refresh: bool = False
+    ) -> Catalog:
+        """Return the schemas in files of DDL, JSON (`.json`) or information_schema (`.csv`), and of databases (URIs).
+
+        The last of several definitions of a table applies, and files before databases. Databases are read when tables
+        are looked up; with `refresh`, not from the cache.
 
         Raises:
             CatalogError: a file cannot be read; the message has its path.
         """
         catalog = cls((), dialect)
-        for path in map(Path, paths):
+        addresses: list[str] = []
+        readers = {".json": cls.from_json, ".csv": cls.from_information_schema}
+        for given in map(str, paths):
+            if _ADDRESS.match(given):
+                addresses.append(given)
+                continue
+            path = Path(given)
             try:
-                read = cls.from_json if path.suffix.lower() == ".json" else cls.from_ddl
+                read = readers.get(path.suffix.lower(), cls.from_ddl)
                 catalog = catalog.with_tables(read(path, dialect))
             except (CatalogError, OSError, UnicodeDecodeError) as error:
                 raise CatalogError(f"{path}: {error}") from error
-        return catalog
+        if not addresses:
+            return catalog
+        from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+        from lineage.catalog.database.database_catalog import DatabaseCatalog, LiveSchemas  # noqa: PLC0415
+
+        sources = [LiveSchemas(DatabaseAddress.parse(one), refresh=refresh) for one in addresses]
+        return DatabaseCatalog(sources, catalog, dialect)
+
+    @classmethod
+    def from_information_schema(cls, path: str | Path, dialect: str | Dialect = "ansi") -> Catalog:
+        """Return the catalog in a CSV export of `information_schema.columns`, with a header.
+
+        Raises:
+            CatalogError: the header lacks `table_name` or `column_name`, or a row is too short.
+            OSError: the file cannot be read.
+        """
+        from lineage.catalog.information_schema import read_information_schema  # noqa: PLC0415  seldom used
+
+        return cls(read_information_schema(Path(path)), dialect)
+
+    @classmethod
+    def from_database(
+        cls,
+        address: str,
+        dialect: str | Dialect = "ansi",
+        *,
+        prefetch: bool = False,
+        max_age: timedelta = timedelta(hours=1),
+        refresh: bool = False,
+    ) -> Catalog:
+        """Return a catalog of a live database, whose tables are read when they are looked up, or all at once.
+
+        PostgreSQL is read through psycopg (`postgresql://user@host:5432/database`), any other database through the
+        SQLAlchemy dialect that you install (`duckdb:///file`, `snowflake://…`). Schemas are kept in the user's cache
+        folder, without password. Nothing is executed but queries of the database's own catalog.
+
+        Args:
+            address: the URI of the database.
+            dialect: how its names compare.
+            prefetch: read all tables now.
+            max_age: how old schemas from the cache may be; 0 keeps none.
+            refresh: read again what is in the cache.
+
+        Raises:
+            DatabaseError: the address is malformed, a driver is missing, or (with `prefetch`) the database cannot be
+                read. Without `prefetch`, look-ups raise it.
+        """
+        from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+        from lineage.catalog.database.database_catalog import DatabaseCatalog, LiveSchemas  # noqa: PLC0415
+
+        source = LiveSchemas(DatabaseAddress.parse(address), max_age=max_age, refresh=refresh)
+        catalog = DatabaseCatalog([source], (), dialect)
+        return catalog.complete() if prefetch else catalog
 
     @classmethod
     def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
@@ -245,6 +312,18 @@ class Catalog:
             if not (self._tables[other].learnt or self._tables[other].exact) and _agree(name, other)
         ]
         return self._tables[ending[0]] if len(ending) == 1 else exact
+
+    def prepare(self, texts: Iterable[str]) -> Catalog:  # noqa: ARG002  a live database's reads what they name
+        """Return the catalog, ready for the tables that these texts may name."""
+        return self
+
+    def complete(self) -> Catalog:
+        """Return the catalog with all its tables: one of a live database has only those that were looked up."""
+        return self
+
+    def only(self, names: Collection[str]) -> Catalog:  # noqa: ARG002
+        """Return the catalog without the tables of live databases, except those with these full names."""
+        return self
 
     def as_learnt(self) -> Catalog:
         """Return the catalog with its tables marked as known from an earlier ingest (`TableSchema.learnt`)."""

@@ -181,7 +181,8 @@ class DatasetRecord:
     Otherwise it lists the columns observed so far. `at` is when this was true; without it, when the batch's jobs last
     wrote or read the dataset, else the time of the run. `aliases` are further names of it. `spelling` is the name as
     written, if it differs from `name` in case only; `is_spelled` means that a definition or a catalog gives the
-    spelling (None: same as `name`), which takes precedence over that of a reference.
+    spelling (None: same as `name`), which takes precedence over that of a reference. `is_kind_stated` means that a
+    database's catalog says which kind it is; a mere reference is to a table.
     """
 
     namespace: str
@@ -194,6 +195,7 @@ class DatasetRecord:
     aliases: tuple[str, ...] = ()
     spelling: str | None = None
     is_spelled: bool = False
+    is_kind_stated: bool = False
 
     @property
     def key(self) -> str:

@@ -17,6 +17,7 @@ _COMMANDS = {
     "openlineage": "lineage_ingest.cli.openlineage:openlineage",
     "dbt": "lineage_ingest.cli.dbt:dbt",
     "sql": "lineage_ingest.cli.sql:sql",
+    "postgres": "lineage_ingest.cli.postgres:postgres",
 }
 
 
@@ -37,7 +38,7 @@ class _Sources(TyperGroup):
 
 app = typer.Typer(
     cls=_Sources,
-    help="Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events.",
+    help="Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -45,4 +46,4 @@ app = typer.Typer(
 
 @app.callback()
 def ingest() -> None:
-    """Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events."""
+    """Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events."""

@@ -20,6 +20,7 @@ from lineage.cli.options import (
     FunctionsOption,
     JobsOption,
     NamespaceOption,
+    RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
@@ -52,6 +53,7 @@ def sql(
     ],
     dialect: DialectOption = "ansi",
     catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
@@ -87,6 +89,7 @@ def sql(
     options = SqlOptions(
         dialect=dialect,
         catalog=tuple(catalog or ()),
+        refresh_catalog=refresh_catalog,
         namespace=namespace,
         default_database=default_database,
         default_schema=default_schema,

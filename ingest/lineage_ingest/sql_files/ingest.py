@@ -111,13 +111,15 @@ def _resolve(
     given = catalog if catalog is not None else Catalog((), naming.dialect)
     stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
+    given = given.prepare(texts.values())
     resolving = partial(notify, "resolving")
     statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving)
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in statements:
         by_file[statement.source or ""].append(statement)
     origins = {file.name: FileOrigin(file.source, str(file.key)) for file in sources.files}
-    builder = BatchBuilder(naming, given, at, of_files(at, origins), files=origins)
+    used = {name for statement in statements for name in (*statement.targets, *statement.sources)}
+    builder = BatchBuilder(naming, given.qualified(naming).only(used), at, of_files(at, origins), files=origins)
     for file in sources.files:
         for problem in file.problems:
             builder.add_diagnostic(file.name, problem)

@@ -106,7 +106,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
         dataset, record = state.datasets[news.key], news.record
         late = news.at < dataset.last_seen
         before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
-        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined
+        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined or record.is_kind_stated
         if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
             dataset = replace(dataset, kind=record.kind, kind_at=news.at)
         if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,9 @@ from lineage_ingest.options import (
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
+    from lineage.catalog import Catalog
     from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
+    from lineage_ingest.live_database.verification.file_verification import FileVerification
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
 
@@ -52,9 +55,11 @@ def ingest_sql(
     options: SqlOptions | None = None,
     progress: Progress | None = None,
 ) -> IngestSummary:
-    """Read SQL files, resolve them against each other and store their lineage. Nothing is executed.
+    """Read SQL files, resolve them against each other and store their lineage.
 
-    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
+    Nothing is executed, except with `verify`: then PostgreSQL analyses what the files define, by CREATE VIEW in a
+    transaction that is rolled back. The lineage of a file replaces its earlier lineage; files that no longer exist in a
+    folder are retired.
 
     Args:
         paths: SQL files and folders of them.
@@ -70,15 +75,21 @@ def ingest_sql(
         GoneFilesError: most known files no longer exist, and `retire_most` is not set. Nothing is stored.
         StoreError: the store could not be read or written. Nothing is stored.
         WorkerError: a worker process was killed, or crashed. Nothing is stored.
+        DatabaseError: a database of the catalog or of `connect` cannot be read. Nothing is stored.
     """
     options = options or SqlOptions()
     if options.jobs < 1:
         raise OptionError("it must be at least 1", "jobs")
+    if options.verify and options.connect is None:
+        raise OptionError("it requires --connect", "verify")
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
     extraction = _extraction_options(options)
     catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
+    verification = None
+    if options.connect is not None:
+        catalog, verification = _connected(options, catalog)
     with opened_store(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed),
@@ -91,6 +102,7 @@ def ingest_sql(
             project_root=options.project_root,
             retire_most=options.retire_most,
             jobs=options.jobs,
+            verification=verification,
         )
         return replace(summary, store=opened.address)
 
@@ -211,6 +223,17 @@ def ingest_openlineage(
     listed = listed_paths(paths)
     with opened_store(store) as opened:
         return replace(ingest_event_files(listed, opened, progress), store=opened.address)
+
+
+def _connected(options: SqlOptions, catalog: Catalog) -> tuple[Catalog, FileVerification | None]:
+    """Return the catalog with the tables of the database of `connect`, and what verifies in it, if wanted."""
+    from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+    from lineage.catalog.database.live_schemas import LiveSchemas  # noqa: PLC0415
+    from lineage_ingest.live_database.verification.file_verification import FileVerification  # noqa: PLC0415
+
+    address = DatabaseAddress.parse(str(options.connect))
+    verification = FileVerification(address) if options.verify else None
+    return catalog.with_source(LiveSchemas(address, max_age=timedelta(0))), verification
 
 
 def _extraction_options(options: SqlOptions) -> ExtractionOptions:

@@ -71,6 +71,11 @@ class SqlOptions(IngestOptions):
     """Project of all files; by default the nearest `.git` or `dbt_project.yml` above each file names it."""
     project_root: Path | None = None
     """Root folder of `project`."""
+    connect: str | None = None
+    """Address of the database that the files are for: its tables are known, and read again for each ingest."""
+    verify: bool = False
+    """Let the PostgreSQL of `connect` analyse what the files define, in a transaction that is rolled back, and compare
+    the lineage with its analysis."""
     retire_most: bool = False
     """Retire files that no longer exist, even if that is most of them."""
     jobs: int = 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError, DriverMissingError
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import format_name, split_name
 

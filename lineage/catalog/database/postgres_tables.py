@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.postgres_session import PostgresSession, postgres_session
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import format_name
 

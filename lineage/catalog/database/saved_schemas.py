@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from lineage.catalog.database.address import DatabaseAddress
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import split_name
 

@@ -81,7 +81,7 @@ class LiveTables(Protocol):
     """The tables of a database, which are read when they are looked up."""
 
     def tables(self, names: Collection[str] | None = None) -> Iterable[TableSchema]:
-        """Return the tables with these names of their own (all, without names)."""
+        """Return the tables whose own name, in lower case, is one of these in lower case (all, without names)."""
 
     def names_in(self, texts: Iterable[str]) -> set[str]:
         """Return the words in texts that may be names of tables."""
@@ -219,7 +219,10 @@ class Catalog:
         """
         from lineage.catalog.information_schema import read_information_schema  # noqa: PLC0415  seldom used
 
-        return cls(read_information_schema(Path(path)), dialect)
+        catalog = cls((), dialect)
+        for table in read_information_schema(Path(path)):
+            catalog.add(catalog._as_compared(table))
+        return catalog
 
     @classmethod
     def from_database(
@@ -384,18 +387,29 @@ class Catalog:
         if not missing:
             return
         self._asked |= missing
-        variants = {one for name in missing for one in (name, name.lower(), name.upper())}
         for source in self.sources:
-            self._add_live(source, source.tables(variants))
+            self._add_live(source, source.tables(missing))
 
     def _add_live(self, source: LiveTables, tables: Iterable[TableSchema]) -> None:
         naming = self._naming
-        for table in tables:
+        for stored in tables:
+            table = self._as_compared(stored)
             name = table.name
             if naming is not None:
                 name = self._qualified_name(source.local_name(name, naming), naming)
             if name not in self._tables:
                 self.add(table if name == table.name else replace(table, name=name))
+
+    def _as_compared(self, table: TableSchema) -> TableSchema:
+        """Return a table with its names as the dialect compares them, from those in the database."""
+        fold_table, fold_column = self.dialect.fold_table, self.dialect.fold_column
+        columns = table.columns
+        if fold_column("aA", quoted=True) != "aA":
+            columns = tuple(replace(one, name=fold_column(one.name, quoted=True)) for one in columns)
+        elif fold_table("aA", quoted=True) == "aA":
+            return table
+        name = format_name([fold_table(part, quoted=True) for part, _ in split_name(table.name)])
+        return replace(table, name=name, columns=columns)
 
     def as_learnt(self) -> Catalog:
         """Return the catalog with its tables marked as known from an earlier ingest (`TableSchema.learnt`)."""

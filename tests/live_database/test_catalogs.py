@@ -115,7 +115,7 @@ def test_schemas_are_kept_without_password(database: ServedDatabase, cache: Path
     assert "late" not in second.find("shop.orders").names  # type: ignore[union-attr]
     assert reader.asked == []
     second.prepare(["unused"])  # not asked for before: read, and kept too
-    assert [sorted(names or ()) for names in reader.asked] == [["UNUSED", "unused"]]
+    assert [sorted(names or ()) for names in reader.asked] == [["unused"]]
     third, reader = counted(database)
     assert (third.find("unused") is not None, reader.asked) == (True, [])
     refreshed, reader = counted(database, refresh=True)
@@ -204,9 +204,14 @@ def test_sqlite_and_duckdb_through_sqlalchemy(tmp_path: Path) -> None:
         for uri, dialect in ((f"sqlite:///{lite}", "sqlite"), (f"duckdb:///{duck}", "duckdb"))
     }
     assert found == {
-        "sqlite": {"main.Orders": ["id", "Total"], "main.v": ["Total"]},
+        "sqlite": {"main.orders": ["id", "total"], "main.v": ["total"]},
         "duckdb": {"shop.raw.orders": ["id", "price"], "shop.main.v": ["p"]},
     }
+    for written in ("ORDERS", "orders", '"Orders"'):
+        [statement] = extract(
+            f"SELECT * FROM {written}", "sqlite", Catalog.from_database(f"sqlite:///{lite}", "sqlite")
+        )
+        assert (statement.output_columns, statement.sources) == (["id", "total"], ["main.orders"])
     catalog = Catalog.from_database(f"duckdb:///{duck}", "duckdb")
     [statement] = extract("SELECT * FROM raw.orders", "duckdb", catalog)
     assert statement.output_columns == ["id", "price"]

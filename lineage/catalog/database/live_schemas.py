@@ -56,11 +56,14 @@ class LiveSchemas:
         return self._saved.is_whole
 
     def tables(self, names: Collection[str] | None = None) -> Iterable[TableSchema]:
-        """Return the tables with these names of their own (all, without names), after reading what is missing.
+        """Return the tables whose own name, in lower case, is one of these (all, without names).
+
+        What is missing is read before.
 
         Raises:
             DatabaseError: the database could not be read.
         """
+        names = None if names is None else {name.lower() for name in names}
         missing = None if names is None else self._saved.missing(names)
         if missing is not None and len(missing) > _MANY_NAMES:
             missing = None

@@ -15,7 +15,7 @@ class TableReader(Protocol):
     """Reads schemas. Each method raises DatabaseError if the database cannot be read."""
 
     def read(self, names: Collection[str] | None = None) -> Iterable[TableSchema]:
-        """Return the tables and views, or those whose own name (without schema) is one of `names`."""
+        """Return the tables and views, or those whose own name, in lower case and without schema, is in `names`."""
 
 
 def table_reader(address: DatabaseAddress) -> TableReader:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.options import (
+    DatabaseFileOptions,
     DatabaseOptions,
     DbtOptions,
     OptionError,
@@ -33,16 +35,19 @@ from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
-    from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
+    from lineage_ingest.live_database.database_ingest import DatabaseSummary
+    from lineage_ingest.live_database.file_ingest import ReadFile
     from lineage_ingest.live_database.verification.file_verification import FileVerification
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
 
 __all__ = [
     "ingest_dbt",
+    "ingest_duckdb",
     "ingest_openlineage",
     "ingest_postgres",
     "ingest_sql",
+    "ingest_sqlite",
     "is_open_store",
     "opened_store",
 ]
@@ -174,20 +179,10 @@ def ingest_postgres(
     if options.jobs < 1:
         raise OptionError("it must be at least 1", "jobs")
 
-    def extraction(namespace: str, database: str) -> ExtractionOptions:
-        found = options_for(
-            "postgres",
-            namespace=namespace,
-            functions=options.functions,
-            set_operation_references=options.set_operations,
-            budget=options.budget,
-        )
-        return replace(found, naming=replace(found.naming, default_database=database))
-
-    extraction("", "")  # the functions' files are read before the database is
+    _database_extraction(options, "postgres", "", "")  # the functions' files are read before the database is
     request = DatabaseRequest(
         DatabaseAddress.parse(uri),
-        extraction,
+        partial(_database_extraction, options, "postgres"),
         options.schemas,
         options.namespace,
         options.annotate,
@@ -223,6 +218,109 @@ def ingest_openlineage(
     listed = listed_paths(paths)
     with opened_store(store) as opened:
         return replace(ingest_event_files(listed, opened, progress), store=opened.address)
+
+
+def ingest_duckdb(
+    path: str | Path,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DatabaseFileOptions | None = None,
+    progress: Progress | None = None,
+) -> DatabaseSummary:
+    """Read the catalog of a DuckDB file, opened read-only, and store the lineage of its views and generated columns.
+
+    Nothing is executed. Macros are followed where views call them. What no longer exists is retired.
+
+    Args:
+        path: the file.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: names, limits.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value.
+        DatabaseError: the file could not be read: it is locked, damaged, or of a newer version. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    from lineage_ingest.live_database.duckdb_file import read_duckdb_file  # noqa: PLC0415
+
+    return _ingest_file(path, "duckdb", "main", read_duckdb_file, store, options, progress)
+
+
+def ingest_sqlite(
+    path: str | Path,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DatabaseFileOptions | None = None,
+    progress: Progress | None = None,
+) -> DatabaseSummary:
+    """Read the catalog of an SQLite file, opened read-only, and store the lineage of views, triggers and columns.
+
+    Nothing is executed. What no longer exists is retired.
+
+    Args:
+        path: the file.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: names, limits.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value.
+        DatabaseError: the file could not be read: it is locked, damaged, or no database. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    from lineage_ingest.live_database.sqlite_file import read_sqlite_file  # noqa: PLC0415
+
+    return _ingest_file(path, "sqlite", None, read_sqlite_file, store, options, progress)
+
+
+def _ingest_file(
+    path: str | Path,
+    product: str,
+    default_schema: str | None,
+    read: ReadFile,
+    store: GraphStore | str | Path | None,
+    options: DatabaseFileOptions | None,
+    progress: Progress | None,
+) -> DatabaseSummary:
+    from lineage_ingest.live_database.file_ingest import FileRequest, ingest_database_file  # noqa: PLC0415
+
+    options = options or DatabaseFileOptions()
+    if options.jobs < 1:
+        raise OptionError("it must be at least 1", "jobs")
+    (given,) = listed_paths(path, "path")
+    request = FileRequest(
+        Path(given),
+        read,
+        partial(_database_extraction, options, product, options.namespace),
+        options.namespace,
+        default_schema,
+        options.annotate,
+        options.replace_descriptions,
+        options.jobs,
+    )
+    with seldom_collecting(), opened_store(store) as opened:
+        return ingest_database_file(request, opened, progress)
+
+
+def _database_extraction(
+    options: DatabaseFileOptions, dialect: str, namespace: str, database: str
+) -> ExtractionOptions:
+    """Return the options for the SQL of a database, by its namespace and name."""
+    try:
+        found = options_for(
+            dialect,
+            namespace=namespace,
+            functions=options.functions,
+            set_operation_references=options.set_operations,
+            budget=options.budget,
+        )
+    except FunctionsFileError as error:
+        raise OptionError(str(error), "functions") from error
+    name = found.naming.dialect.fold_table(database, quoted=True) if database else None
+    return replace(found, naming=replace(found.naming, default_database=name))
 
 
 def _connected(options: SqlOptions, catalog: Catalog) -> tuple[Catalog, FileVerification | None]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.model.statement import Completeness, StatementLineage
-from lineage_ingest.live_database.postgres.objects import LiveDatabase
-from lineage_ingest.live_database.postgres.stated_texts import StatedText
+from lineage_ingest.live_database.objects import LiveDatabase
+from lineage_ingest.live_database.stated_text import StatedText
 from lineage_ingest.live_database.verification.comparison import (
     ComparedView,
     KnownRelations,

@@ -18,7 +18,7 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.parse.defining_query import defining_query
-from lineage_ingest.live_database.postgres.objects import quoted
+from lineage_ingest.live_database.objects import quoted
 from lineage_ingest.live_database.verification.comparison import (
     ComparedView,
     KnownRelations,

@@ -1,4 +1,7 @@
-"""Catalogs of live databases: what is read, how often, what is kept on disk, and where they can be used."""
+"""Catalogs of live databases: what is read, how often, what is kept on disk, and where they can be used.
+
+This runs the program that docs/databases.md shows.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ from lineage.catalog.database.table_reader import TableReader, table_reader
 from lineage.store import GraphStore
 from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
 from tests.cli.running import lineage
+from tests.docs.blocks import read_blocks
+from tests.docs.runner import ROOT
 from tests.live_database.postgres_database import ServedDatabase
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -186,6 +191,18 @@ def test_the_commands(database: ServedDatabase, tmp_path: Path) -> None:
         assert "s3cr" not in failed.err + failed.out
         assert len(failed.err.splitlines()) < 12, failed.err
     assert "pip install snowflake-sqlalchemy" in lineage("extract", "-c", "snowflake://a/b", "-q", "SELECT 1").err
+
+
+def test_the_program_of_the_page(
+    database: ServedDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database.run(SHOP)
+    monkeypatch.setenv("LINEAGE_STORE", str(tmp_path / "graph.lbug"))
+    program = read_blocks(ROOT / "docs" / "databases.md")[-1].text
+    address = "postgresql://reader@db.example/shop"
+    assert program.count(address) == 2
+    exec(program.replace(address, database.uri), {})
+    assert "'same': 1" in capsys.readouterr().out
 
 
 def test_sqlite_and_duckdb_through_sqlalchemy(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`ingest_duckdb` and `ingest_sqlite` on real files."""
+"""`ingest_duckdb` and `ingest_sqlite` on real files: docs/databases.md."""
 
 from __future__ import annotations
 

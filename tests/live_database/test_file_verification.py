@@ -1,4 +1,7 @@
-"""`ingest sql --connect --verify`: what files define, analysed by PostgreSQL in a transaction that is rolled back."""
+"""`ingest sql --connect --verify`: what files define, analysed by PostgreSQL in a transaction that is rolled back.
+
+docs/databases.md shows it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database says of its views is compared with our lineage."""
+"""What the database says of its views is compared with our lineage: docs/databases.md, docs/diagnostics.md."""
 
 from __future__ import annotations
 

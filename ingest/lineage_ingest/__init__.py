@@ -5,12 +5,19 @@ from typing import TYPE_CHECKING
 from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_postgres, ingest_sql
+    from lineage_ingest.api import (
+        ingest_dbt,
+        ingest_duckdb,
+        ingest_openlineage,
+        ingest_postgres,
+        ingest_sql,
+        ingest_sqlite,
+    )
     from lineage_ingest.dbt.project_summary import DbtSummary
-    from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
+    from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import DatabaseOptions, DbtOptions, OptionError, SqlOptions
+    from lineage_ingest.options import DatabaseFileOptions, DatabaseOptions, DbtOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -24,11 +31,14 @@ _MODULES = {
     "ingest_log": "log_api",
     "ingest_openlineage": "api",
     "ingest_postgres": "api",
+    "ingest_duckdb": "api",
+    "ingest_sqlite": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
     "DatabaseOptions": "options",
+    "DatabaseFileOptions": "options",
     "LogOptions": "query_log_options",
     "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
@@ -37,7 +47,7 @@ _MODULES = {
     "SparkOptions": "query_log.pipeline.engines",
     "IngestSummary": "sql_files.summary",
     "DbtSummary": "dbt.project_summary",
-    "DatabaseSummary": "live_database.postgres.ingest",
+    "DatabaseSummary": "live_database.database_ingest",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "log_api",
@@ -50,11 +60,14 @@ __all__ = [
     "ingest_log",
     "ingest_openlineage",
     "ingest_postgres",
+    "ingest_duckdb",
+    "ingest_sqlite",
     "follow_log",
     "plan_log",
     "SqlOptions",
     "DbtOptions",
     "DatabaseOptions",
+    "DatabaseFileOptions",
     "LogOptions",
     "FollowOptions",
     "Jdbc",

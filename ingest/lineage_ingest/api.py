@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.options import (
+    DatabaseFileOptions,
     DatabaseOptions,
     DbtOptions,
     OptionError,
@@ -31,15 +34,20 @@ from lineage_ingest.options import (
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
-    from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
+    from lineage.catalog import Catalog
+    from lineage_ingest.live_database.database_ingest import DatabaseSummary
+    from lineage_ingest.live_database.file_ingest import ReadFile
+    from lineage_ingest.live_database.verification.file_verification import FileVerification
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
 
 __all__ = [
     "ingest_dbt",
+    "ingest_duckdb",
     "ingest_openlineage",
     "ingest_postgres",
     "ingest_sql",
+    "ingest_sqlite",
     "is_open_store",
     "opened_store",
 ]
@@ -52,9 +60,11 @@ def ingest_sql(
     options: SqlOptions | None = None,
     progress: Progress | None = None,
 ) -> IngestSummary:
-    """Read SQL files, resolve them against each other and store their lineage. Nothing is executed.
+    """Read SQL files, resolve them against each other and store their lineage.
 
-    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
+    Nothing is executed, except with `verify`: then PostgreSQL analyses what the files define, by CREATE VIEW in a
+    transaction that is rolled back. The lineage of a file replaces its earlier lineage; files that no longer exist in a
+    folder are retired.
 
     Args:
         paths: SQL files and folders of them.
@@ -70,15 +80,21 @@ def ingest_sql(
         GoneFilesError: most known files no longer exist, and `retire_most` is not set. Nothing is stored.
         StoreError: the store could not be read or written. Nothing is stored.
         WorkerError: a worker process was killed, or crashed. Nothing is stored.
+        DatabaseError: a database of the catalog or of `connect` cannot be read. Nothing is stored.
     """
     options = options or SqlOptions()
     if options.jobs < 1:
         raise OptionError("it must be at least 1", "jobs")
+    if options.verify and options.connect is None:
+        raise OptionError("it requires --connect", "verify")
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
     extraction = _extraction_options(options)
     catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
+    verification = None
+    if options.connect is not None:
+        catalog, verification = _connected(options, catalog)
     with opened_store(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed),
@@ -91,6 +107,7 @@ def ingest_sql(
             project_root=options.project_root,
             retire_most=options.retire_most,
             jobs=options.jobs,
+            verification=verification,
         )
         return replace(summary, store=opened.address)
 
@@ -162,20 +179,10 @@ def ingest_postgres(
     if options.jobs < 1:
         raise OptionError("it must be at least 1", "jobs")
 
-    def extraction(namespace: str, database: str) -> ExtractionOptions:
-        found = options_for(
-            "postgres",
-            namespace=namespace,
-            functions=options.functions,
-            set_operation_references=options.set_operations,
-            budget=options.budget,
-        )
-        return replace(found, naming=replace(found.naming, default_database=database))
-
-    extraction("", "")  # the functions' files are read before the database is
+    _database_extraction(options, "postgres", "", "")  # the functions' files are read before the database is
     request = DatabaseRequest(
         DatabaseAddress.parse(uri),
-        extraction,
+        partial(_database_extraction, options, "postgres"),
         options.schemas,
         options.namespace,
         options.annotate,
@@ -211,6 +218,120 @@ def ingest_openlineage(
     listed = listed_paths(paths)
     with opened_store(store) as opened:
         return replace(ingest_event_files(listed, opened, progress), store=opened.address)
+
+
+def ingest_duckdb(
+    path: str | Path,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DatabaseFileOptions | None = None,
+    progress: Progress | None = None,
+) -> DatabaseSummary:
+    """Read the catalog of a DuckDB file, opened read-only, and store the lineage of its views and generated columns.
+
+    Nothing is executed. Macros are followed where views call them. What no longer exists is retired.
+
+    Args:
+        path: the file.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: names, limits.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value.
+        DatabaseError: the file could not be read: it is locked, damaged, or of a newer version. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    from lineage_ingest.live_database.duckdb_file import read_duckdb_file  # noqa: PLC0415
+
+    return _ingest_file(path, "duckdb", "main", read_duckdb_file, store, options, progress)
+
+
+def ingest_sqlite(
+    path: str | Path,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: DatabaseFileOptions | None = None,
+    progress: Progress | None = None,
+) -> DatabaseSummary:
+    """Read the catalog of an SQLite file, opened read-only, and store the lineage of views, triggers and columns.
+
+    Nothing is executed. What no longer exists is retired.
+
+    Args:
+        path: the file.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: names, limits.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value.
+        DatabaseError: the file could not be read: it is locked, damaged, or no database. Nothing is stored.
+        StoreError: the store could not be read or written.
+    """
+    from lineage_ingest.live_database.sqlite_file import read_sqlite_file  # noqa: PLC0415
+
+    return _ingest_file(path, "sqlite", None, read_sqlite_file, store, options, progress)
+
+
+def _ingest_file(
+    path: str | Path,
+    product: str,
+    default_schema: str | None,
+    read: ReadFile,
+    store: GraphStore | str | Path | None,
+    options: DatabaseFileOptions | None,
+    progress: Progress | None,
+) -> DatabaseSummary:
+    from lineage_ingest.live_database.file_ingest import FileRequest, ingest_database_file  # noqa: PLC0415
+
+    options = options or DatabaseFileOptions()
+    if options.jobs < 1:
+        raise OptionError("it must be at least 1", "jobs")
+    (given,) = listed_paths(path, "path")
+    request = FileRequest(
+        Path(given),
+        read,
+        partial(_database_extraction, options, product, options.namespace),
+        options.namespace,
+        default_schema,
+        options.annotate,
+        options.replace_descriptions,
+        options.jobs,
+    )
+    with seldom_collecting(), opened_store(store) as opened:
+        return ingest_database_file(request, opened, progress)
+
+
+def _database_extraction(
+    options: DatabaseFileOptions, dialect: str, namespace: str, database: str
+) -> ExtractionOptions:
+    """Return the options for the SQL of a database, by its namespace and name."""
+    try:
+        found = options_for(
+            dialect,
+            namespace=namespace,
+            functions=options.functions,
+            set_operation_references=options.set_operations,
+            budget=options.budget,
+        )
+    except FunctionsFileError as error:
+        raise OptionError(str(error), "functions") from error
+    name = found.naming.dialect.fold_table(database, quoted=True) if database else None
+    return replace(found, naming=replace(found.naming, default_database=name))
+
+
+def _connected(options: SqlOptions, catalog: Catalog) -> tuple[Catalog, FileVerification | None]:
+    """Return the catalog with the tables of the database of `connect`, and what verifies in it, if wanted."""
+    from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+    from lineage.catalog.database.live_schemas import LiveSchemas  # noqa: PLC0415
+    from lineage_ingest.live_database.verification.file_verification import FileVerification  # noqa: PLC0415
+
+    address = DatabaseAddress.parse(str(options.connect))
+    verification = FileVerification(address) if options.verify else None
+    return catalog.with_source(LiveSchemas(address, max_age=timedelta(0))), verification
 
 
 def _extraction_options(options: SqlOptions) -> ExtractionOptions:

@@ -13,6 +13,7 @@ from lineage.catalog.database.errors import DatabaseError
 from lineage.sql import Budget
 
 __all__ = [
+    "DatabaseFileOptions",
     "DatabaseOptions",
     "DbtOptions",
     "IngestOptions",
@@ -71,6 +72,11 @@ class SqlOptions(IngestOptions):
     """Project of all files; by default the nearest `.git` or `dbt_project.yml` above each file names it."""
     project_root: Path | None = None
     """Root folder of `project`."""
+    connect: str | None = None
+    """Address of the database that the files are for: its tables are known, and read again for each ingest."""
+    verify: bool = False
+    """Let the PostgreSQL of `connect` analyse what the files define, in a transaction that is rolled back, and compare
+    the lineage with its analysis."""
     retire_most: bool = False
     """Retire files that no longer exist, even if that is most of them."""
     jobs: int = 1
@@ -93,13 +99,11 @@ class DbtOptions(IngestOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseOptions:
-    """Options of `ingest_postgres`."""
+class DatabaseFileOptions:
+    """Options of `ingest_duckdb` and `ingest_sqlite`."""
 
-    schemas: tuple[str, ...] = ()
-    """Schemas to read; by default all but those of the system."""
     namespace: str = ""
-    """OpenLineage namespace of the datasets; by default `postgres://HOST:PORT` of the connection."""
+    """OpenLineage namespace of the datasets; by default `postgres://HOST:PORT` of the connection, or the product."""
     functions: tuple[Path, ...] = ()
     """TOML files of functions that mask or aggregate."""
     budget: Budget = field(default_factory=Budget)
@@ -110,11 +114,19 @@ class DatabaseOptions:
     """Store comments as descriptions, and owners and readers as tags."""
     replace_descriptions: bool = False
     """Comments replace descriptions that differ from them."""
-    verify: bool = False
-    """Compare the lineage of views with PostgreSQL's own parse trees of them."""
     jobs: int = 1
     """Largest number of processes that resolve the definitions. With more than one, a program of yours needs
     `if __name__ == "__main__":` around its main part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOptions(DatabaseFileOptions):
+    """Options of `ingest_postgres`."""
+
+    schemas: tuple[str, ...] = ()
+    """Schemas to read; by default all but those of the system."""
+    verify: bool = False
+    """Compare the lineage of views with PostgreSQL's own parse trees of them."""
 
 
 def read_catalog(

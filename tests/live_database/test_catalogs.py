@@ -1,4 +1,7 @@
-"""Catalogs of live databases: what is read, how often, what is kept on disk, and where they can be used."""
+"""Catalogs of live databases: what is read, how often, what is kept on disk, and where they can be used.
+
+This runs the program that docs/databases.md shows.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,14 @@ import pytest
 from lineage import Catalog, extract, extract_script
 from lineage.catalog import CatalogError, TableSchema
 from lineage.catalog.database.address import DatabaseAddress
-from lineage.catalog.database.database_catalog import DatabaseCatalog, LiveSchemas
 from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError, DriverMissingError
+from lineage.catalog.database.live_schemas import LiveSchemas
 from lineage.catalog.database.table_reader import TableReader, table_reader
 from lineage.store import GraphStore
 from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
 from tests.cli.running import lineage
+from tests.docs.blocks import read_blocks
+from tests.docs.runner import ROOT
 from tests.live_database.postgres_database import ServedDatabase
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -52,10 +57,10 @@ class CountedReader:
         yield from self._reader.read(names)
 
 
-def counted(database: ServedDatabase, **options: object) -> tuple[DatabaseCatalog, CountedReader]:
+def counted(database: ServedDatabase, **options: object) -> tuple[Catalog, CountedReader]:
     address = DatabaseAddress.parse(database.uri)
     reader = CountedReader(table_reader(address))
-    return DatabaseCatalog([LiveSchemas(address, reader=reader, **options)], (), "postgres"), reader  # type: ignore[arg-type]
+    return Catalog((), "postgres", [LiveSchemas(address, reader=reader, **options)]), reader  # type: ignore[arg-type]
 
 
 def test_all_tables_at_once(database: ServedDatabase) -> None:
@@ -110,12 +115,12 @@ def test_schemas_are_kept_without_password(database: ServedDatabase, cache: Path
     assert json.loads(text.splitlines()[0])["read_at"]
     database.run("ALTER TABLE shop.orders ADD COLUMN late int")
     second, reader = counted(database)
-    assert second.sources[0].is_from_file
+    assert second.sources[0].is_from_file  # type: ignore[attr-defined]
     assert second.find("shop.orders") is not None
     assert "late" not in second.find("shop.orders").names  # type: ignore[union-attr]
     assert reader.asked == []
     second.prepare(["unused"])  # not asked for before: read, and kept too
-    assert [sorted(names or ()) for names in reader.asked] == [["UNUSED", "unused"]]
+    assert [sorted(names or ()) for names in reader.asked] == [["unused"]]
     third, reader = counted(database)
     assert (third.find("unused") is not None, reader.asked) == (True, [])
     refreshed, reader = counted(database, refresh=True)
@@ -169,7 +174,7 @@ def test_the_commands(database: ServedDatabase, tmp_path: Path) -> None:
     assert done.json[0]["output_columns"] == ["id", "price", "k"]
     database.run("ALTER TABLE shop.orders ADD COLUMN late int")
     again = lineage("tables", "-d", "postgres", "-c", database.uri, "-q", "SELECT * FROM shop.orders")
-    assert f"{database.name}.shop.orders" in again.out
+    assert "shop.orders" in again.out
     fresh = lineage(
         "extract", "-d", "postgres", "-c", database.uri, "--refresh-catalog", "--format", "json", "-q", STAR
     )
@@ -188,6 +193,18 @@ def test_the_commands(database: ServedDatabase, tmp_path: Path) -> None:
     assert "pip install snowflake-sqlalchemy" in lineage("extract", "-c", "snowflake://a/b", "-q", "SELECT 1").err
 
 
+def test_the_program_of_the_page(
+    database: ServedDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database.run(SHOP)
+    monkeypatch.setenv("LINEAGE_STORE", str(tmp_path / "graph.lbug"))
+    program = read_blocks(ROOT / "docs" / "databases.md")[-1].text
+    address = "postgresql://reader@db.example/shop"
+    assert program.count(address) == 2
+    exec(program.replace(address, database.uri), {})
+    assert "'same': 1" in capsys.readouterr().out
+
+
 def test_sqlite_and_duckdb_through_sqlalchemy(tmp_path: Path) -> None:
     lite, duck = tmp_path / "shop.sqlite", tmp_path / "shop.duckdb"
     with sqlite3.connect(lite) as connection:
@@ -204,9 +221,14 @@ def test_sqlite_and_duckdb_through_sqlalchemy(tmp_path: Path) -> None:
         for uri, dialect in ((f"sqlite:///{lite}", "sqlite"), (f"duckdb:///{duck}", "duckdb"))
     }
     assert found == {
-        "sqlite": {"main.Orders": ["id", "Total"], "main.v": ["Total"]},
+        "sqlite": {"main.orders": ["id", "total"], "main.v": ["total"]},
         "duckdb": {"shop.raw.orders": ["id", "price"], "shop.main.v": ["p"]},
     }
+    for written in ("ORDERS", "orders", '"Orders"'):
+        [statement] = extract(
+            f"SELECT * FROM {written}", "sqlite", Catalog.from_database(f"sqlite:///{lite}", "sqlite")
+        )
+        assert (statement.output_columns, statement.sources) == (["id", "total"], ["main.orders"])
     catalog = Catalog.from_database(f"duckdb:///{duck}", "duckdb")
     [statement] = extract("SELECT * FROM raw.orders", "duckdb", catalog)
     assert statement.output_columns == ["id", "price"]

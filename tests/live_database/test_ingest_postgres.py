@@ -1,4 +1,7 @@
-"""`ingest_postgres` on a real PostgreSQL: what is read, what is retired, what it shares with other ingests."""
+"""`ingest_postgres` on a real PostgreSQL: what is read, what is retired, what it shares with other ingests.
+
+This runs what docs/databases.md and docs/diagnostics.md show.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database says of its views is compared with our lineage."""
+"""What the database says of its views is compared with our lineage: docs/databases.md, docs/diagnostics.md."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from lineage.model.statement import ColumnRef, Completeness
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore
 from lineage_ingest import DatabaseOptions, ingest_postgres
+from lineage_ingest.live_database.objects import LiveDatabase
 from lineage_ingest.live_database.postgres import ingest as module
-from lineage_ingest.live_database.postgres.objects import LiveDatabase
-from lineage_ingest.live_database.postgres.stated_texts import StatedText, stated_texts
+from lineage_ingest.live_database.postgres.stated_texts import stated_texts
 from lineage_ingest.live_database.postgres.view_verification import known_relations, read_tree, verify_views
+from lineage_ingest.live_database.stated_text import StatedText
 from lineage_ingest.live_database.verification.comparison import Verdict, compare
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query

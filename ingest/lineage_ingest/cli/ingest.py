@@ -18,6 +18,8 @@ _COMMANDS = {
     "dbt": "lineage_ingest.cli.dbt:dbt",
     "sql": "lineage_ingest.cli.sql:sql",
     "postgres": "lineage_ingest.cli.postgres:postgres",
+    "duckdb": "lineage_ingest.cli.database_files:duckdb",
+    "sqlite": "lineage_ingest.cli.database_files:sqlite",
 }
 
 

@@ -23,7 +23,7 @@ from lineage_ingest.api import ingest_postgres
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
 from lineage_ingest.cli.verification import print_verification
-from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
+from lineage_ingest.live_database.database_ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseOptions, OptionError
 
 __all__ = ["postgres", "print_database_summary"]

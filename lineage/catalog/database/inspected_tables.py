@@ -10,7 +10,7 @@ from typing import Any
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError, DriverMissingError
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import format_name, split_name
 
@@ -33,7 +33,7 @@ class InspectedTables:
         self._address = address
 
     def read(self, names: Collection[str] | None = None) -> Iterator[TableSchema]:
-        """Yield the tables and views, or those whose own name is one of `names`.
+        """Yield the tables and views, or those whose own name, in lower case, is one of `names`.
 
         Raises:
             DriverMissingError: SQLAlchemy, or the dialect, is not installed.
@@ -83,10 +83,15 @@ class InspectedTables:
         from sqlalchemy.engine.reflection import ObjectKind, ObjectScope  # noqa: PLC0415  an extra
 
         stored = _stored_name(dialect)
-        wanted = None if names is None else sorted({*names, *(dialect.normalize_name(one) for one in names)})
         for schema in inspector.get_schema_names():
             if _last(schema).lower() in _SYSTEM:
                 continue
+            wanted = None
+            if names is not None:
+                listed = (*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema))
+                wanted = [one for one in listed if one.lower() in names]
+                if not wanted:
+                    continue
             found = inspector.get_multi_columns(
                 schema=schema, filter_names=wanted, kind=ObjectKind.ANY, scope=ObjectScope.ANY
             )
@@ -107,7 +112,7 @@ def _of_information_schema(
     columns = [sqlalchemy.column(part) for part in parts]
     query = sqlalchemy.select(*columns).select_from(sqlalchemy.table("columns", *columns, schema="information_schema"))
     if names is not None:
-        query = query.where(columns[2].in_(sorted(names)))
+        query = query.where(sqlalchemy.func.lower(columns[2]).in_(sorted(names)))
     for *path, column, kind, _ in connection.execute(query.order_by(*columns[:3], columns[5])):
         if str(path[1]).lower() not in _SYSTEM:
             yield (

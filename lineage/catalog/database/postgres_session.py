@@ -23,11 +23,11 @@ _LOCK_WAIT = "10s"
 
 
 class PostgresRejectionError(DatabaseError):
-    """The server rejected a statement; `is_permission` if a privilege is missing."""
+    """The server rejected a statement; `condition` is psycopg's name of the error, such as `UndefinedTable`."""
 
-    def __init__(self, message: str, *, is_permission: bool = False) -> None:
+    def __init__(self, message: str, condition: str = "") -> None:
         super().__init__(message)
-        self.is_permission = is_permission
+        self.condition = condition
 
 
 class PostgresSession:
@@ -66,6 +66,16 @@ class PostgresSession:
             cursor.execute(query, parameters or None)
             return list(cursor.fetchall()) if cursor.description is not None else []
 
+    def single(self, statement: str) -> None:
+        """Run one statement. The protocol refuses a text with several.
+
+        Raises:
+            PostgresRejectionError: the server rejects it; the transaction can go on.
+            DatabaseUnreachableError: the connection is lost.
+        """
+        with self._savepoint(), self._connection.cursor(binary=True) as cursor:
+            cursor.execute(statement)
+
     def stream(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query with many, without keeping them.
 
@@ -89,10 +99,9 @@ class PostgresSession:
         except psycopg.OperationalError as error:
             if self._connection.broken:
                 raise DatabaseUnreachableError(f"{self._address}: the connection is lost") from None
-            raise PostgresRejectionError(self._message(error)) from None
+            raise PostgresRejectionError(self._message(error), type(error).__name__) from None
         except psycopg.Error as error:
-            denied = isinstance(error, psycopg.errors.InsufficientPrivilege)
-            raise PostgresRejectionError(self._message(error), is_permission=denied) from None
+            raise PostgresRejectionError(self._message(error), type(error).__name__) from None
 
     def _message(self, error: Any) -> str:
         """Return the server's message; details are left out, because they may quote rows."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.postgres_session import PostgresSession, postgres_session
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import format_name
 
@@ -19,7 +19,11 @@ FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.rel
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
   AND a.attnum > 0 AND NOT a.attisdropped
 """
-_NAMED = " AND c.relname = ANY(%s)"
+# Which letters `lower` knows depends on the database's locale: tables with other letters are always read.
+_NAMED = (
+    " AND (pg_catalog.lower(c.relname) = ANY(%s) OR pg_catalog.octet_length(c.relname::text) <> "
+    "pg_catalog.char_length(c.relname::text))"
+)
 _ORDER = " ORDER BY c.oid, a.attnum"
 
 
@@ -30,7 +34,7 @@ class PostgresTables:
         self._address = address
 
     def read(self, names: Collection[str] | None = None) -> Iterator[TableSchema]:
-        """Yield the tables and views, or those whose own name is one of `names`.
+        """Yield the tables and views, or those whose own name, in lower case, is one of `names`.
 
         Raises:
             DatabaseError: the database could not be read.

@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from lineage.catalog.database.address import DatabaseAddress
-from lineage.catalog.database.table_reader import SharedColumns
+from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import TableSchema
 from lineage.model.names import split_name
 
@@ -39,11 +39,11 @@ class SavedSchemas:
     _by_own_name: dict[str, list[TableSchema]] | None = None
 
     def named(self, names: Collection[str]) -> Iterator[TableSchema]:
-        """Yield the tables whose own name, without schema, is one of these."""
+        """Yield the tables whose own name, without schema, is one of these, which are in lower case."""
         if self._by_own_name is None:
             self._by_own_name = {}
             for table in self.tables.values():
-                self._by_own_name.setdefault(own_name(table.name), []).append(table)
+                self._by_own_name.setdefault(own_name(table.name).lower(), []).append(table)
         for name in names:
             yield from self._by_own_name.get(name, ())
 

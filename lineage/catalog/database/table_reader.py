@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.table import TableSchema
-from lineage.model.statement import ColumnSchema
 
-__all__ = ["SharedColumns", "TableReader", "table_reader"]
+__all__ = ["TableReader", "table_reader"]
 
 
 class TableReader(Protocol):
     """Reads schemas. Each method raises DatabaseError if the database cannot be read."""
 
     def read(self, names: Collection[str] | None = None) -> Iterable[TableSchema]:
-        """Return the tables and views, or those whose own name (without schema) is one of `names`."""
-
-
-class SharedColumns:
-    """Columns as values, one for each name and type: most of a warehouse's are alike."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str | None], ColumnSchema] = {}
-
-    def of(self, name: str, data_type: str | None) -> ColumnSchema:
-        """Return the column of a name and type."""
-        key = (name, data_type)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = ColumnSchema(name, data_type)
-        return found
-
-    def grouped(self, rows: Iterable[tuple[str, str, str | None]]) -> Iterator[TableSchema]:
-        """Yield a schema for each run of rows (table, column, type) of one table."""
-        table: str | None = None
-        columns: list[ColumnSchema] = []
-        for name, column, data_type in rows:
-            if name != table:
-                if table is not None:
-                    yield TableSchema(table, tuple(columns))
-                table, columns = name, []
-            columns.append(self.of(column, data_type))
-        if table is not None:
-            yield TableSchema(table, tuple(columns))
+        """Return the tables and views, or those whose own name, in lower case and without schema, is in `names`."""
 
 
 def table_reader(address: DatabaseAddress) -> TableReader:

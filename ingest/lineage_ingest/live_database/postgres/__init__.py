@@ -1,1 +1,1 @@
-"""PostgreSQL: `ingest.py` first; `reading.py` reads its catalog, `stated_texts.py` makes SQL of what it says."""
+"""PostgreSQL: `ingest.py` first; `reading.py` reads its catalog, `stated_texts.py` makes SQL of it."""

@@ -14,7 +14,7 @@ from typing import Any
 from lineage.catalog.database.errors import DatabaseError
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.model.names import format_name
-from lineage_ingest.live_database.postgres.objects import (
+from lineage_ingest.live_database.objects import (
     ForeignServer,
     Inheritance,
     LiveColumn,

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.model.statement import Completeness, StatementLineage
-from lineage_ingest.live_database.postgres.objects import LiveDatabase
-from lineage_ingest.live_database.postgres.stated_texts import StatedText
+from lineage_ingest.live_database.objects import LiveDatabase
+from lineage_ingest.live_database.stated_text import StatedText
 from lineage_ingest.live_database.verification.comparison import (
     ComparedView,
     KnownRelations,
     Verdict,
     VerificationReport,
     compare,
-    differs_diagnostic,
+    revised_statement,
 )
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query
@@ -63,11 +62,7 @@ def verify_views(
         view = _verify(session, text, statement, known, followed)
         compared.append(view)
         if view.verdict is Verdict.DIFFERENT:
-            problem = differs_diagnostic(view, statement)
-            worse = statement.completeness is not Completeness.FULL
-            level = statement.completeness if worse else Completeness.PARTIAL
-            found = [*statement.diagnostics, problem]
-            revised.append((statement, replace(statement, completeness=level, diagnostics=found)))
+            revised.append((statement, revised_statement(view, statement)))
         progress(number + 1, len(views))
     return VerificationReport(tuple(compared)), iter(revised)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import ColumnPath
-from lineage.model.statement import ColumnRef, StatementLineage
+from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.live_database.verification.query_analysis import BaseColumn, QueryAnalysis
 
-__all__ = ["ComparedView", "KnownRelations", "Verdict", "VerificationReport", "compare", "differs_diagnostic"]
+__all__ = ["ComparedView", "KnownRelations", "Verdict", "VerificationReport", "compare", "revised_statement"]
 
 
 class Verdict(StrEnum):
@@ -116,15 +116,22 @@ def compare(
     return ComparedView(name, Verdict.DIFFERENT, tuple(lines))
 
 
-def differs_diagnostic(view: ComparedView, statement: StatementLineage) -> Diagnostic:
-    """Return the diagnostic of a view that differs."""
+def revised_statement(view: ComparedView, statement: StatementLineage) -> StatementLineage:
+    """Return the statement of a view that differs: partial, with a diagnostic."""
     shown = "; ".join(view.differences[:5]) + ("; …" if len(view.differences) > 5 else "")
-    return Diagnostic(
+    problem = Diagnostic(
         DiagnosticCode.DATABASE_DIFFERS,
         Severity.WARNING,
         f"PostgreSQL's analysis of {view.name} differs: {shown}",
         statement.span,
         "please report this bug with the definition, its names and literals replaced",
+    )
+    is_full = statement.completeness is Completeness.FULL
+    return replace(
+        statement,
+        completeness=Completeness.PARTIAL if is_full else statement.completeness,
+        reason=problem.message if is_full else statement.reason,
+        diagnostics=[*statement.diagnostics, problem],
     )
 
 

@@ -11,7 +11,7 @@ from lineage.model.names import column_key, column_text, format_name
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.live_database.postgres.objects import LiveDatabase, LiveRelation, RelationKind, quoted
+from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation, RelationKind, quoted
 
 __all__ = ["TableLink", "foreign_table_diagnostic", "link_jobs", "table_links"]
 

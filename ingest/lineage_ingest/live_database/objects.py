@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lineage.catalog import TableSchema
+from lineage.model.dialects import dialect_named
 from lineage.model.names import format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 
@@ -87,17 +88,12 @@ class LiveRelation:
     @property
     def local_name(self) -> str:
         """Its name with its schema."""
-        return format_name([self.schema, self.name])
+        return format_name([part for part in (self.schema, self.name) if part])
 
     @property
     def generated(self) -> tuple[LiveColumn, ...]:
         """Its generated columns."""
         return tuple(column for column in self.columns if column.generated is not None)
-
-    @property
-    def schema_columns(self) -> tuple[ColumnSchema, ...]:
-        """Its columns with their types."""
-        return tuple(ColumnSchema(column.name, column.data_type) for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +136,10 @@ class LiveDatabase:
     of_extensions: int = 0
     """Number of relations that belong to extensions and are left out."""
     problems: tuple[str, ...] = ()
+    product: str = "postgres"
+    """The name of the product's dialect."""
+    path: str | None = None
+    """The file, with its product, if the database is one."""
     outside: tuple[LiveRelation, ...] = field(default=(), repr=False)
     """Relations of other schemas, the system's included: their columns are known, and nothing is stated of them."""
 
@@ -150,12 +150,16 @@ class LiveDatabase:
         return {name for name in others if name != "information_schema" and not name.startswith("pg_")}
 
     def full_name(self, relation: LiveRelation) -> str:
-        """Return the full name of a relation: database, schema and name."""
-        return format_name([self.name, relation.schema, relation.name])
+        """Return the full name of a relation, as the dialect compares it: database, schema and name."""
+        fold = dialect_named(self.product).fold_table
+        parts = (self.name, relation.schema, relation.name)
+        return format_name([fold(part, quoted=True) for part in parts if part])
 
     def schema_of(self, relation: LiveRelation) -> TableSchema:
         """Return the schema of a relation, by its full name."""
-        return TableSchema(self.full_name(relation), relation.schema_columns)
+        fold = dialect_named(self.product).fold_column
+        columns = (ColumnSchema(fold(one.name, quoted=True), one.data_type or None) for one in relation.columns)
+        return TableSchema(self.full_name(relation), tuple(columns))
 
 
 def quoted(name: str) -> str:

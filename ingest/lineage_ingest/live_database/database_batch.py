@@ -22,14 +22,11 @@ from lineage.model.names import Naming, dataset_key
 from lineage.model.statement import ChangeKind, Completeness, StatementLineage
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
-from lineage_ingest.live_database.postgres.linked_tables import foreign_table_diagnostic, link_jobs, table_links
-from lineage_ingest.live_database.postgres.objects import LiveDatabase, LiveRelation
-from lineage_ingest.live_database.postgres.stated_texts import StatedText, is_function
+from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
+from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation
+from lineage_ingest.live_database.stated_text import StatedText, is_function
 
-__all__ = ["KIND", "DatabaseBatch", "DatabaseNames", "schemas_of"]
-
-KIND = "postgres"
-"""The kind of the runs."""
+__all__ = ["DatabaseBatch", "DatabaseNames", "schemas_of"]
 
 
 class DatabaseNames:
@@ -43,7 +40,7 @@ class DatabaseNames:
     @property
     def label(self) -> str:
         """The database, as the source of runs and the project of jobs."""
-        return f"{self.naming.dataset_namespace}/{self._database.name}"
+        return self._database.path or f"{self.naming.dataset_namespace}/{self._database.name}"
 
     def key_of(self, relation: LiveRelation) -> str:
         """Return the key of a relation's dataset."""
@@ -97,7 +94,8 @@ class DatabaseBatch:
         """Return the batch. `gone` has the objects that no longer exist: the file key, and the full name."""
         database, names = self._database, self._names
         files = {name: FileOrigin(text.source, names.file_key(name)) for name, text in self._texts.items()}
-        schemas = (replace(database.schema_of(one), exact=True) for one in database.relations)
+        known = (one for one in database.relations if one.columns or one.problem is None)
+        schemas = (replace(database.schema_of(one), exact=True) for one in known)
         catalog = Catalog(schemas, names.naming.dialect)
         builder = BatchBuilder(names.naming, catalog, database.at, self._attribute, files=files)
         for name, text in self._texts.items():
@@ -108,7 +106,7 @@ class DatabaseBatch:
         for key in gone:
             builder.add_gone_file(key)
         builder.add_gone_file(names.file_key(""))
-        batch = builder.batch(KIND, names.label, self._content(gone), seconds)
+        batch = builder.batch(database.product, names.label, self._content(gone), seconds)
         links = list(table_links(database, names.key_of))
         linked = list(link_jobs(links, database, names.key_of, names.file_key))
         batch = replace(
@@ -127,8 +125,11 @@ class DatabaseBatch:
         """Return a definition with the columns of its relation as the database has them, and their types."""
         relation = text.relation
         assert relation is not None
-        own = [column.name for column in relation.columns]
-        statement = replace(statement, schema=relation.schema_columns)
+        if relation.problem is not None and not relation.columns:
+            return statement
+        schema = self._database.schema_of(relation).columns
+        own = [column.name for column in schema]
+        statement = replace(statement, schema=schema)
         if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
             return statement
         problem = Diagnostic(
@@ -205,7 +206,7 @@ class DatabaseBatch:
         for name, text in sorted(self._texts.items()):
             yield f"{name}={hashlib.sha256(text.text.encode()).hexdigest()}"
         for relation in self._database.relations:
-            yield f"{relation.local_name}:{relation.kind}:{relation.schema_columns!r}"
+            yield f"{relation.local_name}:{relation.kind}:{self._database.schema_of(relation).columns!r}"
         for key in sorted(gone):
             yield f"-{key}"
 
@@ -240,4 +241,5 @@ def _remote_tables(records: Iterable[DatasetRecord | None]) -> Iterator[DatasetR
 def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
     """Yield the schemas of all tables of a database, those of schemas that are left out included."""
     for relation in (*database.relations, *database.outside):
-        yield replace(database.schema_of(relation), exact=True)
+        if relation.columns or relation.problem is None:
+            yield replace(database.schema_of(relation), exact=bool(relation.schema))

@@ -1,16 +1,17 @@
-"""Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards and events into a store."""
 
 from typing import TYPE_CHECKING
 
 from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_postgres, ingest_sql
+    from lineage_ingest.api import ingest_bi, ingest_dbt, ingest_openlineage, ingest_postgres, ingest_sql
+    from lineage_ingest.bi.ingest import BiSummary
     from lineage_ingest.dbt.project_summary import DbtSummary
     from lineage_ingest.live_database.postgres.ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import DatabaseOptions, DbtOptions, OptionError, SqlOptions
+    from lineage_ingest.options import BiOptions, DatabaseOptions, DbtOptions, OptionError, SqlOptions
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -24,11 +25,13 @@ _MODULES = {
     "ingest_log": "log_api",
     "ingest_openlineage": "api",
     "ingest_postgres": "api",
+    "ingest_bi": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
     "DatabaseOptions": "options",
+    "BiOptions": "options",
     "LogOptions": "query_log_options",
     "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
@@ -38,6 +41,7 @@ _MODULES = {
     "IngestSummary": "sql_files.summary",
     "DbtSummary": "dbt.project_summary",
     "DatabaseSummary": "live_database.postgres.ingest",
+    "BiSummary": "bi.ingest",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "log_api",
@@ -50,11 +54,13 @@ __all__ = [
     "ingest_log",
     "ingest_openlineage",
     "ingest_postgres",
+    "ingest_bi",
     "follow_log",
     "plan_log",
     "SqlOptions",
     "DbtOptions",
     "DatabaseOptions",
+    "BiOptions",
     "LogOptions",
     "FollowOptions",
     "Jdbc",
@@ -64,6 +70,7 @@ __all__ = [
     "IngestSummary",
     "DbtSummary",
     "DatabaseSummary",
+    "BiSummary",
     "LogSummary",
     "EventSummary",
     "FollowSummary",

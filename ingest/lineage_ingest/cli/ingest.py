@@ -18,6 +18,7 @@ _COMMANDS = {
     "dbt": "lineage_ingest.cli.dbt:dbt",
     "sql": "lineage_ingest.cli.sql:sql",
     "postgres": "lineage_ingest.cli.postgres:postgres",
+    "bi": "lineage_ingest.cli.bi:bi",
 }
 
 

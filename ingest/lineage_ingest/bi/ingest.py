@@ -141,26 +141,17 @@ def _with_connection_problems(export: BiExport) -> BiExport:
     for query in export.queries:
         if query.sql is not None or query.reads:
             used.setdefault(query.connection, query.at)
-    doubtful = set()
     for connection, at in used.items():
         name = connection.names[0]
         if not connection.is_known:
             message = f"which SQL the connection {name!r} speaks is not known: standard SQL is assumed"
             hint = f"--connection '{name}=NAMESPACE,dialect=postgres'"
             problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
-            doubtful.add(connection)
         elif not connection.namespace:
             message = f"the server of the connection {name!r} is not known: its tables are in {connection.dialect!r}"
             hint = f"name it as other ingests do: --connection '{name}=postgres://host:5432,database=…'"
             problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
-    assumed = Diagnostic(
-        DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, "standard SQL is assumed: names and functions may differ"
-    )
-    queries = tuple(
-        replace(query, problems=(*query.problems, assumed)) if query.connection in doubtful else query
-        for query in export.queries
-    )
-    return replace(export, queries=queries, problems=tuple(problems))
+    return replace(export, problems=tuple(problems))
 
 
 def _gone(store: GraphStore, names: ExportNames, export: BiExport) -> list[str]:

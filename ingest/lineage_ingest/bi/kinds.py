@@ -45,6 +45,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         BiKind("metabase", "Metabase", "lineage_ingest.bi.metabase.reader", "read_metabase"),
+        BiKind("superset", "Superset", "lineage_ingest.bi.superset.reader", "read_superset"),
         BiKind("plain", "The plain form", "lineage_ingest.bi.plain_form", "read_plain_form"),
     )
 }

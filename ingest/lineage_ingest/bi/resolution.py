@@ -107,7 +107,7 @@ class ExportResolution:
             message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
         completeness = statement.completeness
-        if any(one.severity is not Severity.INFO for one in problems):
+        if not query.connection.is_known or any(one.severity is not Severity.INFO for one in problems):
             completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
         if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
             completeness = Completeness.TABLES

@@ -1,4 +1,4 @@
-"""Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards and events into a store."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage_ingest.api import (
+        ingest_bi,
         ingest_dbt,
         ingest_duckdb,
         ingest_openlineage,
@@ -13,11 +14,19 @@ if TYPE_CHECKING:
         ingest_sql,
         ingest_sqlite,
     )
+    from lineage_ingest.bi.ingest import BiSummary
     from lineage_ingest.dbt.project_summary import DbtSummary
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.options import DatabaseFileOptions, DatabaseOptions, DbtOptions, OptionError, SqlOptions
+    from lineage_ingest.options import (
+        BiOptions,
+        DatabaseFileOptions,
+        DatabaseOptions,
+        DbtOptions,
+        OptionError,
+        SqlOptions,
+    )
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -33,12 +42,14 @@ _MODULES = {
     "ingest_postgres": "api",
     "ingest_duckdb": "api",
     "ingest_sqlite": "api",
+    "ingest_bi": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
     "SqlOptions": "options",
     "DbtOptions": "options",
     "DatabaseOptions": "options",
     "DatabaseFileOptions": "options",
+    "BiOptions": "options",
     "LogOptions": "query_log_options",
     "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
@@ -48,6 +59,7 @@ _MODULES = {
     "IngestSummary": "sql_files.summary",
     "DbtSummary": "dbt.project_summary",
     "DatabaseSummary": "live_database.database_ingest",
+    "BiSummary": "bi.ingest",
     "LogSummary": "query_log.ingest",
     "EventSummary": "openlineage.files",
     "FollowSummary": "log_api",
@@ -62,12 +74,14 @@ __all__ = [
     "ingest_postgres",
     "ingest_duckdb",
     "ingest_sqlite",
+    "ingest_bi",
     "follow_log",
     "plan_log",
     "SqlOptions",
     "DbtOptions",
     "DatabaseOptions",
     "DatabaseFileOptions",
+    "BiOptions",
     "LogOptions",
     "FollowOptions",
     "Jdbc",
@@ -77,6 +91,7 @@ __all__ = [
     "IngestSummary",
     "DbtSummary",
     "DatabaseSummary",
+    "BiSummary",
     "LogSummary",
     "EventSummary",
     "FollowSummary",

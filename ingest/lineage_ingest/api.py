@@ -21,9 +21,11 @@ from lineage_ingest.dbt.ingest import ingest_project
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.options import (
+    BiOptions,
     DatabaseFileOptions,
     DatabaseOptions,
     DbtOptions,
+    IngestOptions,
     OptionError,
     Paths,
     SqlOptions,
@@ -35,6 +37,7 @@ from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
+    from lineage_ingest.bi.ingest import BiSummary
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.live_database.file_ingest import ReadFile
     from lineage_ingest.live_database.verification.file_verification import FileVerification
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from lineage_ingest.query_log.pipeline.engine import Progress
 
 __all__ = [
+    "ingest_bi",
     "ingest_dbt",
     "ingest_duckdb",
     "ingest_openlineage",
@@ -90,7 +94,7 @@ def ingest_sql(
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
-    extraction = _extraction_options(options)
+    extraction = _extraction_options(options, options.dialect)
     catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
     verification = None
     if options.connect is not None:
@@ -192,6 +196,57 @@ def ingest_postgres(
     )
     with seldom_collecting(), opened_store(store) as opened:
         return ingest_postgres_database(request, opened, progress)
+
+
+def ingest_bi(
+    kind: str,
+    paths: Paths,
+    *,
+    store: GraphStore | str | Path | None = None,
+    options: BiOptions | None = None,
+    progress: Progress | None = None,
+) -> BiSummary:
+    """Read an export of a dashboard tool and store the lineage of its cards, charts and dashboards.
+
+    They are datasets of kind EXPOSURE with columns. What an earlier export of the same server had and this one lacks
+    is retired. Nothing is executed, and no server is called.
+
+    Args:
+        kind: the tool: metabase, superset, lookml, tableau, powerbi, or plain for a form of our own.
+        paths: files of the export, folders and zip archives of them.
+        store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
+            else `./lineage.lbug`.
+        options: the server, names of tables by connection.
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
+
+    Raises:
+        OptionError: an option has a wrong value, or the export does not say which server it is of.
+        StoreError: the store could not be read or written.
+    """
+    from lineage_ingest.bi.connections import ConnectionMap  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.bi.ingest import BiRequest, ingest_bi_export  # noqa: PLC0415
+    from lineage_ingest.bi.kinds import read_export  # noqa: PLC0415
+
+    options = options or BiOptions()
+    extraction = _extraction_options(options, options.dialect or "ansi")
+    defaults = {
+        "namespace": options.namespace,
+        "dialect": options.dialect,
+        "database": options.default_database,
+        "schema": options.default_schema,
+    }
+    request = BiRequest(
+        kind,
+        tuple(map(Path, listed_paths(paths))),
+        ConnectionMap.parse(options.connections, defaults),
+        extraction,
+        options.server,
+        not options.is_part,
+        read_catalog(options.catalog, options.dialect or "ansi", refresh=options.refresh_catalog),
+        in_utc(options.observed_at),
+    )
+    with seldom_collecting(), opened_store(store) as opened:
+        return replace(ingest_bi_export(request, read_export, opened, progress), store=opened.address)
 
 
 def ingest_openlineage(
@@ -334,10 +389,10 @@ def _connected(options: SqlOptions, catalog: Catalog) -> tuple[Catalog, FileVeri
     return catalog.with_source(LiveSchemas(address, max_age=timedelta(0))), verification
 
 
-def _extraction_options(options: SqlOptions) -> ExtractionOptions:
+def _extraction_options(options: IngestOptions, dialect: str) -> ExtractionOptions:
     try:
         return options_for(
-            options.dialect,
+            dialect,
             namespace=options.namespace,
             default_database=options.default_database,
             default_schema=options.default_schema,

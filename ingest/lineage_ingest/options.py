@@ -14,6 +14,7 @@ from lineage.sql import Budget
 
 __all__ = [
     "DatabaseFileOptions",
+    "BiOptions",
     "DatabaseOptions",
     "DbtOptions",
     "IngestOptions",
@@ -96,6 +97,20 @@ class DbtOptions(IngestOptions):
     """Name of the project; by default the manifest's."""
     full: bool = False
     """Resolve and store every model, also those that have not changed since the last ingest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BiOptions(IngestOptions):
+    """Options of `ingest_bi`. Names and dialect are those of connections that `connections` does not map."""
+
+    dialect: str | None = None
+    """SQL dialect; by default that of the database as the export names it."""
+    server: str = ""
+    """Name or address of the server that the export is of: exports of different servers are kept apart."""
+    connections: tuple[str, ...] = ()
+    """How tables of a connection are named: `NAME=NAMESPACE[,dialect=…][,database=…][,schema=…]`."""
+    is_part: bool = False
+    """The files are a part of what the server has: nothing is retired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

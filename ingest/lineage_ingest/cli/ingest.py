@@ -20,6 +20,7 @@ _COMMANDS = {
     "postgres": "lineage_ingest.cli.postgres:postgres",
     "duckdb": "lineage_ingest.cli.database_files:duckdb",
     "sqlite": "lineage_ingest.cli.database_files:sqlite",
+    "bi": "lineage_ingest.cli.bi:bi",
 }
 
 

@@ -35,7 +35,7 @@ __all__ = ["app"]
 
 _LOOK = Look(
     names=("target", "source"),
-    words=("why",),
+    words=("why", "theirs", "ours"),
     cuts=("target",),
     phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
     styles={"target": "bold"},

@@ -156,7 +156,7 @@ class _Comparing:
         """Add a verdict on each of their edges; return those of which we have no direct edge."""
         unmatched: list[ComparedEdge] = []
         for (source, target), statement in self.theirs.edges.items():
-            edge = ComparedEdge(Verdict.ONLY_THEIRS, source, target, theirs=statement)
+            edge = ComparedEdge(Verdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
             self.into.edges.append(edge)
             if not is_column_key(source) or not is_column_key(target):
                 self._judge_tables(edge)
@@ -167,7 +167,7 @@ class _Comparing:
                 continue
             edge.ours = tuple(found)
             if statement.through:
-                edge.verdict, edge.through = Verdict.THROUGH, statement.through
+                edge.verdict = Verdict.THROUGH
             else:
                 edge.verdict = Verdict.AGREE
             self._judge_kind(edge, {one.kind for one in found})
@@ -208,11 +208,9 @@ class _Comparing:
             if found is None:
                 continue
             edge.through, is_influence = found
-            if not edge.through:
-                # One hop by a field or the rows, which `between` does not show.
-                edge.verdict = Verdict.AGREE
-            else:
-                edge.verdict = Verdict.THROUGH
+            # Without a column between, it is one hop by a field or by rows, which `between` does not show.
+            edge.verdict = Verdict.THROUGH if edge.through else Verdict.AGREE
+            edge.ours = tuple(self.ours.between(edge.through[-1], edge.target)) if edge.through else ()
             if is_influence and edge.theirs is not None and edge.theirs.influence is False:
                 edge.verdict, edge.reason = Verdict.KIND, Reason.INFLUENCE
                 edge.because = "ours is a path of influence (a filter, a join, a condition); they list it as lineage"

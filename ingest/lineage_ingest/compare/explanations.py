@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from lineage.model.names import dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import Completeness
@@ -17,6 +17,7 @@ from lineage_ingest.compare.verdicts import ComparedEdge, Reason, Verdict
 
 __all__ = ["Explanations"]
 
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SLACK = timedelta(hours=1)
 """Products record lineage after the statement has begun: a smaller difference of times explains nothing."""
 
@@ -31,6 +32,8 @@ class Explanations:
         self._ours = ours
         self._datasets = {names.datasets.get(key, key) for key in stated.datasets()}
         self._constant = {root_of(names.key_of(key)) for key in stated.written_without_source}
+        self._agreed: dict[str, datetime] = {}
+        """When they last stated an edge into each table that agrees: their statement was ours then."""
         self._then: dict[tuple[str, str], StoredEdge] = {}
 
     def load(
@@ -45,7 +48,12 @@ class Explanations:
         Raises:
             StoreError: the store could not be read.
         """
-        differing = [edge for edge in edges if edge.verdict.is_difference]
+        listed = list(edges)
+        differing = [edge for edge in listed if edge.verdict.is_difference]
+        for edge in listed:
+            if edge.verdict is Verdict.AGREE and edge.theirs is not None and edge.theirs.last_at is not None:
+                target = dataset_of(edge.target)
+                self._agreed[target] = max(edge.theirs.last_at, self._agreed.get(target, _LONG_AGO))
         theirs = [edge for edge in differing if edge.verdict is Verdict.ONLY_THEIRS]
         self._ours.load_writers(store, {dataset_of(edge.target) for edge in theirs})
         self._ours.load_jobs(store, {one.job for edge in differing for one in edge.ours})
@@ -88,9 +96,9 @@ class Explanations:
                 return Reason.PARTIAL, f"{_job(job)}, which writes it, is resolved in part ({job.completeness})"
         if not reading:
             return Reason.STATEMENT_UNKNOWN, f"no statement in the graph writes {_table(target)} from {_table(source)}"
-        latest = max(job.last_seen for job in reading)
+        latest = max([job.last_seen for job in reading] + [self._agreed.get(target, _LONG_AGO)])
         if theirs.first_at is not None and theirs.first_at > latest + _SLACK:
-            return Reason.NEWER, f"they first saw it after our latest statement of it ({latest:%Y-%m-%d %H:%M})"
+            return Reason.NEWER, f"they first saw it after our latest statement that agrees ({latest:%Y-%m-%d %H:%M})"
         return Reason.UNEXPLAINED, "ours reads the same statement otherwise, or they do: compare the proofs"
 
     def _of_ours(self, edge: ComparedEdge) -> tuple[Reason, str]:

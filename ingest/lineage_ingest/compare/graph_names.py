@@ -132,9 +132,7 @@ def _by_name(store: GraphStore, key: str, any_namespace: bool) -> StoredDataset 
     found = [
         one
         for one in store.find_datasets(name)
-        if name.casefold()
-        in (one.name.casefold(), *(split_dataset_key(a, namespace)[1].casefold() for a in one.aliases))
-        and (any_namespace or one.namespace == namespace)
+        if (any_namespace or one.namespace == namespace) and name.casefold() in _full_names(one, namespace)
     ]
     live = [one for one in found if one.dropped_at is None] or found
     own = [one for one in live if one.namespace == namespace] or live

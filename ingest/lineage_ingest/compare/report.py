@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lineage.cli.evidence import evidence_of, location
+from lineage.cli.listing import counted
 from lineage.model.evidence import spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.values import StoredEdge
@@ -40,13 +41,14 @@ def summary_lines(found: Comparison) -> Iterator[str]:
     agree = counts[Verdict.AGREE] + counts[Verdict.THROUGH] + counts[Verdict.TABLES]
     share = f" ({agree / compared:.1%})" if compared else ""
     span = f", {found.first_at:%Y-%m-%d} to {found.last_at:%Y-%m-%d}" if found.first_at and found.last_at else ""
-    yield f"{found.product}: {found.rows:,} stated edges in {found.tables:,} tables that the graph has{span}"
+    tables = counted(found.tables, "table")
+    yield f"{found.product}: {counted(found.rows, 'record')} of edges; {tables} compared{span}"
     listed = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if counts[one])
     yield f"{agree:,} of {compared:,} agree{share}: {listed}" if compared else "nothing to compare"
     differing = found.differences
     explained = sum(edge.reason is not None and edge.reason.is_explained for edge in differing)
     if differing:
-        yield f"{len(differing):,} differences, {len(differing) - explained:,} of them unexplained"
+        yield f"{counted(len(differing), 'difference')}, {len(differing) - explained:,} of them unexplained"
     if found.unproven:
         yield (
             f"{found.unproven:,} of the agreeing edges are no second opinion: no SQL proves ours, they were learnt "
@@ -57,8 +59,8 @@ def summary_lines(found: Comparison) -> Iterator[str]:
         shown = ", ".join(found.names.get(key, key) for key in tables[:3])
         more = f" and {len(tables) - 3:,} more" if len(tables) > 3 else ""
         yield (
-            f"not compared: {sum(found.not_compared.values()):,} edges of {len(tables):,} tables that the graph does "
-            f"not have: {shown}{more}"
+            f"not compared: {counted(sum(found.not_compared.values()), 'edge')} of {counted(len(tables), 'table')} "
+            f"that the graph does not have: {shown}{more}"
         )
 
 

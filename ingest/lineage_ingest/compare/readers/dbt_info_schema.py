@@ -48,7 +48,7 @@ def lineage_file(path: Path) -> Path:
         NoManifestError: there is none.
     """
     for file in (path, path / FILE, path / _FOLDER / FILE):
-        if file.is_file():
+        if file.is_file() and file.suffix == ".parquet":
             return file
     hint = "dbt 2 writes it: dbt compile --generate-info-schema --static-analysis strict"
     raise NoManifestError(f"no {FILE} at {path}; {hint}")

@@ -1,4 +1,4 @@
-"""Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs and events into a store; compare projects and opinions."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,12 @@ from lineage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from lineage_ingest.api import ingest_dbt, ingest_openlineage, ingest_sql
+    from lineage_ingest.compare.verdicts import Comparison
+    from lineage_ingest.compare_api import CompareOptions, compare_lineage
     from lineage_ingest.dbt.project_summary import DbtSummary
+    from lineage_ingest.diff.project_diff import ProjectDiff
+    from lineage_ingest.diff.revisions import RevisionOptions
+    from lineage_ingest.diff_api import diff_revisions
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.options import DbtOptions, OptionError, SqlOptions
@@ -24,6 +29,12 @@ _MODULES = {
     "ingest_openlineage": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
+    "compare_lineage": "compare_api",
+    "diff_revisions": "diff_api",
+    "CompareOptions": "compare_api",
+    "RevisionOptions": "diff.revisions",
+    "Comparison": "compare.verdicts",
+    "ProjectDiff": "diff.project_diff",
     "SqlOptions": "options",
     "DbtOptions": "options",
     "LogOptions": "query_log_options",
@@ -47,6 +58,12 @@ __all__ = [
     "ingest_openlineage",
     "follow_log",
     "plan_log",
+    "compare_lineage",
+    "diff_revisions",
+    "CompareOptions",
+    "RevisionOptions",
+    "Comparison",
+    "ProjectDiff",
     "SqlOptions",
     "DbtOptions",
     "LogOptions",

@@ -107,7 +107,8 @@ def databricks_rows(said: Iterable[Said]) -> list[Json]:
         *inner, name = source
         rows.append({
             "account_id": "7af234db-66d7-4db3-bbf0-956098224879",
-            "metastore_id": "5a31ba44-bbf4-4174-bf33-e1fa078e6765", "workspace_id": "1", "entity_type": "JOB", "entity_id": "77", "entity_run_id": one.run,
+            "metastore_id": "5a31ba44-bbf4-4174-bf33-e1fa078e6765", "workspace_id": "1", "entity_type": "JOB",
+            "entity_id": "77", "entity_run_id": one.run,
             "source_table_full_name": ".".join(inner), "source_table_catalog": inner[0],
             "source_table_schema": inner[1], "source_table_name": inner[2], "source_path": None,
             "source_type": "TABLE", "source_column_name": name, "target_table_full_name": ".".join(table),

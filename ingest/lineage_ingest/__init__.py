@@ -1,4 +1,4 @@
-"""Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards and events into a store."""
+"""Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards, events; compare projects and opinions."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
         ingest_sqlite,
     )
     from lineage_ingest.bi.ingest import BiSummary
+    from lineage_ingest.compare.verdicts import Comparison
+    from lineage_ingest.compare_api import CompareOptions, compare_lineage
     from lineage_ingest.dbt.project_summary import DbtSummary
+    from lineage_ingest.diff.project_diff import ProjectDiff
+    from lineage_ingest.diff.revisions import RevisionOptions
+    from lineage_ingest.diff_api import diff_revisions
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
     from lineage_ingest.openlineage.files import EventSummary
@@ -45,6 +50,12 @@ _MODULES = {
     "ingest_bi": "api",
     "follow_log": "log_api",
     "plan_log": "log_api",
+    "compare_lineage": "compare_api",
+    "diff_revisions": "diff_api",
+    "CompareOptions": "compare_api",
+    "RevisionOptions": "diff.revisions",
+    "Comparison": "compare.verdicts",
+    "ProjectDiff": "diff.project_diff",
     "SqlOptions": "options",
     "DbtOptions": "options",
     "DatabaseOptions": "options",
@@ -77,6 +88,12 @@ __all__ = [
     "ingest_bi",
     "follow_log",
     "plan_log",
+    "compare_lineage",
+    "diff_revisions",
+    "CompareOptions",
+    "RevisionOptions",
+    "Comparison",
+    "ProjectDiff",
     "SqlOptions",
     "DbtOptions",
     "DatabaseOptions",

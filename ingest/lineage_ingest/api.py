@@ -410,10 +410,10 @@ def is_open_store(store: GraphStore | str | Path | None) -> bool:
 
 
 @contextmanager
-def opened_store(store: GraphStore | str | Path | None) -> Iterator[GraphStore]:
+def opened_store(store: GraphStore | str | Path | None, *, read_only: bool = False) -> Iterator[GraphStore]:
     """Yield the store, and close it afterwards if this function opened it."""
     if store is not None and not isinstance(store, str | Path):
         yield store
         return
-    with open_store(store) as opened:
+    with open_store(store, read_only=read_only) as opened:
         yield opened

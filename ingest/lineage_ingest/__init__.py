@@ -1,4 +1,4 @@
-"""Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards, events; compare projects and opinions."""
+"""Ingest lineage from SQL, dbt, query logs, databases, dashboards and events; compare projects and opinions."""
 
 from typing import TYPE_CHECKING
 

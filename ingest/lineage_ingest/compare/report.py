@@ -55,11 +55,11 @@ def summary_lines(found: Comparison) -> Iterator[str]:
             "from what an engine or agent stated"
         )
     if found.not_compared:
-        tables = sorted(found.not_compared, key=lambda key: (-found.not_compared[key], key))
-        shown = ", ".join(found.names.get(key, key) for key in tables[:3])
-        more = f" and {len(tables) - 3:,} more" if len(tables) > 3 else ""
+        left_out = sorted(found.not_compared, key=lambda key: (-found.not_compared[key], key))
+        shown = ", ".join(found.names.get(key, key) for key in left_out[:3])
+        more = f" and {len(left_out) - 3:,} more" if len(left_out) > 3 else ""
         yield (
-            f"not compared: {counted(sum(found.not_compared.values()), 'edge')} of {counted(len(tables), 'table')} "
+            f"not compared: {counted(sum(found.not_compared.values()), 'edge')} of {counted(len(left_out), 'table')} "
             f"that the graph does not have: {shown}{more}"
         )
 

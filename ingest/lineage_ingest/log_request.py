@@ -76,7 +76,7 @@ def prepare_log(paths: Paths, source: str, options: LogOptions, follow: FollowOp
         options_for(resolved.dialect or "ansi", functions=options.functions)
     except FunctionsFileError as error:
         raise OptionError(str(error), "functions") from error
-    catalog = read_catalog(options.catalog, resolved.dialect or "ansi")
+    catalog = read_catalog(options.catalog, resolved.dialect or "ansi", refresh=options.refresh_catalog)
     return LogRequest(given, catalog, options, context, detected)
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from lineage.catalog import Catalog, CatalogError
+from lineage.catalog.database.errors import DatabaseError
 from lineage.sql import Budget
 
 __all__ = [
+    "DatabaseFileOptions",
+    "BiOptions",
+    "DatabaseOptions",
     "DbtOptions",
     "IngestOptions",
     "OptionError",
@@ -39,7 +43,10 @@ class IngestOptions:
     """What SQL files and query logs have in common: table schemas, names, functions and limits."""
 
     catalog: Catalog | Paths | None = None
-    """Schemas of tables that the input does not define: a catalog, or files of DDL (`.sql`) or JSON."""
+    """Schemas of tables that the input does not define: a catalog, files of DDL (`.sql`), JSON or information_schema
+    (`.csv`), or addresses of databases (`postgresql://…`)."""
+    refresh_catalog: bool = False
+    """Read the schemas of databases again, not from the cache."""
     namespace: str = ""
     """OpenLineage namespace of the datasets, such as `postgres://host:5432`; by default the dialect's name."""
     default_database: str | None = None
@@ -66,6 +73,11 @@ class SqlOptions(IngestOptions):
     """Project of all files; by default the nearest `.git` or `dbt_project.yml` above each file names it."""
     project_root: Path | None = None
     """Root folder of `project`."""
+    connect: str | None = None
+    """Address of the database that the files are for: its tables are known, and read again for each ingest."""
+    verify: bool = False
+    """Let the PostgreSQL of `connect` analyse what the files define, in a transaction that is rolled back, and compare
+    the lineage with its analysis."""
     retire_most: bool = False
     """Retire files that no longer exist, even if that is most of them."""
     jobs: int = 1
@@ -87,16 +99,70 @@ class DbtOptions(IngestOptions):
     """Resolve and store every model, also those that have not changed since the last ingest."""
 
 
-def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BiOptions(IngestOptions):
+    """Options of `ingest_bi`. Names and dialect are those of connections that `connections` does not map."""
+
+    dialect: str | None = None
+    """SQL dialect; by default that of the database as the export names it."""
+    server: str = ""
+    """Name or address of the server that the export is of: exports of different servers are kept apart."""
+    connections: tuple[str, ...] = ()
+    """How tables of a connection are named: `NAME=NAMESPACE[,dialect=…][,database=…][,schema=…]`."""
+    is_part: bool = False
+    """The files are a part of what the server has: nothing is retired."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFileOptions:
+    """Options of `ingest_duckdb` and `ingest_sqlite`."""
+
+    namespace: str = ""
+    """OpenLineage namespace of the datasets; by default `postgres://HOST:PORT` of the connection, or the product."""
+    functions: tuple[Path, ...] = ()
+    """TOML files of functions that mask or aggregate."""
+    budget: Budget = field(default_factory=Budget)
+    """Limits for one statement; a statement beyond them is traced at table level."""
+    set_operations: Literal["exact", "paper"] = "exact"
+    """References of a set operation's output: columns that decide its rows, or all that the LineageX paper lists."""
+    annotate: bool = True
+    """Store comments as descriptions, and owners and readers as tags."""
+    replace_descriptions: bool = False
+    """Comments replace descriptions that differ from them."""
+    jobs: int = 1
+    """Largest number of processes that resolve the definitions. With more than one, a program of yours needs
+    `if __name__ == "__main__":` around its main part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOptions(DatabaseFileOptions):
+    """Options of `ingest_postgres`."""
+
+    schemas: tuple[str, ...] = ()
+    """Schemas to read; by default all but those of the system."""
+    verify: bool = False
+    """Compare the lineage of views with PostgreSQL's own parse trees of them."""
+
+
+def read_catalog(
+    catalog: Catalog | Paths | None, dialect: str, *, refresh: bool = False, whole: bool = True
+) -> Catalog:
     """Return a catalog of table schemas; its files are read in this dialect.
+
+    `refresh`: databases are not read from the cache. `whole`: all tables of databases are read now.
 
     Raises:
         OptionError: a file cannot be read.
+        DatabaseError: a database cannot be read.
     """
-    if isinstance(catalog, Catalog):
-        return catalog
     try:
-        return Catalog.from_files(listed_paths(catalog or (), "catalog", required=False), dialect)
+        if isinstance(catalog, Catalog):
+            return catalog.complete() if whole else catalog
+        listed = listed_paths(catalog or (), "catalog", required=False)
+        found = Catalog.from_files(listed, dialect, refresh=refresh)
+        return found.complete() if whole else found
+    except DatabaseError:
+        raise
     except CatalogError as error:
         raise OptionError(str(error), "catalog") from error
 

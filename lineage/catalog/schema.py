@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
 from lineage.catalog.ddl import read_ddl
+from lineage.catalog.given_names import flatten_tables, stored_names, unquote
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.model.names import Naming, format_name, split_name
+from lineage.model.names import Naming, format_name, plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
 
-
-class Fold(Protocol):
-    """How a dialect compares names, unquoted and quoted."""
-
-    def __call__(self, name: str, /, *, quoted: bool = False) -> str:
-        """Return the folded name."""
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]*://")
 
 
 class KnownDataset(Protocol):
@@ -79,17 +77,39 @@ class SchemaSource(Protocol):
         """Return the columns of datasets, by key, in order."""
 
 
+class LiveTables(Protocol):
+    """The tables of a database, which are read when they are looked up."""
+
+    def tables(self, names: Collection[str] | None = None) -> Iterable[TableSchema]:
+        """Return the tables whose own name, in lower case, is one of these in lower case (all, without names)."""
+
+    def names_in(self, texts: Iterable[str]) -> set[str]:
+        """Return the words in texts that may be names of tables."""
+
+    def local_name(self, name: str, naming: Naming) -> str:
+        """Return a table's name as files name it."""
+
+
 class Catalog:
     """The schemas of tables, by full name.
 
     A name with fewer or more parts than the catalog's also matches if it is the only table whose trailing parts agree.
+    `sources` are databases whose tables are read when they are looked up; `prepare` reads those that texts may name at
+    once, `complete` all. Tables that are given take precedence.
 
     >>> catalog = Catalog.from_dict({"shop.orders": {"id": "int", "amount": "numeric"}}, dialect="postgres")
     >>> list(catalog.find("orders").names)
     ['id', 'amount']
     """
 
-    def __init__(self, tables: Iterable[TableSchema] = (), dialect: str | Dialect = "ansi") -> None:
+    def __init__(
+        self,
+        tables: Iterable[TableSchema] = (),
+        dialect: str | Dialect = "ansi",
+        sources: Sequence[LiveTables] = (),
+        naming: Naming | None = None,
+    ) -> None:
+        """Start with tables, and databases whose tables get their names from `naming`, if there is one."""
         self.dialect = dialect_named(dialect)
         self._tables: dict[str, TableSchema] = {}
         self._by_last: dict[str, list[str]] = {}
@@ -97,6 +117,10 @@ class Catalog:
         """A cache of values that callers derive from the catalog; cleared when a table is added."""
         for table in tables:
             self.add(table)
+        self.sources = tuple(sources)
+        self._given = set(self._tables) if sources else None
+        self._asked: set[str] = set()
+        self._naming = naming
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "memo": {}}  # another process derives its own
@@ -115,7 +139,7 @@ class Catalog:
             CatalogError: the value has a different shape.
         """
         catalog = cls((), dialect)
-        for name, columns in _flatten(tables, ()):
+        for name, columns in flatten_tables(tables, ()):
             catalog.add(TableSchema(catalog.full_name(name), tuple(catalog.columns(columns, name))))
         return catalog
 
@@ -154,20 +178,85 @@ class Catalog:
         return catalog
 
     @classmethod
-    def from_files(cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi") -> Catalog:
-        """Return the schemas in DDL or JSON (`.json`) files; the last of several definitions of a table applies.
+    def from_files(
+        cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi", *, refresh: bool = False
+    ) -> Catalog:
+        """Return the schemas in files of DDL, JSON (`.json`) or information_schema (`.csv`), and of databases (URIs).
+
+        The last of several definitions of a table applies, and files before databases. Databases are read when tables
+        are looked up; with `refresh`, not from the cache.
 
         Raises:
             CatalogError: a file cannot be read; the message has its path.
         """
         catalog = cls((), dialect)
-        for path in map(Path, paths):
+        addresses: list[str] = []
+        readers = {".json": cls.from_json, ".csv": cls.from_information_schema}
+        for given in map(str, paths):
+            if _ADDRESS.match(given):
+                addresses.append(given)
+                continue
+            path = Path(given)
             try:
-                read = cls.from_json if path.suffix.lower() == ".json" else cls.from_ddl
+                read = readers.get(path.suffix.lower(), cls.from_ddl)
                 catalog = catalog.with_tables(read(path, dialect))
             except (CatalogError, OSError, UnicodeDecodeError) as error:
                 raise CatalogError(f"{path}: {error}") from error
+        if not addresses:
+            return catalog
+        from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+        from lineage.catalog.database.live_schemas import LiveSchemas  # noqa: PLC0415
+
+        return cls(catalog, dialect, [LiveSchemas(DatabaseAddress.parse(one), refresh=refresh) for one in addresses])
+
+    @classmethod
+    def from_information_schema(cls, path: str | Path, dialect: str | Dialect = "ansi") -> Catalog:
+        """Return the catalog in a CSV export of `information_schema.columns`, with a header.
+
+        Raises:
+            CatalogError: the header lacks `table_name` or `column_name`, or a row is too short.
+            OSError: the file cannot be read.
+        """
+        from lineage.catalog.information_schema import read_information_schema  # noqa: PLC0415  seldom used
+
+        catalog = cls((), dialect)
+        for table in read_information_schema(Path(path)):
+            catalog.add(catalog._as_compared(table))
         return catalog
+
+    @classmethod
+    def from_database(
+        cls,
+        address: str,
+        dialect: str | Dialect = "ansi",
+        *,
+        prefetch: bool = False,
+        max_age: timedelta = timedelta(hours=1),
+        refresh: bool = False,
+    ) -> Catalog:
+        """Return a catalog of a live database, whose tables are read when they are looked up, or all at once.
+
+        PostgreSQL is read through psycopg (`postgresql://user@host:5432/database`), any other database through the
+        SQLAlchemy dialect that you install (`duckdb:///file`, `snowflake://…`). Schemas are kept in the user's cache
+        folder, without password. Nothing is executed but queries of the database's own catalog.
+
+        Args:
+            address: the URI of the database.
+            dialect: how its names compare.
+            prefetch: read all tables now.
+            max_age: how old schemas from the cache may be; 0 keeps none.
+            refresh: read again what is in the cache.
+
+        Raises:
+            DatabaseError: the address is malformed, a driver is missing, or (with `prefetch`) the database cannot be
+                read. Without `prefetch`, look-ups raise it.
+        """
+        from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
+        from lineage.catalog.database.live_schemas import LiveSchemas  # noqa: PLC0415
+
+        source = LiveSchemas(DatabaseAddress.parse(address), max_age=max_age, refresh=refresh)
+        catalog = cls((), dialect, [source])
+        return catalog.complete() if prefetch else catalog
 
     @classmethod
     def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
@@ -201,20 +290,26 @@ class Catalog:
             types = [None] * len(columns)
         else:
             raise CatalogError(f"table {table!r}: expected its columns, found {columns!r}")
-        names = stored_names([_unquote(str(name)) for name in columns], self.dialect.fold_column)
+        names = stored_names([unquote(str(name)) for name in columns], self.dialect.fold_column)
         return [ColumnSchema(name, data_type) for name, data_type in zip(names, types, strict=True)]
 
     def qualified(self, naming: Naming) -> Catalog:
-        """Return the catalog with names as an ingest qualifies them: with the default database, date shards merged."""
+        """Return the catalog with names as an ingest qualifies them: with the default database, date shards merged.
+
+        What it reads later from databases is qualified, too. Without a default database, tables of a PostgreSQL have
+        no database in their names, as in files.
+        """
         found = self.memo.get((Catalog, naming))
         if found is None:
-            tables = [(table, self._qualified_name(table.name, naming)) for table in self]
+            tables = [(table, self._qualified_name(table.name, naming)) for table in self.given]
             found = self
-            if any(table.name != name for table, name in tables):
-                found = Catalog((replace(table, name=name) for table, name in tables), self.dialect)
+            if self.sources or any(table.name != name for table, name in tables):
+                qualified = (replace(table, name=name) for table, name in tables)
+                found = Catalog(qualified, self.dialect, self.sources, naming)
+                found._look_up(self._asked)
             self.memo[Catalog, naming] = found
-        qualified: Catalog = found
-        return qualified
+        other: Catalog = found
+        return other
 
     @staticmethod
     def _qualified_name(name: str, naming: Naming) -> str:
@@ -226,7 +321,7 @@ class Catalog:
     def add(self, table: TableSchema) -> None:
         """Add a table; it replaces one of the same name."""
         if table.name not in self._tables:
-            self._by_last.setdefault(_last_part(table.name), []).append(table.name)
+            self._by_last.setdefault(_own_name(table.name), []).append(table.name)
         self._tables[table.name] = table
         self.memo.clear()
 
@@ -235,16 +330,86 @@ class Catalog:
 
         Tables of an earlier ingest (`learnt`) match by their full name only, and after the others; `exact` tables match
         by their full name only.
+
+        Raises:
+            DatabaseError: a database that has not been asked for the name cannot be read.
         """
+        if self.sources:
+            self._look_up({_own_name(plain_name(name))})
         exact = self._tables.get(name)
         if exact is not None and not exact.learnt:
             return exact
         ending = [
             other
-            for other in self._by_last.get(_last_part(name), ())
+            for other in self._by_last.get(_own_name(name), ())
             if not (self._tables[other].learnt or self._tables[other].exact) and _agree(name, other)
         ]
         return self._tables[ending[0]] if len(ending) == 1 else exact
+
+    @property
+    def given(self) -> list[TableSchema]:
+        """The tables that come from no database."""
+        return [table for table in self if self._given is None or table.name in self._given]
+
+    def with_source(self, source: LiveTables) -> Catalog:
+        """Return the catalog with a further database."""
+        return Catalog(self.given, self.dialect, (*self.sources, source))
+
+    def prepare(self, texts: Iterable[str]) -> Catalog:
+        """Read the tables of databases that the texts may name, with one query for each; return the catalog.
+
+        Raises:
+            DatabaseError: a database cannot be read.
+        """
+        for source in self.sources[:1]:
+            self._look_up(source.names_in(texts))
+        return self
+
+    def complete(self) -> Catalog:
+        """Read all tables of the databases; return the catalog.
+
+        Raises:
+            DatabaseError: a database cannot be read.
+        """
+        for source in self.sources:
+            self._add_live(source, source.tables())
+        return self
+
+    def only(self, names: Collection[str]) -> Catalog:
+        """Return the given tables, and those of databases that have one of these full names."""
+        if self._given is None:
+            return self
+        kept = (table for table in self if table.name in self._given or table.name in names)
+        return Catalog(kept, self.dialect)
+
+    def _look_up(self, names: set[str]) -> None:
+        missing = names - self._asked
+        if not missing:
+            return
+        self._asked |= missing
+        for source in self.sources:
+            self._add_live(source, source.tables(missing))
+
+    def _add_live(self, source: LiveTables, tables: Iterable[TableSchema]) -> None:
+        naming = self._naming
+        for stored in tables:
+            table = self._as_compared(stored)
+            name = table.name
+            if naming is not None:
+                name = self._qualified_name(source.local_name(name, naming), naming)
+            if name not in self._tables:
+                self.add(table if name == table.name else replace(table, name=name))
+
+    def _as_compared(self, table: TableSchema) -> TableSchema:
+        """Return a table with its names as the dialect compares them, from those in the database."""
+        fold_table, fold_column = self.dialect.fold_table, self.dialect.fold_column
+        columns = table.columns
+        if fold_column("aA", quoted=True) != "aA":
+            columns = tuple(replace(one, name=fold_column(one.name, quoted=True)) for one in columns)
+        elif fold_table("aA", quoted=True) == "aA":
+            return table
+        name = format_name([fold_table(part, quoted=True) for part, _ in split_name(table.name)])
+        return replace(table, name=name, columns=columns)
 
     def as_learnt(self) -> Catalog:
         """Return the catalog with its tables marked as known from an earlier ingest (`TableSchema.learnt`)."""
@@ -264,51 +429,7 @@ class Catalog:
         return self.find(name) is not None
 
 
-def _flatten(tables: Mapping[str, Any], path: tuple[str, ...]) -> Iterable[tuple[str, Any]]:
-    for name, value in tables.items():
-        full = (*path, str(name))
-        if isinstance(value, Mapping) and value and all(isinstance(v, Mapping | list) for v in value.values()):
-            yield from _flatten(value, full)
-        else:
-            yield ".".join(full), value
-
-
-def stored_names(names: Sequence[tuple[str, bool]], fold: Fold) -> list[str]:
-    """Return names as the database stores them, from names in a catalog file, each with a flag: whether it was quoted.
-
-    A catalog file has stored names, but people often write stored upper case names in lower case, or vice versa. So a
-    name that is quoted or in mixed case is kept as it is, and so are all names if one of them is in the case that the
-    dialect folds to; otherwise names are folded.
-
-    >>> fold = dialect_named("snowflake").fold_column
-    >>> stored_names([("id", False), ("userName", False)], fold), stored_names([("ID", False), ("note", False)], fold)
-    (['ID', 'userName'], ['ID', 'note'])
-    """
-    as_stored = any(
-        not quoted and name == fold(name) and name != name.swapcase() and fold("aA") != "aA" for name, quoted in names
-    )
-
-    def is_exact(name: str, quoted: bool) -> bool:
-        return quoted or as_stored or not (name.islower() or name.isupper())
-
-    return [fold(name, quoted=is_exact(name, quoted)) for name, quoted in names]
-
-
-def _unquote(name: str) -> tuple[str, bool]:
-    """Return a column's name without surrounding quotes, and whether it was quoted."""
-    for opening, closing in ('""', "``", "[]"):
-        inside = name[1:-1]
-        if (
-            len(name) > 2
-            and name[0] == opening
-            and name[-1] == closing
-            and opening not in inside.replace(closing * 2, "")
-        ):
-            return inside.replace(closing * 2, closing), True
-    return name, False
-
-
-def _last_part(name: str) -> str:
+def _own_name(name: str) -> str:
     return name.rpartition(".")[2] if '"' not in name else split_name(name)[-1][0]
 
 

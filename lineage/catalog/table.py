@@ -28,11 +28,11 @@ class TableSchema:
     learnt: bool = False
     exact: bool = False
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", {column.name: column.data_type for column in self.columns})
-
     @property
     def names(self) -> dict[str, str | None]:
-        """The columns' names in order."""
-        names: dict[str, str | None] = self.__dict__["_names"]
+        """The columns' names in order, with their types. A catalog has many tables that are never looked up."""
+        names: dict[str, str | None] | None = self.__dict__.get("_names")
+        if names is None:
+            names = {column.name: column.data_type for column in self.columns}
+            object.__setattr__(self, "_names", names)
         return names

@@ -307,6 +307,8 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
             if job is not None and job.sql and step.spans:
                 for piece in excerpts(job, step.spans[0], out.width - 4, sources.get(job.key)):
                     out.print(Text("    ") + piece)
+            elif job is not None:
+                out.print(Text(f"    {sources.get(job.key) or job.key}: stated without SQL", "dim"))
         out.print()
 
 

@@ -20,6 +20,7 @@ from lineage.cli.options import (
     FunctionsOption,
     JobsOption,
     NamespaceOption,
+    RefreshOption,
     SchemaOption,
     SchemasFromOption,
     SetOperations,
@@ -66,6 +67,7 @@ def extract(
     sql: SqlOption = None,
     dialect: DialectOption = "ansi",
     catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
@@ -87,13 +89,14 @@ def extract(
     options = extraction_options(
         dialect, namespace, default_database, default_schema, functions, budget, set_operations
     )
-    schemas = read_schemas(catalog, options, store)
     if report is not None:
+        schemas = read_schemas(catalog, options, store, refresh=refresh_catalog)
         with progress_bar() as progress:
             measured = measure(report, options, schemas, progress, jobs)
         print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
+    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
     statements = _resolve(texts, options, schemas, jobs)
     if output is OutputFormat.JSON:
         print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
@@ -117,6 +120,7 @@ def tables(
     default_schema: SchemaOption = None,
     namespace: NamespaceOption = "",
     catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
     store: SchemasFromOption = None,
     jobs: JobsOption = None,
     output: FormatOption = OutputFormat.TABLE,
@@ -127,7 +131,7 @@ def tables(
     """
     options = extraction_options(dialect, namespace, default_database, default_schema)
     texts, problems = _texts(files, sql)
-    schemas = read_schemas(catalog, options, store)
+    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
     statements = _resolve(texts, options, schemas, jobs)
     written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
     several = any(statement.other_targets for statement in statements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineage.catalog import CatalogError
+from lineage.catalog.database.errors import DatabaseUnreachableError
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
 from lineage.neo4j_server.errors import ServerError, ServerStartError
@@ -23,6 +24,8 @@ def explain_failure(error: Exception) -> int | None:
         code = INPUT_ERRORS
     elif isinstance(error, ServerError):
         code = UNREACHABLE if isinstance(error, ServerStartError) else INPUT_ERRORS
+    elif isinstance(error, DatabaseUnreachableError):
+        code = UNREACHABLE
     elif isinstance(error, NameLookupError | UnknownDialectError | CatalogError):
         code = WRONG_USE
     else:

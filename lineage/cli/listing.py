@@ -57,9 +57,14 @@ def console(*, stderr: bool = False) -> Console:
     return _Console(file=stream, highlight=False, soft_wrap=True, width=line_width(stream) or _WIDE)
 
 
-def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False) -> None:
-    """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted."""
-    width = line_width(sys.stderr if stderr else sys.stdout)
+def say(
+    text: str, style: str = "", *, subject: str = "", stderr: bool = False, default_width: int | None = None
+) -> None:
+    """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted.
+
+    `default_width` is the maximum length of a line in a file or pipe; None for any length.
+    """
+    width = line_width(sys.stderr if stderr else sys.stdout) or default_width
     out = console(stderr=stderr)
     text, subject = visible(text), visible(subject)
     for line in text.split("\n"):
@@ -85,9 +90,17 @@ def counted(number: int, what: str) -> str:
 
 
 def print_listing(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], output: OutputFormat, look: Look | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    output: OutputFormat,
+    look: Look | None = None,
+    *,
+    default_width: int | None = None,
 ) -> None:
-    """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row."""
+    """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row.
+
+    `default_width` is the width of a table in a file or pipe; None for any width.
+    """
     if output is OutputFormat.JSON:
         print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2, default=str))
         return
@@ -97,7 +110,7 @@ def print_listing(
         writer.writerows([visible(cell_text(value)) for value in row] for row in rows)
         return
     out = console()
-    for line in lay_out(columns, list(rows), look or Look(), line_width(sys.stdout)):
+    for line in lay_out(columns, list(rows), look or Look(), line_width(sys.stdout) or default_width):
         out.print(line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,8 @@ from typing import Annotated
 import typer
 
 from lineage.catalog import Catalog, CatalogError
+from lineage.catalog.database.address import is_database_address
+from lineage.catalog.database.errors import DatabaseError
 from lineage.cli.listing import OutputFormat
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.sql.budget import Budget, BudgetError
@@ -23,6 +26,7 @@ __all__ = [
     "FormatOption",
     "JobsOption",
     "JsonOption",
+    "RefreshOption",
     "NamespaceOption",
     "SchemaOption",
     "SchemasFromOption",
@@ -58,15 +62,31 @@ DialectOption = Annotated[
         envvar="LINEAGE_DIALECT",
     ),
 ]
+
+
+def _catalogs(values: list[str] | None) -> list[str] | None:
+    for value in values or ():
+        if not is_database_address(value) and not Path(value).is_file():
+            what = "is a directory" if Path(value).is_dir() else "does not exist"
+            raise typer.BadParameter(f"File {value!r} {what}.")
+    return values
+
+
 CatalogOption = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--catalog",
         "-c",
-        help="Table schemas: a DDL file (.sql) or JSON ({table: {column: type}}). Repeatable.",
-        metavar="FILE",
-        exists=True,
-        dir_okay=False,
+        help="Table schemas: a DDL file (.sql), JSON ({table: {column: type}}), information_schema.columns as CSV, or "
+        "a live database (postgresql://user@host/database, or any SQLAlchemy address). Repeatable.",
+        metavar="FILE|URI",
+        callback=_catalogs,
+    ),
+]
+RefreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--refresh-catalog", help="Read the schemas of a --catalog database again; else they are kept for an hour."
     ),
 ]
 NamespaceOption = Annotated[
@@ -180,27 +200,41 @@ def extraction_options(
         raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
-def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:
-    """Return the schemas of several DDL and JSON files. A later file overrides an earlier one.
+def read_catalogs(paths: list[str] | None, dialect: str, *, refresh: bool = False) -> Catalog:
+    """Return the schemas of several files and databases. A later file overrides an earlier one.
 
     Raises:
         typer.BadParameter: a file cannot be read.
+        DatabaseError: a database's address is malformed, or its driver is missing.
     """
     try:
-        return Catalog.from_files(paths or (), dialect)
+        return Catalog.from_files(paths or (), dialect, refresh=refresh)
+    except DatabaseError:
+        raise
     except CatalogError as error:
         raise typer.BadParameter(str(error), param_hint="--catalog") from error
 
 
-def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: str | None) -> Catalog:
-    """Return the schemas of DDL and JSON files and of a store. Files take precedence.
+def read_schemas(
+    paths: list[str] | None,
+    options: ExtractionOptions,
+    store: str | None,
+    texts: Iterable[str] | None = None,
+    *,
+    refresh: bool = False,
+) -> Catalog:
+    """Return the schemas of files, databases and a store. Files take precedence.
+
+    Of databases, the tables that `texts` may name are read; without `texts`, all tables.
 
     Raises:
         typer.BadParameter: a file cannot be read, or the store has several namespaces and none was given.
+        DatabaseError: a database cannot be read.
         StoreError: the store could not be read.
     """
     naming = options.naming
-    given = read_catalogs(paths, naming.dialect.name)
+    given = read_catalogs(paths, naming.dialect.name, refresh=refresh)
+    given = given.complete() if texts is None else given.prepare(texts)
     if store is None:
         return given
     from lineage.store import open_store  # noqa: PLC0415  few calls need a store

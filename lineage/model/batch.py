@@ -27,6 +27,7 @@ __all__ = [
     "assertion_job_key",
     "UNFINISHED",
     "UsageRecord",
+    "dashboard_job_key",
     "dbt_job_key",
     "definition_job_key",
     "event_job_key",
@@ -49,6 +50,8 @@ class JobKind(StrEnum):
     """The OpenLineage events of one job for one of its outputs."""
     DBT = "dbt"
     """A node of a dbt project: a model, snapshot, exposure, metric, semantic model or saved query."""
+    DASHBOARD = "dashboard"
+    """A card, chart, data source, worksheet or dashboard of a dashboard tool."""
 
     @property
     def defines_output(self) -> bool:
@@ -90,6 +93,15 @@ def dbt_job_key(file: str) -> str:
     'dbt:shop:model.shop.orders@postgres,,wh,main'
     """
     return f"dbt:{file.removeprefix('dbt/')}"
+
+
+def dashboard_job_key(file: str) -> str:
+    """Return the job key of a query or dashboard of a dashboard tool, given by its file key.
+
+    >>> dashboard_job_key("bi/metabase/bi.example.com:card/12-Revenue@metabase")
+    'dashboard:metabase/bi.example.com:card/12-Revenue@metabase'
+    """
+    return f"dashboard:{file.removeprefix('bi/')}"
 
 
 def assertion_job_key(source: str, target: str) -> str:
@@ -181,7 +193,8 @@ class DatasetRecord:
     Otherwise it lists the columns observed so far. `at` is when this was true; without it, when the batch's jobs last
     wrote or read the dataset, else the time of the run. `aliases` are further names of it. `spelling` is the name as
     written, if it differs from `name` in case only; `is_spelled` means that a definition or a catalog gives the
-    spelling (None: same as `name`), which takes precedence over that of a reference.
+    spelling (None: same as `name`), which takes precedence over that of a reference. `is_kind_stated` means that a
+    database's catalog says which kind it is; a mere reference is to a table.
     """
 
     namespace: str
@@ -194,6 +207,7 @@ class DatasetRecord:
     aliases: tuple[str, ...] = ()
     spelling: str | None = None
     is_spelled: bool = False
+    is_kind_stated: bool = False
 
     @property
     def key(self) -> str:

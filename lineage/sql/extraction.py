@@ -132,7 +132,8 @@ def extract(
         functions=functions,
         budget=budget,
     )
-    tables = CatalogTables((catalog if catalog is not None else Catalog()).qualified(options.naming), options.naming)
+    given = (catalog if catalog is not None else Catalog()).prepare([sql])
+    tables = CatalogTables(given.qualified(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
     procedures = cache(lambda: defined_procedures([sql]))

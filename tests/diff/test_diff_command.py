@@ -100,7 +100,7 @@ def test_reports(folders: Path) -> None:
     assert "--fail-on value: daily.day: row set changed" in done.err
     comment = (folders / "comment.md").read_text(encoding="utf-8")
     assert comment.startswith("<!-- lineage-diff -->\n### Lineage: 1 table changed")
-    assert "| `daily` | day | row set changed | changes content |" in comment
+    assert "| `daily` | day | row set changed (WHERE) | changes content |" in comment
     sarif = json.loads((folders / "diff.sarif").read_text(encoding="utf-8"))
     results = sarif["runs"][0]["results"]
     rules = {one["id"] for one in sarif["runs"][0]["tool"]["driver"]["rules"]}

@@ -14,7 +14,13 @@ from tests.docs.blocks import Block
 from tests.docs.runner import ROOT, Runner
 
 PAGE = ROOT / "docs" / "diagnostics.md"
-WITHOUT_EXAMPLE = {"INTERNAL_ERROR": "tests/sql/test_bad_input.py", "INVALID_EVENT": "tests/events/test_kafka.py"}
+WITHOUT_EXAMPLE = {
+    "INTERNAL_ERROR": "tests/sql/test_bad_input.py",
+    "INVALID_EVENT": "tests/events/test_kafka.py",
+    "CATALOG_UNREADABLE": "tests/live_database/test_ingest_postgres.py",
+    "NOT_FOLLOWED": "tests/live_database/test_ingest_postgres.py",
+    "DATABASE_DIFFERS": "tests/live_database/test_verification.py",
+}
 """Codes that no SQL is known to give, or that need a server, with the test that gives them."""
 
 

@@ -16,6 +16,7 @@ from lineage.cli.options import (
     FormatOption,
     FunctionsOption,
     NamespaceOption,
+    RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
@@ -49,6 +50,7 @@ def dbt(
         str | None, typer.Option("--dialect", "-d", help="SQL dialect; default: that of the adapter.")
     ] = None,
     catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
@@ -81,6 +83,7 @@ def dbt(
         project_dir=project_dir,
         project=project,
         catalog=tuple(catalog or ()),
+        refresh_catalog=refresh_catalog,
         namespace=namespace,
         default_database=default_database,
         default_schema=default_schema,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from contextlib import nullcontext
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -24,20 +22,20 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage.cli.progress import progress_bar
-from lineage.store import open_store
 from lineage.store.opening import DEFAULT_PATH
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.diff.git_folder import GitRevisionError
-from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, diff_projects
+from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff
 from lineage_ingest.diff.reports.as_json import diff_to_dict
 from lineage_ingest.diff.reports.junit import diff_to_junit
 from lineage_ingest.diff.reports.markdown import diff_to_markdown
 from lineage_ingest.diff.reports.sarif import diff_to_sarif
 from lineage_ingest.diff.reports.terminal import COLUMNS, diff_rows, summary_lines
 from lineage_ingest.diff.reports.wording import headline
-from lineage_ingest.diff.revisions import RevisionOptions, read_revisions
+from lineage_ingest.diff.revisions import RevisionOptions
+from lineage_ingest.diff_api import diff_revisions
 from lineage_ingest.options import OptionError
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 
@@ -56,7 +54,14 @@ class DiffFormat(StrEnum):
 
 
 _SUFFIXES = {".md": DiffFormat.MARKDOWN, ".json": DiffFormat.JSON, ".sarif": DiffFormat.SARIF, ".xml": DiffFormat.JUNIT}
-_LOOK = Look(words=("change", "rebuild"), cuts=("columns",), styles={"table": "bold"})
+_LOOK = Look(
+    words=("columns", "change", "rebuild"),
+    cuts=("columns", "effect", "table"),
+    phrases={"change": "{}", "risk": "{}", "rebuild": "rebuild: {}"},
+    styles={"table": "bold"},
+)
+_WIDTH = 80
+"""Width of a table in a file or pipe."""
 _SIDES, _TIMES = "Revisions of a project", "The graph at two times"
 
 app = typer.Typer(add_completion=False)
@@ -180,15 +185,13 @@ def diff(
 
 def _compare(base: str, head: str, options: RevisionOptions, store: str | None, pii_tag: str) -> ProjectDiff:
     address = store or (DEFAULT_PATH if Path(DEFAULT_PATH).exists() else None)
-    with tempfile.TemporaryDirectory(prefix="lineage-diff-") as work:
-        try:
-            sides = read_revisions(base, head, options, Path(work))
-        except OptionError as error:
-            raise bad_parameter(error) from error
-        except (GitRevisionError, NoManifestError, NoSqlFilesError) as error:
-            raise typer.BadParameter(str(error), param_hint="--base or --head") from error
-        with progress_bar() as progress, open_store(address, read_only=True) if address else nullcontext() as opened:
-            return diff_projects(*sides, opened, pii_tag=pii_tag, progress=progress)
+    try:
+        with progress_bar() as progress:
+            return diff_revisions(base, head, store=address, options=options, pii_tag=pii_tag, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    except (GitRevisionError, NoManifestError, NoSqlFilesError) as error:
+        raise typer.BadParameter(str(error), param_hint="--base or --head") from error
 
 
 def _report_kind(path: Path) -> DiffFormat:
@@ -224,9 +227,9 @@ def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[
         if output is DiffFormat.CSV:
             print_listing(COLUMNS, listed, OutputFormat.CSV)
             return
-        say(f"{found.base} → {found.head}: {headline(found)}")
+        say(f"{found.base} → {found.head}: {headline(found)}", default_width=_WIDTH)
         if listed:
-            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
+            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
         for line in summary_lines(found):

@@ -17,6 +17,10 @@ _COMMANDS = {
     "openlineage": "lineage_ingest.cli.openlineage:openlineage",
     "dbt": "lineage_ingest.cli.dbt:dbt",
     "sql": "lineage_ingest.cli.sql:sql",
+    "postgres": "lineage_ingest.cli.postgres:postgres",
+    "duckdb": "lineage_ingest.cli.database_files:duckdb",
+    "sqlite": "lineage_ingest.cli.database_files:sqlite",
+    "bi": "lineage_ingest.cli.bi:bi",
 }
 
 
@@ -37,7 +41,7 @@ class _Sources(TyperGroup):
 
 app = typer.Typer(
     cls=_Sources,
-    help="Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events.",
+    help="Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -45,4 +49,4 @@ app = typer.Typer(
 
 @app.callback()
 def ingest() -> None:
-    """Ingest lineage from SQL files, dbt projects, query logs and OpenLineage events."""
+    """Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events."""

@@ -17,6 +17,7 @@ from lineage.cli.options import (
     FormatOption,
     FunctionsOption,
     NamespaceOption,
+    RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
@@ -111,6 +112,7 @@ class NamingFlags:
     panel: ClassVar[str] = "Names and schemas"
 
     catalog: CatalogOption = None
+    refresh_catalog: RefreshOption = False
     namespace: NamespaceOption = ""
     default_database: DatabaseOption = None
     default_schema: SchemaOption = None
@@ -171,6 +173,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
             engine=engine,
             spark=SparkOptions(self.master, parse_pairs(self.spark_conf, "--spark-conf")),
             catalog=tuple(self.catalog or ()),
+            refresh_catalog=self.refresh_catalog,
             namespace=self.namespace,
             default_database=self.default_database,
             default_schema=self.default_schema,

@@ -12,6 +12,7 @@ __all__ = ["bad_parameter", "parse_budget", "parse_pairs"]
 _FLAG_OF = {
     "paths": "PATHS",
     "target": "TARGET_DIR",
+    "kind": "KIND",
     "mapping": "--map",
     "time_formats": "--time-format",
     "jdbc": "--jdbc-url",

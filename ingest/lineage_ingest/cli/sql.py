@@ -20,6 +20,7 @@ from lineage.cli.options import (
     FunctionsOption,
     JobsOption,
     NamespaceOption,
+    RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
@@ -33,6 +34,7 @@ from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_sql
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.verification import print_verification
 from lineage_ingest.options import OptionError, SqlOptions
 from lineage_ingest.sql_files import (
     GoneFiles,
@@ -52,12 +54,28 @@ def sql(
     ],
     dialect: DialectOption = "ansi",
     catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     set_operations: SetOperationsOption = SetOperations.EXACT,
+    connect: Annotated[
+        str | None,
+        typer.Option(
+            help="Database that the files are for (postgresql://user@host:5432/database): its tables are known.",
+            metavar="URI",
+        ),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Let the PostgreSQL of --connect analyse what the files define, in a transaction that is rolled "
+            "back, and compare.",
+        ),
+    ] = False,
     store: StoreOption = None,
     project: Annotated[
         str | None,
@@ -80,13 +98,15 @@ def sql(
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
     The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
-    Nothing is executed.
+    Nothing is executed, except with --verify: then each query is created as a view in the database of --connect,
+    without touching what exists, and everything is rolled back. The exit status is 1 if its analysis differs.
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
     options = SqlOptions(
         dialect=dialect,
         catalog=tuple(catalog or ()),
+        refresh_catalog=refresh_catalog,
         namespace=namespace,
         default_database=default_database,
         default_schema=default_schema,
@@ -95,6 +115,8 @@ def sql(
         set_operations=set_operations.value,
         project=project,
         project_root=project_root,
+        connect=connect,
+        verify=verify,
         retire_most=yes,
         observed_at=observed_at,
         jobs=jobs or available_processors(),
@@ -136,9 +158,11 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
     """Print the counts of an ingest of SQL files, and its diagnostics, the most severe first."""
     found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
     if output is not OutputFormat.TABLE:
-        figures = summary.to_dict()
+        figures: dict[str, object] = {**summary.to_dict()}
         if output is OutputFormat.JSON:
             listed = [{"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found]
+            if summary.verification is not None:
+                figures = {**figures, "verification": summary.verification.to_dict()}
             more = {"projects": summary.described_projects(), "notices": list(summary.notices), "found": listed}
             print_object({"store": summary.store, **figures, **more})
         else:
@@ -160,6 +184,8 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
         f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     )
     say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {summary.store}")
+    if summary.verification is not None:
+        print_verification(summary.verification, show, "definition")
     _print_projects(summary)
 
 

@@ -21,6 +21,7 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
+from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
@@ -29,13 +30,10 @@ from lineage_ingest.dbt.project_batch import ProjectBatch, python_model_diagnost
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile, digest_of
-from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 
 Progress = Callable[[str, int, int | None], None]
-_LARGE = 75_000
-"""Edges. A larger batch is applied in parts, which bounds the memory for planning."""
 _COUNTED = {
     Completeness.FULL: "resolved",
     Completeness.PARTIAL: "partial",
@@ -274,16 +272,7 @@ class _Ingest:
     def _apply(self, batch: LineageBatch) -> AppliedChanges:
         self.notify("storing", 0, None)
         self._take_over_definitions(batch)
-        if len(batch.edges) < _LARGE:
-            applied = self.store.apply(batch)
-        else:
-            applied = AppliedChanges()
-            for parts in self.store.parts(batch):
-                applied += sum(map(self.store.apply, parts), start=AppliedChanges())
-        described = (record.key for record in batch.datasets if record.schema_known)
-        for opened in expand_stars(self.store, described, batch.run.at):
-            applied += self.store.apply(opened)
-        return applied
+        return apply_batch(self.store, batch)
 
     def _take_over_definitions(self, batch: LineageBatch) -> None:
         """Make what a log has stated as definitions of the tables observations of the models, with their history."""

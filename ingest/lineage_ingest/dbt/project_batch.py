@@ -65,7 +65,9 @@ class ProjectBatch:
         """Add a model's lineage and its table."""
         types = model.table.types()
         schema = tuple(
-            replace(column, data_type=column.data_type or types.get(column_text(column.name)))
+            replace(column, data_type=known)
+            if column.data_type is None and (known := types.get(column_text(column.name))) is not None
+            else column
             for column in statement.schema
         )
         self._models[model.given.key] = model, replace(statement, schema=schema)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lineage.sql.canonical.table_form import ValueForm
+from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
 
@@ -76,6 +77,8 @@ class TableDiff:
     rebuild: str | None = None
     full_refresh: bool = False
     earlier: str | None = None
+    clauses: tuple[str, ...] = ()
+    """The clauses by which its own definition makes other rows: WHERE, JOIN, …"""
     upstream: tuple[str, ...] = field(default=())
     """Keys of the tables that it reads and that are changed or affected."""
 
@@ -167,7 +170,10 @@ def _compared(base: Form, head: Form) -> TableDiff:
     why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
     history = head.definition.build.has_history or base.definition.build.has_history
     diff = _diff(head, effect, columns, *reasons)
-    return replace(diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history)
+    clauses = changed_clauses(base.own, head.own) if own_rows else ("ORDER BY",) if order else ()
+    return replace(
+        diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history, clauses=clauses
+    )
 
 
 def _settings(base: Form, head: Form) -> list[str]:

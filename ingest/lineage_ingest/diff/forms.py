@@ -218,4 +218,5 @@ def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], k
         first.rest and digest(kind, first.rest, later.rest),
         first.is_ordered and later.is_ordered,
         max(first.stability, later.stability),
+        (*first.clauses, *later.clauses),
     )

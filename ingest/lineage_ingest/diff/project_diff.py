@@ -139,7 +139,10 @@ class ProjectDiff:
             for column in table.columns:
                 found = [one for one in column.effects if one in effects]
                 if found:
-                    yield f"{table.title}.{shown_column(column.earlier or column.name)}: {', '.join(found)}"
+                    name = shown_column(column.earlier or column.name)
+                    clauses = table.clauses if ColumnEffect.ROWS in found else ()
+                    by = f" ({', '.join(clauses)})" if clauses else ""
+                    yield f"{table.title}.{name}: {', '.join(found)}{by}"
         if condition is FailCondition.REMOVED:
             yield from (f"{one.table} reads {one.name}, which does not exist" for one in self.missing)
 

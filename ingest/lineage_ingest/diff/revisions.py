@@ -29,7 +29,7 @@ class RevisionOptions:
     namespace: str = ""
     default_database: str | None = None
     default_schema: str | None = None
-    catalog: tuple[Path, ...] = ()
+    catalog: tuple[str | Path, ...] = ()
     project_dir: Path | None = None
 
 

@@ -18,6 +18,8 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel import resolve_texts
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.live_database.verification.comparison import VerificationReport
+from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
@@ -44,25 +46,28 @@ def ingest_sql_files(
     project_root: Path | None = None,
     retire_most: bool = False,
     jobs: int = 1,
+    verification: FileVerification | None = None,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
 
     `observed_at` is the time of the files' definitions (default: now). Files that the store has of the folders and
     that no longer exist are retired at that time; if they are most of the known files, only with `retire_most`.
     `project` names the project of all files and `project_root` its root folder; by default both are found from the
-    files' paths. `jobs` is the largest number of processes that resolve the files.
+    files' paths. `jobs` is the largest number of processes that resolve the files. `verification` compares their
+    lineage with a database's own analysis.
 
     Raises:
         NoSqlFilesError: a path does not exist, or a folder has no SQL file and never had one.
         ProjectError: the root of the project is ambiguous.
         GoneFilesError: most known files no longer exist, and `retire_most` is not set. Nothing is stored.
         StoreError: the store could not be read or written. Nothing is stored.
+        DatabaseError: a database of the catalog, or the one that verifies, cannot be read. Nothing is stored.
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     at = observed_at or datetime.now(UTC)
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
-    builder = _resolve(sources, store, options, catalog, at, notify, jobs)
+    builder, report = _resolve(sources, store, options, catalog, at, notify, jobs, verification)
     gone = find_gone_files(store, sources, builder.targets(), at)
     if sources.found.empty_folders and not gone.files:
         suffixes = ", ".join(sorted(SQL_SUFFIXES))
@@ -94,6 +99,7 @@ def ingest_sql_files(
         edges_of_gone,
         adopted,
         tuple(notices(store, sources)),
+        verification=report,
     )
 
 
@@ -105,19 +111,28 @@ def _resolve(
     at: datetime,
     notify: Progress,
     jobs: int,
-) -> BatchBuilder:
-    """Return a batch builder with the statements, resolved against each other, the catalog and the store."""
+    verification: FileVerification | None,
+) -> tuple[BatchBuilder, VerificationReport | None]:
+    """Return a batch builder with the statements, resolved against each other, the catalog and the store.
+
+    Also return what the verification has found, if there is one.
+    """
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
     stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
+    given = given.prepare(texts.values()).qualified(naming)
     resolving = partial(notify, "resolving")
     statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving)
+    report = None
+    if verification is not None:
+        statements, report = verification.verify(texts, statements, given, partial(notify, "verifying"))
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in statements:
         by_file[statement.source or ""].append(statement)
     origins = {file.name: FileOrigin(file.source, str(file.key)) for file in sources.files}
-    builder = BatchBuilder(naming, given, at, of_files(at, origins), files=origins)
+    used = {name for statement in statements for name in (*statement.targets, *statement.sources)}
+    builder = BatchBuilder(naming, given.only(used), at, of_files(at, origins), files=origins)
     for file in sources.files:
         for problem in file.problems:
             builder.add_diagnostic(file.name, problem)
@@ -126,7 +141,7 @@ def _resolve(
     names = {file.name: file.source for file in sources.files}
     for name, problem in find_duplicate_definitions(by_file, names):
         builder.add_diagnostic(name, problem)
-    return builder
+    return builder, report
 
 
 def _column_edges(store: GraphStore, jobs: Collection[str]) -> int:

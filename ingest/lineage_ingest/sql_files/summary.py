@@ -8,6 +8,7 @@ from typing import Any
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.store.values import AppliedChanges
+from lineage_ingest.live_database.verification.comparison import VerificationReport
 from lineage_ingest.sql_files.projects import Project
 from lineage_ingest.sql_files.retirement import GoneFiles
 
@@ -23,7 +24,7 @@ class IngestSummary:
     `projects` are the projects of the files, with the number of files of each; `gone` are the files that no longer
     exist, and `edges_of_gone` is the number of live edges they had. `adopted` is the number of jobs stored before files
     had projects that these files took over. `notices` are about the same files stored elsewhere in the graph. `store`
-    is the address of the store.
+    is the address of the store. `verification` is what the comparison with a database has found, if there was one.
     """
 
     batch: LineageBatch = field(repr=False)
@@ -35,6 +36,7 @@ class IngestSummary:
     adopted: int = 0
     notices: tuple[str, ...] = ()
     store: str = ""
+    verification: VerificationReport | None = None
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
@@ -43,7 +45,9 @@ class IngestSummary:
 
     @property
     def has_errors(self) -> bool:
-        """Whether some of the input could not be used."""
+        """Whether some of the input could not be used, or a database that verifies it differs."""
+        if self.verification is not None and self.verification.has_differences:
+            return True
         return any(d.diagnostic.severity is Severity.ERROR for d in self.batch.diagnostics)
 
     @property

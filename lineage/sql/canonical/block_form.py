@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm
+from lineage.sql.canonical.digests import Part, digest
+from lineage.sql.canonical.table_form import ClauseForm, Stability, TableForm, ValueForm
 
 __all__ = ["BlockForm", "FromItem", "UnsupportedError"]
 
@@ -35,6 +35,7 @@ class BlockForm:
         self.rows = digest("one row")
         self.order = ""
         self.stability = Stability.STABLE
+        self.clauses: list[ClauseForm] = []
         self.merged: dict[str, ValueForm] = {}
         """Columns of USING."""
         self.aliases: dict[str, exp.Expr] = {}
@@ -53,6 +54,15 @@ class BlockForm:
         while block is not None:
             yield block
             block = block.parent
+
+    def note(self, name: str, meaning: Part, text: Part) -> None:
+        """Record a clause that decides the rows."""
+        self.clauses.append(ClauseForm(name, digest(meaning), digest(text)))
+
+    @property
+    def all_clauses(self) -> tuple[ClauseForm, ...]:
+        """The clauses of this block and of the relations that it reads."""
+        return (*self.clauses, *(clause for item in self.items for clause in item.relation.clauses))
 
     @property
     def environment(self) -> str:

@@ -155,7 +155,12 @@ class _QueryReader(SelectReader):
             flags = sorted((key, repr(arg)) for key, arg in ordered.args.items() if key != "this" and arg)
             keys.append((self._order_key(ordered.this, None, items), [list(flag) for flag in flags]))
         self._limit(tree, block, keys, order)
-        return TableForm(block.rows, columns, digest("stored", block.rows, keys, order), stability=block.stability)
+        written = digest(kind, distinct)
+        values = sorted((one.digest, other.digest) for _, one, other in pairs) if distinct or kind != "Union" else []
+        block.note("set operation", [kind, distinct, [list(pair) for pair in values]], written)
+        clauses = (*block.clauses, *left.clauses, *right.clauses)
+        stored = digest("stored", block.rows, keys, order)
+        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses)
 
     # What no rule reads
 

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from lineage.model.names import Naming
 from lineage.sql.canonical.block_form import BlockForm, FromItem, UnsupportedError
-from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, worst
+from lineage.sql.canonical.digests import Part, digest, tree_digest
+from lineage.sql.canonical.table_form import ClauseForm, TableForm, ValueForm, base_table, worst
 from lineage.sql.canonical.value_forms import Expressions, conditions
 from lineage.sql.resolve.identifiers import identifiers_of
 
@@ -67,6 +67,7 @@ class FromReader(ABC):
         joins = [*self._joins_inside(clause.this), *joins]
         block.items.append(self._item(clause.this, block))
         block.rows = block.items[0].relation.rows
+        block.note("FROM", block.rows, self._relation_text(clause.this))
         relations = [self._item(join.this, block) for join in joins]
         first = list(block.items)
         block.items = [*first, *relations]  # conditions name the items by their numbers
@@ -94,6 +95,16 @@ class FromReader(ABC):
             block.stability = worst(values, block.stability)
             read = digest("on", sorted({value.digest for value in values}))
         block.rows = digest("join", block.rows, item.relation.rows, side, read)
+        condition = [] if on is None else sorted({tree_digest(one, self._text) for one in conditions(on)})
+        names = [str(self._identifiers.column(one)) for one in using or ()]
+        written: list[Part] = [self._relation_text(join.this), side, list(condition), list(names)]
+        block.note("JOIN", [item.relation.rows, side, read], written)
+
+    def _relation_text(self, node: exp.Expr) -> str:
+        """Return the digest of how a relation is named; a sub-query's own clauses are noted by themselves."""
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            return digest("table", [str(part) for part in self._identifiers.table_parts(node)])
+        return "" if isinstance(node, exp.Subquery) else tree_digest(node, self._text)
 
     def _merge(self, name: str, side: str, number: int, block: BlockForm) -> str:
         """Merge the columns of a USING; return the digest of the condition."""
@@ -148,7 +159,7 @@ class FromReader(ABC):
             for number in range(len(rows[0]))
         )
         count = digest("values", len(rows))
-        return TableForm(count, columns, count)
+        return TableForm(count, columns, count, clauses=(ClauseForm("VALUES", count, count),))
 
     def _table(self, node: exp.Table, block: BlockForm) -> TableForm:
         allow_only(node, _TABLE)

@@ -37,18 +37,19 @@ class SelectReader(FromReader):
         }
         hides = self._identifiers.dialect.name == "clickhouse"
         block.sees_aliases = hides
-        self._filter(tree.args.get("where"), block)
+        self._filter(tree.args.get("where"), block, "WHERE")
         block.sees_aliases = True
         self._group(tree, block)
-        self._filter(tree.args.get("having"), block)
+        self._filter(tree.args.get("having"), block, "HAVING")
         block.sees_aliases = hides
         over = block.rows
         items = read_items(tree, block, self._expressions, self._identifiers)
         block.sees_aliases = True
-        self._filter(tree.args.get("qualify"), block)
+        self._filter(tree.args.get("qualify"), block, "QUALIFY")
         keys = self._order(tree, block, items, over)
         if block.wild:
             block.rows = digest("with unknown", block.rows, sorted(set(block.wild)))
+            block.note("unknown functions", sorted(set(block.wild)), sorted(set(block.wild)))
             block.stability = Stability.VOLATILE
         values = [item.value for item in items]
         digests = [value.digest for value in values]
@@ -58,13 +59,18 @@ class SelectReader(FromReader):
             if distinct.args.get("on") is not None:
                 on = [self._expressions.value(one, block) for one in distinct.args["on"].expressions]
                 block.rows = digest("distinct on", block.rows, [one.digest for one in on], keys, order)
+                block.note("DISTINCT ON", [[one.digest for one in on], keys], tree_digest(distinct, self._text))
+                block.note("ORDER BY", keys, self._clause_text(tree.args.get("order")))
                 block.stability = max(block.stability, Stability.TIES)
             else:
                 block.rows = digest("distinct", block.rows, sorted(set(digests)))
+                listed = [tree_digest(one, self._text) for one in tree.expressions]
+                block.note("DISTINCT", sorted(set(digests)), listed)
                 block.stability = worst(values, block.stability)
         self._limit(tree, block, keys, order)
         if worst(values) is Stability.VOLATILE:
             block.rows = digest("volatile", block.rows, digests)
+            block.note("volatile functions", digests, [tree_digest(one, self._text) for one in tree.expressions])
         passed = not keys and [block.rows] == [item.relation.rows for item in block.items]
         rests = [item.rest for item in items if item.rest]
         return TableForm(
@@ -74,15 +80,21 @@ class SelectReader(FromReader):
             rests[0] if len(rests) == 1 else digest("rests", rests) if rests else "",
             is_ordered=all(item.is_certain for item in items),
             stability=block.stability,
+            clauses=block.all_clauses,
         )
 
-    def _filter(self, clause: exp.Expr | None, block: BlockForm) -> None:
+    def _clause_text(self, clause: exp.Expr | None) -> str:
+        return "" if clause is None else tree_digest(clause, self._text)
+
+    def _filter(self, clause: exp.Expr | None, block: BlockForm, name: str) -> None:
         """Keep the rows that fulfil a clause. The conditions of several clauses are one set."""
         if clause is None:
             return
         values = [self._expressions.value(one, block) for one in conditions(clause.this)]
         block.stability = worst(values, block.stability)
-        block.rows = digest("filter", block.rows, sorted({value.digest for value in values}))
+        meaning = sorted({value.digest for value in values})
+        block.rows = digest("filter", block.rows, meaning)
+        block.note(name, meaning, sorted({tree_digest(one, self._text) for one in conditions(clause.this)}))
 
     def _group(self, tree: exp.Expr, block: BlockForm) -> None:
         clause = tree.args.get("group")
@@ -93,6 +105,7 @@ class SelectReader(FromReader):
             ]
             if any(contains_aggregate(one) for one in read):
                 block.rows = digest("group", block.rows, [])
+                block.note("GROUP BY", [], [])
             elif tree.args.get("having") is not None:
                 raise UnsupportedError
             return
@@ -103,6 +116,8 @@ class SelectReader(FromReader):
             found = [self._expressions.value(one, block) for one in keys if not contains_aggregate(one)]
             block.stability = worst(found, block.stability)
             block.rows = digest("group", block.rows, sorted({value.digest for value in found}))
+            listed = [tree_digest(one, self._text) for one in keys if not contains_aggregate(one)]
+            block.note("GROUP BY", sorted({value.digest for value in found}), listed)
             return
         more = [
             (key, self._expressions.value(one, block).digest)
@@ -116,6 +131,8 @@ class SelectReader(FromReader):
         keys_found = [self._key(one, tree, block) for one in clause.expressions]
         block.stability = worst(keys_found, block.stability)
         block.rows = digest("group", block.rows, sorted({value.digest for value in keys_found}), *more)
+        meaning = [sorted({value.digest for value in keys_found}), *more]
+        block.note("GROUP BY", meaning, tree_digest(clause, self._text))
 
     def _key(self, node: exp.Expr, tree: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a key of GROUP BY, which may be the position of an output column."""
@@ -168,5 +185,8 @@ class SelectReader(FromReader):
             return
         if any(clause.find(exp.Column, exp.Query) is not None for clause in clauses):
             raise UnsupportedError
-        block.rows = digest("limit", block.rows, [tree_digest(one, self._text) for one in clauses], keys, order)
+        texts = [tree_digest(one, self._text) for one in clauses]
+        block.rows = digest("limit", block.rows, texts, keys, order)
+        block.note("LIMIT", texts, texts)
+        block.note("ORDER BY", keys, self._clause_text(tree.args.get("order")))
         block.stability = max(block.stability, Stability.TIES)

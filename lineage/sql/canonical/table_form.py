@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 from lineage.sql.canonical.digests import digest
 
-__all__ = ["TableForm", "Stability", "ValueForm", "base_table", "opaque_table", "worst"]
+__all__ = ["ClauseForm", "TableForm", "Stability", "ValueForm", "base_table", "opaque_table", "worst"]
 
 
 class Stability(IntEnum):
@@ -44,6 +45,18 @@ def worst(values: Iterable[ValueForm], *more: Stability) -> Stability:
     return max((*more, *(value.stability for value in values)), default=Stability.STABLE)
 
 
+class ClauseForm(NamedTuple):
+    """A clause that decides rows: its name, the digest of what it means, and that of how it is written.
+
+    What a clause means may differ only because of a clause before it (`HAVING sum(a) > 5` after another WHERE); then it
+    is written as before.
+    """
+
+    name: str
+    meaning: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class TableForm:
     """The rows of a query or table, and its columns in order.
@@ -60,6 +73,8 @@ class TableForm:
     rest: str = ""
     is_ordered: bool = True
     stability: Stability = Stability.STABLE
+    clauses: tuple[ClauseForm, ...] = field(default=(), compare=False, repr=False)
+    """The clauses that make the rows, also those of sub-queries and CTEs: only to explain a difference of `rows`."""
 
     @property
     def is_open(self) -> bool:
@@ -138,7 +153,8 @@ def _column(rows: str, name: str, kind: str | None) -> ValueForm:
 
 def opaque_table(rows: str, names: Sequence[str] | None = None, stability: Stability = Stability.TIES) -> TableForm:
     """Return a relation of which nothing is known but what it is made of: all of it changes together."""
+    unread = ClauseForm("SQL that no rule reads", rows, rows)
     if names is None:
-        return TableForm(rows, order=rows, rest=rows, is_ordered=False, stability=stability)
+        return TableForm(rows, order=rows, rest=rows, is_ordered=False, stability=stability, clauses=(unread,))
     columns = tuple((name, ValueForm(digest("column", rows, name), stability=stability)) for name in names)
-    return TableForm(rows, columns, rows, is_ordered=False, stability=stability)
+    return TableForm(rows, columns, rows, is_ordered=False, stability=stability, clauses=(unread,))

@@ -131,6 +131,7 @@ def routine(walk: Walk, position: int) -> int | None:
     body = body_of(walk.tokens, words, position, walk.dialect)
     if body is None:
         return None if not nested else walk.end(position) + 1
+    function = None
     if not nested:
         header = walk.tokens[position : body.start]
         inner = walk.tokens[body.start :]
@@ -148,6 +149,8 @@ def routine(walk: Walk, position: int) -> int | None:
     walk.frames.append(frame)
     if body.parameters:
         declares(walk, [walk.names.fold(name) for name in body.parameters])
+        if function is not None and body.language != "PLPGSQL":  # `f.x` is its parameter: it has no other variables
+            declares(walk, [walk.names.fold(function.name)])
     if body.kind in ("TRIGGER", "FUNCTION"):
         _changed_rows(walk, walk.tokens[position : body.start], body.kind)
     if body.string is not None:

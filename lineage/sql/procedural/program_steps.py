@@ -34,13 +34,18 @@ class Block:
 class FunctionBody:
     """A function's result: one expression or query over its parameters, as tokens.
 
-    `columns` are the declared columns of a table function.
+    `columns` are the declared columns of a table function. `schema` is the one in its name, if any; functions of one
+    name that differ in `arguments` (their declared parameters, as text) are overloads. `search_path` are the schemas in
+    which the body's tables are looked up, if the function sets them itself.
     """
 
     name: str
     parameters: tuple[str, ...]
     tokens: tuple[Token, ...]
     columns: tuple[str, ...] = ()
+    schema: str = ""
+    arguments: str = ""
+    search_path: tuple[str, ...] = ()
 
 
 class Declaration(NamedTuple):

@@ -41,19 +41,49 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     if is_block and words[end : end + 1] == [";"] and words[end + 1 : end + 2] != ["END"]:
         return None
     found = tuple(tokens[start:end])
-    name = _name(header)
-    return FunctionBody(name, body.parameters, found, _columns(header)) if found and name else None
+    at = _name_at(header)
+    name = header[at].text.lower() if at < len(header) else ""
+    if not found or not name:
+        return None
+    schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
+    arguments, path = _arguments(header, at + 1), _search_path(header)
+    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path)
 
 
-def _name(header: Sequence[Token]) -> str:
-    """Return the last part of the name, without case: function look-up ignores case in every dialect."""
+def _name_at(header: Sequence[Token]) -> int:
+    """Return the position of the last part of the name. Its case is ignored, as function look-up does in dialects."""
     words = [word_of(token) for token in header]
     at = next((i for i, word in enumerate(words) if word in ("FUNCTION", "MACRO")), len(words)) + 1
     while at < len(words) and words[at] in ("IF", "NOT", "EXISTS"):
         at += 1
     while at + 2 < len(words) and words[at + 1] == ".":
         at += 2
-    return header[at].text.lower() if at < len(words) else ""
+    return at
+
+
+def _arguments(header: Sequence[Token], opened: int) -> str:
+    """Return the text of the declared parameters, in the brackets at a position."""
+    depth, found = 0, []
+    for token in header[opened:]:
+        word = word_of(token)
+        depth += (word == "(") - (word == ")")
+        if depth < 1:
+            break
+        found.append(token.text.lower())
+    return " ".join(found[1:])
+
+
+def _search_path(header: Sequence[Token]) -> tuple[str, ...]:
+    """Return the schemas in `SET search_path TO a, b` of a function's header, as written in it."""
+    words = [word_of(token) for token in header]
+    for at in range(len(words) - 3):
+        if words[at : at + 2] == ["SET", "SEARCH_PATH"] and words[at + 2] in ("TO", "="):
+            end = at + 4
+            while words[end : end + 1] == [","]:
+                end += 2
+            found = [token.text for token in header[at + 3 : end : 2]]
+            return tuple(name for name in found if name and not name.startswith(("pg_", "$")))
+    return ()
 
 
 def _columns(header: Sequence[Token]) -> tuple[str, ...]:

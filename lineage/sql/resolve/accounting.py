@@ -79,7 +79,7 @@ Subquery: {_OF_QUERY} this alias joins laterals pivots sort cluster distribute; 
 Table: this alias db catalog laterals joins pivots version pattern format rows_from sample partition changes; \
     hints system_time ordinality when only indexed
 TableFromRows: this alias joins pivots; sample
-Lateral: this alias ordinality; view outer cross_apply
+Lateral: this alias ordinality joins laterals; view outer cross_apply
 Unnest: expressions alias offset; explode_array
 Values: expressions alias order limit offset pivots
 Pivot: this alias expressions fields unpivot using group columns into with_ identify_pivot_strings \

@@ -10,11 +10,12 @@ Only texts that call a function defined in the script are handled here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
@@ -52,7 +53,9 @@ def _calls(tree: exp.Expr) -> list[exp.Anonymous]:
 class Functions:
     """The functions defined in a script, by name."""
 
-    def __init__(self, dialect: Dialect, budget: Budget) -> None:
+    def __init__(self, dialect: Dialect, budget: Budget, is_table: Callable[[Sequence[str]], bool]) -> None:
+        """Start without functions; `is_table` tells whether a table is known by the parts of its name."""
+        self._is_table = is_table
         self._dialect = dialect
         self._budget = budget
         self._fold = Names(dialect).fold
@@ -70,8 +73,21 @@ class Functions:
             if tree is not None:
                 for arrow in list(tree.find_all(exp.Lambda)):
                     read_arrow(self._dialect, arrow)
+                if step.function.search_path:
+                    self._add_schemas(tree, step.function.search_path)
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
+
+    def _add_schemas(self, tree: exp.Expr, search_path: Sequence[str]) -> None:
+        """Add the schema to the names of tables in the body of a function that sets its own search path."""
+        own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in tree.find_all(exp.Table):
+            name = table.this
+            if not isinstance(name, exp.Identifier) or table.args.get("db") or name.name.lower() in own:
+                continue
+            folded = self._dialect.fold_table(name.name, quoted=bool(name.args.get("quoted")))
+            schema = next((one for one in search_path if self._is_table([one, folded])), search_path[0])
+            table.set("db", exp.Identifier(this=schema, quoted=True))
 
     def may_be_in(self, text: str) -> bool:
         """Return whether a text may call one of the functions: it has the name of one, as a word or in quotes."""
@@ -94,9 +110,13 @@ class Functions:
         left = _MAX_CALLS
         while waiting and left and self._left:
             call = waiting.pop()
-            function = self._of(str(call.this), len(call.expressions))
-            if function is None or function.body.name in call.meta.get(_WITHIN, ()):
+            overloads = self._overloads(call)
+            if not overloads or overloads[0].body.name in call.meta.get(_WITHIN, ()):
                 continue
+            if len(overloads) > 1:
+                statement = replace(statement, doubts=(*statement.doubts, _overloaded(call, statement)))
+                continue
+            function = overloads[0]
             left, self._left = left - 1, self._left - 1
             gone = set(map(id, _calls(call)))  # its arguments are copied to the positions of the parameters
             put_in = self._replace(call, function)
@@ -124,11 +144,15 @@ class Functions:
         where.replace(put_in)
         return put_in
 
-    def _of(self, name: str, arguments: int) -> _Function | None:
-        found = self._known.get(name.lower(), ())
-        return next((f for f in found if len(f.parameters) == arguments), None) or next(
-            (f for f in found if len(f.parameters) > arguments), None
-        )
+    def _overloads(self, call: exp.Expr) -> list[_Function]:
+        """Return the functions that a call may mean, by its schema and its number of arguments."""
+        found = self._known.get(str(call.this).lower(), [])
+        schema = _schema_of(call)
+        found = [f for f in found if f.body.schema == schema] or found if schema else found
+        count = len(call.expressions)
+        found = [f for f in found if len(f.parameters) == count] or [f for f in found if len(f.parameters) > count]
+        # A function that is defined again has the same parameters: the first counts.
+        return list({(f.body.schema, f.body.arguments): f for f in reversed(found)}.values())[::-1]
 
     def _fill(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
         """Return the body with the arguments of a call in place of its parameters; its spans are those of the call.
@@ -190,6 +214,23 @@ class Functions:
             if where.args.get(key):
                 lateral.set(key, where.args[key])
         return lateral
+
+
+def _schema_of(call: exp.Expr) -> str:
+    """Return the schema that a call names, without case; empty if it names none."""
+    outer = call.parent
+    if not isinstance(outer, exp.Dot) or outer.expression is not call:
+        return ""
+    before = outer.this.expression if isinstance(outer.this, exp.Dot) else outer.this
+    return str(before.name).lower()
+
+
+def _overloaded(call: exp.Expr, statement: ParsedStatement) -> Diagnostic:
+    message = f"`{call.this}` is defined for arguments of several types: which one is called is not known here"
+    hint = "none of them is followed: the tables that it reads are missing"
+    start, end = call.meta.get("start"), call.meta.get("end")
+    span = statement.span if start is None or end is None else Span.locate(statement.text, start, end + 1)
+    return Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint)
 
 
 def _row(query: exp.Expr, body: FunctionBody, given: exp.Lateral | None) -> exp.Select:

@@ -68,6 +68,7 @@ def resolve_texts(
         WorkerError: a worker process was killed, or crashed.
     """
     jobs = min(jobs, len(texts), sum(map(len, texts.values())) // _MIN_CHARACTERS)
+    catalog = catalog.prepare(texts.values()) if catalog is not None else None
     given, script = ScriptInput(texts, options, catalog), None
     progress = _rising(progress)
     found: dict[int, TextResolution] = {}

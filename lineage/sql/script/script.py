@@ -90,7 +90,10 @@ class Script:
             for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options
-        self._catalog = (catalog if catalog is not None else Catalog()).qualified(options.naming)
+        given = catalog if catalog is not None else Catalog()
+        self._catalog = given.prepare(part.text for text in self._texts for part in text.parts).qualified(
+            options.naming
+        )
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._prepared: set[int] | None = None
@@ -100,7 +103,9 @@ class Script:
         self._resolved = ResolvedStatements(self._texts)
         self._seen_elsewhere = seen
         self._decisions: dict[Position, dict[Decision, None]] = {}
-        self._functions = Functions(options.naming.dialect, options.budget)
+        self._functions = Functions(
+            options.naming.dialect, options.budget, lambda parts: self._base.find(parts).columns is not None
+        )
         self.searched: dict[tuple[str, ...], None] = {}
         """The full names that names without a schema may mean, in the order of the search path; for a view's own
         schema only the name in it."""

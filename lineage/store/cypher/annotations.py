@@ -40,7 +40,7 @@ def retire_edges(
         newest = history[-1]
         if newest.live and pair.relation is EdgeType(str(kind)) and job in (None, pair.job):
             end = max(at, newest.start)
-            after.histories[pair] = (*history[:-1], replace(newest, end=end, last_seen=min(newest.last_seen, end)))
+            after.histories[pair] = (*history[:-1], newest._replace(end=end, last_seen=min(newest.last_seen, end)))
             ended += 1
     transaction.write(difference(before, after))
     return ended

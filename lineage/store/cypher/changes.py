@@ -108,7 +108,7 @@ def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], lis
 def _only_seen_again(before: History | None, after: History) -> bool:
     if before is None or len(before) != len(after) or before[-1].last_seen == after[-1].last_seen:
         return False
-    return before == (*after[:-1], replace(after[-1], last_seen=before[-1].last_seen))
+    return before == (*after[:-1], after[-1]._replace(last_seen=before[-1].last_seen))
 
 
 def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]) -> Iterator[Record]:

@@ -138,9 +138,9 @@ class EmbeddedTransaction:
             self._copy_relationships(name, (ends[0], ends[1]), relationships)
         pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=()))
         if pieces:
-            rows = [{"number": number, "text": text} for number, text in enumerate(pieces)]
             types = {"number": PropertyType.INTEGER, "text": PropertyType.TEXT}
-            self._copy(f"COPY {deferred_label(self._version)} FROM $rows", rows, types)
+            columns: dict[str, list[Any]] = {"number": list(range(len(pieces))), "text": pieces}
+            self._copy(f"COPY {deferred_label(self._version)} FROM $rows", columns, types)
             self.defers_writes = True
 
     def _write_logged(self, changes: Changes) -> None:
@@ -263,20 +263,28 @@ class EmbeddedTransaction:
         return new >= COPY_FROM + COPY_SHARE * there
 
     def _copy_nodes(self, label: str, nodes: list[Node]) -> None:
-        rows = [{"key": node.key, **node.properties} for node in nodes]
-        self._copy(f"COPY `{label}` FROM $rows", rows, {"key": PropertyType.TEXT, **LABELS[label]})
+        columns = {"key": [node.key for node in nodes], **_columns([node.properties for node in nodes], LABELS[label])}
+        self._copy(f"COPY `{label}` FROM $rows", columns, {"key": PropertyType.TEXT, **LABELS[label]})
 
     def _copy_relationships(self, name: str, ends: tuple[str, str], relationships: list[Relationship]) -> None:
-        rows = [{"source": one.source, "target": one.target, **one.properties} for one in relationships]
-        types = {"source": PropertyType.TEXT, "target": PropertyType.TEXT, **RELATIONSHIPS[name].properties}
-        self._copy(f"COPY `{name}` FROM $rows (from = '{ends[0]}', to = '{ends[1]}')", rows, types)
+        own = RELATIONSHIPS[name].properties
+        columns = {
+            "source": [one.source for one in relationships],
+            "target": [one.target for one in relationships],
+            **_columns([one.properties for one in relationships], own),
+        }
+        types = {"source": PropertyType.TEXT, "target": PropertyType.TEXT, **own}
+        self._copy(f"COPY `{name}` FROM $rows (from = '{ends[0]}', to = '{ends[1]}')", columns, types)
 
-    def _copy(self, statement: str, rows: list[dict[str, Any]], types: Properties) -> None:
+    def _copy(self, statement: str, columns: dict[str, list[Any]], types: Properties) -> None:
         from lineage.store.embedded.arrow_tables import arrow_table  # noqa: PLC0415  most transactions copy nothing
 
-        columns = {name: [_to_store(row[name]) for row in rows] for name in types}
         self.has_copied = True
         self._statements.run_on_one_thread(statement, {"rows": arrow_table(columns, types)}).close()
+
+
+def _columns(rows: Sequence[Row], names: Iterable[str]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in names}
 
 
 def _in_parts(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:

@@ -109,7 +109,7 @@ def _histories_of_joined_units(state: GraphState, rekeying: Rekeying) -> dict[Jo
                 held = next((one for one in both[whose] if holds_at(one.start, one.end, at)), None)
                 if held is not None and until != at:
                     ends = [end for end in (held.end, until) if end is not None]
-                    periods.append(replace(held, start=at, end=min(ends, default=None), last_seen=at))
+                    periods.append(held._replace(start=at, end=min(ends, default=None), last_seen=at))
             found[pair] = merge_periods(periods)
     return found
 

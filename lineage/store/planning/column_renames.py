@@ -94,7 +94,7 @@ def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> N
             state.histories[pair] = since
         else:
             del state.histories[pair]
-        moved = replace(pair, source=keys.get(pair.source, pair.source), target=keys.get(pair.target, pair.target))
+        moved = pair._replace(source=keys.get(pair.source, pair.source), target=keys.get(pair.target, pair.target))
         state.histories[moved] = join(state.histories.get(moved, ()), before)
 
 
@@ -111,8 +111,8 @@ def _split_history(history: History, unit: JobOutput | None, at: datetime) -> tu
         else:
             assert unit is not None
             seen = unit.timeline.last_before(again)
-            before.append(replace(period, end=again, last_seen=max(period.start, seen or period.start)))
-            since.append(replace(period, start=again))
+            before.append(period._replace(end=again, last_seen=max(period.start, seen or period.start)))
+            since.append(period._replace(start=again))
     return tuple(before), tuple(since)
 
 

@@ -77,6 +77,9 @@ def ensure_column(
 def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
     """Update a column from a record. An inferred column may become a known one, never the reverse."""
     key = column_key(dataset, record.path)
+    if key not in state.columns and "." not in record.path:
+        state.columns[key] = _new_column(key, dataset, record, at)
+        return
     spellings = {record.path: record.spelling} if record.spelling is not None else _AS_THEY_ARE
     ensure_column(state, dataset, record.path, at, record.since, spellings)
     known = state.columns[key]
@@ -98,6 +101,22 @@ def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: d
             above = state.columns[column_key(dataset, inner)]
             if above.inferred:
                 state.columns[above.key] = replace(above, inferred=False)
+
+
+def _new_column(key: str, dataset: str, record: ColumnRecord, at: datetime) -> StoredColumn:
+    """Return a column that is no field, as its first record describes it: most columns of a first ingest."""
+    return StoredColumn(
+        key=key,
+        dataset=dataset,
+        path=record.path,
+        data_type=record.data_type,
+        ordinal=record.ordinal,
+        inferred=record.inferred,
+        parent=None,
+        aliases=tuple(dict.fromkeys(one for one in record.aliases if one != record.path)),
+        first_seen=record.since or at,
+        spelling=spelling_of(record.path, record.spelling),
+    )
 
 
 def _spelling(known: StoredColumn, record: ColumnRecord, *, late: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -48,10 +49,11 @@ class AllDrops:
     out_of: Drops
 
 
-def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
+def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> Set[str]:
     """Create the datasets and columns that the batch refers to; a dataset written or described since its DROP is live.
 
-    The times of existing datasets are extended into the past only (see `date_datasets`).
+    The times of existing datasets are extended into the past only (see `date_datasets`). Return the new datasets with a
+    single record in the batch: describing them again would change nothing.
     """
     unknown = intake.references.keys() - state.datasets.keys()
     for key, reference in intake.references.items():
@@ -64,6 +66,8 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
             ensure_column(state, key, path, last, first, reference.spellings)
             if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
+    records = Counter(news.key for news in intake.datasets)
+    return {key for key in unknown if records[key] == 1}
 
 
 def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops: Sequence[datetime] = ()) -> None:
@@ -106,7 +110,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
         dataset, record = state.datasets[news.key], news.record
         late = news.at < dataset.last_seen
         before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
-        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined
+        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined or record.is_kind_stated
         if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
             dataset = replace(dataset, kind=record.kind, kind_at=news.at)
         if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):
@@ -245,7 +249,7 @@ def revive_made_of(state: GraphState, dataset: str, dropped_at: datetime, drops:
                 bounds += [at for at in (unit.timeline.next_after(dropped_at),) if at is not None]
             elif job is not None and job.retired_at is not None:
                 bounds.append(job.retired_at)
-            longer = replace(period, end=min(bounds, default=None))
+            longer = period._replace(end=min(bounds, default=None))
             others = tuple(one for one in history if one is not period)
             state.histories[pair] = merge_periods((*others, longer))
 

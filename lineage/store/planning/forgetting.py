@@ -45,7 +45,7 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
     after.units = rekey_items(before.units, lambda link, unit: ((key_of(link[0]), link[1]), unit), join_units)
     after.histories = rekey_items(
         before.histories,
-        lambda pair, history: (replace(pair, job=key_of(pair.job)), history),
+        lambda pair, history: (pair._replace(job=key_of(pair.job)), history),
         lambda arriving, there: join(there, arriving),
     )
     after.observed = rekey_items(before.observed, lambda link, seen: ((link[0], key_of(link[1])), seen), max)

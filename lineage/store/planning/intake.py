@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import NamedTuple
 
 from lineage.model.batch import (
     DatasetChange,
@@ -35,8 +36,7 @@ __all__ = ["DatasetNews", "Intake", "Observation", "Stated", "resolve_intake"]
 _RELATION = {EdgeKind.CONTRIBUTES: EdgeType.CONTRIBUTES, EdgeKind.REFERENCES: EdgeType.REFERENCES}
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """The meaning of an edge, and its spans in the SQL."""
 
     meaning: Meaning = NOTHING_SAID
@@ -111,6 +111,7 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
     at = job.last_seen
     edges = tuple(edges)
     digests = _digests(job, edges, lambda key: naming.today(key, at)) if job.kind.defines_output else {}
+    same = naming.keeps_all
     job = replace(
         job,
         key=naming.job_today(job.key, at),
@@ -123,15 +124,20 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
             if read != output:
                 stated[JobEdge(read, output, EdgeType.FEEDS, job.key, read, output)] = Stated()
     for edge in edges:
-        from_dataset, output = naming.today(dataset_of(edge.source), at), naming.today(edge.output, at)
-        pair = JobEdge(
-            source=naming.key_today(edge.source, at),
-            target=naming.key_today(edge.target, at) if is_column_key(edge.target) else output,
-            relation=_RELATION[edge.kind],
-            job=job.key,
-            from_dataset=from_dataset,
-            output=output,
-        )
+        relation, output = _RELATION[edge.kind], edge.output
+        if same:
+            target = edge.target if is_column_key(edge.target) else output
+            pair = JobEdge(edge.source, target, relation, job.key, dataset_of(edge.source), output)
+        else:
+            output = naming.today(output, at)
+            pair = JobEdge(
+                source=naming.key_today(edge.source, at),
+                target=naming.key_today(edge.target, at) if is_column_key(edge.target) else output,
+                relation=relation,
+                job=job.key,
+                from_dataset=naming.today(dataset_of(edge.source), at),
+                output=output,
+            )
         stated = outputs.setdefault(output, {})
         new = Stated(_meaning(edge), _proofs(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new

@@ -88,6 +88,11 @@ class NamesOverTime:
         earlier = [change for change in known if change_key(change) not in keys]
         return cls(tuple(sorted([*sorted(earlier, key=change_key), *stated], key=_at)), aliases or {})
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every name is still current: nothing is known to be renamed."""
+        return not (self.aliases or self.renamed or self.with_changed_columns)
+
     def key_of(self, dataset: str) -> str:
         """Return the main key of a dataset."""
         return self.aliases.get(dataset, dataset)

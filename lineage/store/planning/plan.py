@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -38,12 +38,13 @@ __all__ = ["plan", "plan_pruning"]
 def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphState:
     """Return the state after the batch, or after the stages of a part; `before` is not changed."""
     after, stages = before.copy(), intake.stages
+    described: Set[str] = frozenset()
     if Stage.CHANGES in stages:
         join_aliased(after, naming)
         _change_datasets(after, intake, naming)
     if Stage.NODES in stages:
         remade = remade_datasets(after, intake)
-        see_datasets(after, intake, _drops(after, naming).into)
+        described = see_datasets(after, intake, _drops(after, naming).into)
         _note_remade(after, intake, naming, remade)
         _name_renamed(after, intake, naming)
     if not stages.isdisjoint({Stage.JOBS, Stage.RETIREMENT}):
@@ -54,7 +55,7 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
         if Stage.RETIREMENT in stages:
             _retire(units, intake)
     if Stage.DATASETS in stages:
-        outdated = describe_datasets(after, intake, intake.references)
+        outdated = describe_datasets(after, intake, intake.references.keys() - described)
         remove_missing_columns(after, intake, outdated, naming)
         date_datasets(after, intake)
         record_usage(after, intake)
@@ -74,7 +75,7 @@ def plan_pruning(before: GraphState, prune: Prune) -> GraphState:
     for pair, history in before.histories.items():
         newest = history[-1]
         if newest.live and newest.last_seen < prune.older_than:
-            after.histories[pair] = (*history[:-1], replace(newest, end=prune.at))
+            after.histories[pair] = (*history[:-1], newest._replace(end=prune.at))
     return after
 
 

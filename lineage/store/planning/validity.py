@@ -7,8 +7,8 @@ take the timeline of the edge's unit, which is empty for an ad-hoc job.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from lineage.model.edge_effects import effects_of, merge_effects
 from lineage.model.evidence import Chain
@@ -29,8 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What an edge means; when it changes, one period ends and another begins."""
 
     subtypes: tuple[Subtype, ...] = ()
@@ -61,8 +60,7 @@ NOTHING_SAID = Meaning()
 """The meaning of table-level lineage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """The edge is valid from `start` until before `end` (None: still valid), and was last observed at `last_seen`.
 
     `spans` are its proofs. They change when SQL is reformatted, which does not end a period.
@@ -101,13 +99,13 @@ def set_window(
         if end is None:
             return (*history[:-1], _union(newest, stated))
         # The period extends beyond both ends of the window.
-        return history if newest.last_seen >= end else (*history[:-1], replace(newest, last_seen=end))
+        return history if newest.last_seen >= end else (*history[:-1], newest._replace(last_seen=end))
     kept: list[Period] = []
     for period in history:
         if period.start < start:
             kept.append(_cut(period, start, timeline) if _reaches(period, start) else period)
         if end is not None and _reaches(period, end):
-            kept.append(replace(period, start=max(period.start, end), last_seen=max(period.last_seen, end)))
+            kept.append(period._replace(start=max(period.start, end), last_seen=max(period.last_seen, end)))
     if stated is not None:
         kept.append(stated)
     return _join(kept)
@@ -123,7 +121,7 @@ def retire_at(history: History, at: datetime, timeline: Timeline) -> History:
             continue
         kept.append(_cut(period, at, timeline))
         if again is not None and _reaches(period, again):
-            kept.append(replace(period, start=again))
+            kept.append(period._replace(start=again))
     return tuple(kept)
 
 
@@ -158,7 +156,7 @@ def _times(period: Period) -> tuple[datetime, datetime | None, datetime]:
 
 
 def _both(one: Period, other: Period) -> Period:
-    return replace(one, meaning=one.meaning.joined(other.meaning), spans=tuple(sorted({*one.spans, *other.spans})))
+    return one._replace(meaning=one.meaning.joined(other.meaning), spans=tuple(sorted({*one.spans, *other.spans})))
 
 
 def _start(period: Period) -> datetime:
@@ -181,14 +179,13 @@ def _apart(one: Period, other: Period) -> bool:
 def _cut(period: Period, end: datetime, timeline: Timeline) -> Period:
     seen = timeline.last_before(end)
     last_seen = period.last_seen if seen is None else min(period.last_seen, seen)
-    return replace(period, end=end, last_seen=max(period.start, last_seen))
+    return period._replace(end=end, last_seen=max(period.start, last_seen))
 
 
 def _union(known: Period, stated: Period) -> Period:
     newest = stated if stated.last_seen >= known.last_seen else known
     open_ended = known.end is None or stated.end is None
-    return replace(
-        newest,
+    return newest._replace(
         start=min(known.start, stated.start),
         end=None if open_ended else max(end for end in (known.end, stated.end) if end is not None),
     )

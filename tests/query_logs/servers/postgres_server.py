@@ -23,9 +23,10 @@ _START = 30
 class PostgresServer:
     """A server's folder, and what can be done with it."""
 
-    def __init__(self, binaries: Path, home: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, binaries: Path, home: Path, process: subprocess.Popen[bytes], port: str) -> None:
         self.binaries = binaries
         self.home = home
+        self.port = port
         self._process = process
 
     @property
@@ -63,6 +64,8 @@ class PostgresSession:
             "-t",
             "-h",
             server.home,
+            "-p",
+            server.port,
             "-U",
             "postgres",
             database,
@@ -132,8 +135,9 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
     )
     subprocess.run(initdb, check=True, capture_output=True, cwd=home, **user)
     given = {
-        "listen_addresses": "", "unix_socket_directories": str(home), "fsync": "off", "logging_collector": "on",
-        "log_directory": str(home / "log"), "max_connections": "20", "shared_buffers": "16MB", **settings,
+        "listen_addresses": "", "port": "5432", "unix_socket_directories": str(home), "fsync": "off",
+        "logging_collector": "on", "log_directory": str(home / "log"), "max_connections": "20",
+        "shared_buffers": "16MB", **settings,
     }  # fmt: skip
     options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
     with (home / "console").open("w") as console:
@@ -141,8 +145,8 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
             (binaries / "bin" / "postgres", "-D", data, *options), stdout=console, stderr=console, cwd=home, **user
         )
     try:
-        _wait(home, binaries, server)
-        yield PostgresServer(binaries, home, server)
+        _wait(home, binaries, server, given["port"])
+        yield PostgresServer(binaries, home, server, given["port"])
     finally:
         _stop(server)
         shutil.rmtree(home, ignore_errors=True)
@@ -155,9 +159,10 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
     server.kill()
 
 
-def _wait(home: Path, binaries: Path, server: subprocess.Popen[bytes]) -> None:
+def _wait(home: Path, binaries: Path, server: subprocess.Popen[bytes], port: str) -> None:
     until = time.monotonic() + _START
-    while subprocess.run((binaries / "bin" / "pg_isready", "-q", "-h", home), check=False).returncode:
+    ready = (binaries / "bin" / "pg_isready", "-q", "-h", home, "-p", port)
+    while subprocess.run(ready, check=False).returncode:
         if server.poll() is not None or time.monotonic() > until:
             raise RuntimeError((home / "console").read_text())
         time.sleep(0.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -96,7 +96,7 @@ def test_a_relationship_of_lineage_holds_every_field(kind: EdgeType) -> None:
     spans = () if kind is EdgeType.FEEDS else ((1, 2, 3, 4),)
     live = Period(AT, None, LATER, meaning, spans)
     pair = JobEdge("pg/a#x", "pg/b#y", kind, "job", "pg/a", "pg/b")
-    history = (replace(live, end=LATER), live)
+    history = (live._replace(end=LATER), live)
     written = list(records.lineage_records(pair, history))
     assert [one.type for one in written] == [kind.retired, str(kind)]
     assert {one.type for one in written} < LINEAGE.keys()

@@ -48,6 +48,7 @@ def _table(diff: ProjectDiff, table: TableDiff) -> dict[str, Any]:
         "earlier": table.earlier,
         "owner": diff.owners.get(table.key),
         "reasons": list(table.reasons),
+        "row_clauses": list(table.clauses),
         "rebuild": table.rebuild,
         "full_refresh": table.full_refresh,
         "upstream": list(table.upstream),

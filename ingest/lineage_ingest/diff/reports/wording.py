@@ -28,6 +28,8 @@ def change_of(table: TableDiff, column: ColumnDiff) -> str:
     before, after = column.types
     if ColumnEffect.TYPE in column.effects and (before or after):
         words[0] = f"type changed: {before or '?'} → {after or '?'}"
+    if table.clauses and ColumnEffect.ROWS in column.effects:
+        words[-1] += f" ({', '.join(table.clauses)})"
     return ", ".join(words) + ("" if column.is_own or table.effect is not TableEffect.CHANGED else " (from upstream)")
 
 

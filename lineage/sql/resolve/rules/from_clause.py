@@ -54,7 +54,10 @@ def _is_comma(join: exp.Expr) -> bool:
 
 _AS_IT_IS = frozenset((exp.Final, exp.Stream))
 """ClickHouse's `t FINAL`, Databricks' `STREAM(t)`: the table itself."""
-_BRACKETS, _IN_BRACKETS = frozenset((exp.Subquery, exp.Paren)), frozenset((exp.Table, exp.Subquery))
+_BRACKETS, _IN_BRACKETS = (
+    frozenset((exp.Subquery, exp.Paren)),
+    frozenset((exp.Table, exp.Subquery, exp.Lateral)),  # an inlined function is a lateral query
+)
 
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> list[Relation]:

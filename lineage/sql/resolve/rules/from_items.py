@@ -132,4 +132,6 @@ def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     inner = node.this
     if isinstance(inner, exp.Query):
         return resolver.relation(inner, scope).renamed(alias_columns(resolver, node))
+    if isinstance(inner, exp.Unnest) and node.args.get("alias") is not None:
+        return resolver.relation(exp.Unnest(**{**inner.args, "alias": node.args["alias"]}), scope)
     return function_table(resolver, inner, scope, node)

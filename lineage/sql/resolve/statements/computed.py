@@ -25,9 +25,9 @@ def computed_columns(
     for item in definitions:
         for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
             kind = constraint.args.get("kind")  # some constraints have none: COLLATE, OPTIONS
-            if isinstance(kind, exp.ComputedColumnConstraint):
+            if (computed := _expression(kind)) is not None:
                 sources: Sources = {}
-                resolver.evaluate(scope, kind.this, TRANSFORMATION, sources)
+                resolver.evaluate(scope, computed, TRANSFORMATION, sources)
                 outcome.names.append(resolver.identifiers.column(item.this))
                 outcome.columns.append(sources)
             elif isinstance(kind, exp.DefaultColumnConstraint) and resolver.naming.dialect.defaults_read_columns:
@@ -36,3 +36,13 @@ def computed_columns(
                 if default:
                     outcome.names.append(resolver.identifiers.column(item.this))
                     outcome.columns.append(default)
+
+
+def _expression(kind: exp.Expr | None) -> exp.Expr | None:
+    """Return the expression of a computed column; without STORED it is parsed as that of an identity column."""
+    found: exp.Expr | None = None
+    if isinstance(kind, exp.ComputedColumnConstraint):
+        found = kind.this
+    elif isinstance(kind, exp.GeneratedAsIdentityColumnConstraint):
+        found = kind.args.get("expression")
+    return found

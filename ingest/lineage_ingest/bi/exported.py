@@ -1,0 +1,99 @@
+"""What an export of a dashboard tool contains, whichever tool wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.connections import Connection
+
+__all__ = ["Board", "BiExport", "ExportedTable", "QueryAsset", "not_read", "slug"]
+
+_NOT_IN_SLUG = re.compile(r"[^\w]+")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAsset:
+    """A card, chart, data source, view, explore or worksheet: a query whose result people see.
+
+    `key` identifies it within the export and has neither dots nor quotes (`card/12-Revenue`); in `sql` of others it
+    is a quoted table name. `sql` is in the dialect of the connection; None if there is no SQL to read: then `reads`,
+    names of tables, is all that is known. `columns` are its columns in order if the export lists them. `at` is where
+    in the export it is.
+    """
+
+    key: str
+    title: str
+    at: str
+    connection: Connection
+    sql: str | None
+    columns: tuple[str, ...] = ()
+    reads: tuple[tuple[str, ...], ...] = ()
+    needs: tuple[str, ...] = ()
+    """Keys of the other queries that it reads."""
+    problems: tuple[Diagnostic, ...] = ()
+    description: str | None = None
+    owner: str | None = None
+    url: str | None = None
+    operation: str = "QUERY"
+    """What it is in the tool: METABASE_CARD, SUPERSET_CHART, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard: the keys of the queries that it shows."""
+
+    key: str
+    title: str
+    at: str
+    shows: tuple[str, ...]
+    problems: tuple[Diagnostic, ...] = ()
+    description: str | None = None
+    owner: str | None = None
+    url: str | None = None
+    operation: str = "DASHBOARD"
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By key, the columns that it shows of a query; by default all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTable:
+    """A table of a database with its columns, as the tool knows them."""
+
+    connection: Connection
+    parts: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BiExport:
+    """All that was read. Without `is_whole` something could not be read, so what is absent may still exist."""
+
+    server: str
+    queries: tuple[QueryAsset, ...] = ()
+    boards: tuple[Board, ...] = ()
+    tables: tuple[ExportedTable, ...] = ()
+    problems: tuple[tuple[str, Diagnostic], ...] = ()
+    """Problems of files, each with its file."""
+    is_whole: bool = True
+
+    @property
+    def assets(self) -> tuple[QueryAsset | Board, ...]:
+        """The queries, then the dashboards."""
+        return self.queries + self.boards
+
+
+def slug(title: str) -> str:
+    """Return a title as a part of a key: everything but letters, digits and underscores becomes a hyphen.
+
+    >>> slug("Umsatz / Monat (brutto)"), slug("v1.2")
+    ('Umsatz-Monat-brutto', 'v1-2')
+    """
+    return _NOT_IN_SLUG.sub("-", title).strip("-")[:120] or "untitled"
+
+
+def not_read(what: str, hint: str | None = None, severity: Severity = Severity.ERROR) -> Diagnostic:
+    """Return the diagnostic of an expression that is not read, so that lineage is missing."""
+    return Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, severity, what, hint=hint)

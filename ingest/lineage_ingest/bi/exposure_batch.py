@@ -1,0 +1,260 @@
+"""The batch of an export: its queries and dashboards as datasets of kind EXPOSURE, with a job for each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lineage.catalog import Catalog
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+    dashboard_job_key,
+)
+from lineage.model.files import Environment, FileKey
+from lineage.model.names import column_key, column_text, dataset_key, dataset_of, is_column_key, split_column_key
+from lineage.model.namespaces import normal_namespace
+from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage_ingest.attribution import Attribution, FileOrigin
+from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.bi.connections import Connection, naming_of
+from lineage_ingest.bi.exported import BiExport, Board
+from lineage_ingest.bi.resolution import ResolvedQuery
+
+__all__ = ["ExportNames", "build_batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportNames:
+    """The names in one export: of datasets, files and jobs."""
+
+    kind: str
+    server: str
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the export's datasets."""
+        return normal_namespace(f"{self.kind}://{self.server}")
+
+    @property
+    def project(self) -> str:
+        """The project that its jobs belong to."""
+        return f"bi/{self.kind}/{self.server}"
+
+    def location(self, key: str) -> str:
+        """Return the full name of a dataset of the export."""
+        return f"{self.namespace}/{key}"
+
+    def dataset_key(self, key: str) -> str:
+        """Return the key of a dataset of the export."""
+        return dataset_key(self.namespace, key)
+
+    def file_key(self, key: str) -> str:
+        """Return the key under which a query or dashboard, its job and its diagnostics are known."""
+        return str(FileKey(self.project, key, Environment(self.kind)))
+
+
+@dataclass(slots=True)
+class _BoardJob:
+    job: JobRecord
+    dataset: DatasetRecord
+    edges: list[EdgeRecord] = field(default_factory=list)
+
+
+def build_batch(
+    names: ExportNames,
+    export: BiExport,
+    resolved: Mapping[str, ResolvedQuery],
+    gone: Iterable[str],
+    at: datetime,
+    seconds: float,
+) -> LineageBatch:
+    """Return the batch; `gone` are the file keys of what the export no longer contains."""
+    batches = [_batch_of_connection(names, connection, queries, at) for connection, queries in _by_connection(resolved)]
+    boards = [_board_job(names, board, resolved, at) for board in export.boards]
+    own = {names.dataset_key(key): one for key, one in resolved.items()}
+    datasets = _merge(record for batch in batches for record in batch.datasets)
+    datasets.update((one.dataset.key, one.dataset) for one in boards)
+    edges = [edge for batch in batches for edge in batch.edges] + [edge for one in boards for edge in one.edges]
+    datasets = {key: _as_exposure(record, own.get(key)) for key, record in datasets.items()}
+    _add_columns_of_edges(datasets, edges)
+    jobs = [replace(job, positions=(), source_line=None) for batch in batches for job in batch.jobs]
+    jobs += [one.job for one in boards]
+    places = {names.file_key(one.key): one.at for one in export.assets}
+    diagnostics = [
+        replace(record, source=places.get(record.file_key or "", record.source))
+        for batch in batches
+        for record in batch.diagnostics
+    ]
+    for board, one in zip(export.boards, boards, strict=True):
+        diagnostics += [
+            DiagnosticRecord(problem, board.at, one.job.key, one.job.file_key) for problem in board.problems
+        ]
+    files = names.file_key("files")
+    diagnostics += [DiagnosticRecord(problem, source, file_key=files) for source, problem in export.problems]
+    counts = _counts(export, resolved, datasets, edges, diagnostics)
+    label = f"{names.kind}://{names.server}"
+    content = (f"{one.key}={one.operation}{one.dialect}{one.sql}{one.reads}{one.writes}" for one in jobs)
+    digest = hashlib.sha256("\x1f".join(("bi", label, *sorted(content), *sorted(gone))).encode()).hexdigest()[:24]
+    return LineageBatch(
+        run=RunRecord(f"bi:{digest}", "bi", label, at, counts, seconds),
+        datasets=tuple(datasets.values()),
+        jobs=tuple(jobs),
+        edges=tuple(edges),
+        diagnostics=tuple(diagnostics),
+        complete_sources=(
+            *(source for batch in batches for source in batch.complete_sources),
+            *(str(one.job.file_key) for one in boards),
+            *gone,
+            files,
+        ),
+    )
+
+
+def board_columns(board: Board, resolved: Mapping[str, ResolvedQuery]) -> Iterator[tuple[str, str, str]]:
+    """Yield a dashboard's columns: the key of the query that it shows, that query's column, its own name for it."""
+    titles = Counter(resolved[key].query.title for key in board.shows if key in resolved)
+    for key in dict.fromkeys(board.shows):
+        if key not in resolved:
+            continue
+        title = resolved[key].query.title
+        shown = title if titles[title] == 1 else f"{title} ({key.rpartition('/')[2]})"
+        wanted = board.columns.get(key)
+        for column in resolved[key].columns:
+            if wanted is None or column in wanted:
+                yield key, column, f"{shown} / {column}"
+
+
+def _by_connection(resolved: Mapping[str, ResolvedQuery]) -> Iterator[tuple[Connection, list[ResolvedQuery]]]:
+    found: dict[Connection, list[ResolvedQuery]] = {}
+    for one in resolved.values():
+        found.setdefault(one.query.connection, []).append(one)
+    yield from found.items()
+
+
+def _batch_of_connection(
+    names: ExportNames, connection: Connection, queries: Sequence[ResolvedQuery], at: datetime
+) -> LineageBatch:
+    naming = naming_of(connection)
+    files = {one.query.key: FileOrigin(one.query.at, names.file_key(one.query.key)) for one in queries}
+
+    def attribute(statement: StatementLineage, _target: str | None) -> Attribution:
+        file = files[statement.source or ""]
+        return Attribution(dashboard_job_key(file.key), JobKind.DASHBOARD, file.source, at, at, file.key)
+
+    builder = BatchBuilder(naming, Catalog((), naming.dialect), at, attribute, files=files)
+    for one in queries:
+        builder.add_file(one.query.key, one.query.sql or "", [one.statement])
+    return builder.batch("bi", connection.names[0], ())
+
+
+def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, ResolvedQuery], at: datetime) -> _BoardJob:
+    output = names.dataset_key(board.key)
+    file_key = names.file_key(board.key)
+    shown = [key for key in dict.fromkeys(board.shows) if key in resolved]
+    found = list(board_columns(board, resolved))
+    full = not board.problems and len(shown) == len(set(board.shows)) and all(resolved[key].columns for key in shown)
+    job = JobRecord(
+        key=dashboard_job_key(file_key),
+        kind=JobKind.DASHBOARD,
+        first_seen=at,
+        last_seen=at,
+        reads=tuple(names.dataset_key(key) for key in shown),
+        writes=(output,),
+        source=board.at,
+        operation=board.operation,
+        completeness=Completeness.FULL if full else Completeness.PARTIAL if found else Completeness.TABLES,
+        file_key=file_key,
+    )
+    columns = tuple(ColumnRecord(column_text(name), None, n) for n, (_, _, name) in enumerate(found))
+    dataset = DatasetRecord(
+        names.namespace, board.key, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns) and full
+    )
+    edges = [
+        EdgeRecord(
+            column_key(names.dataset_key(key), column_text(column)),
+            column_key(output, column_text(name)),
+            EdgeKind.CONTRIBUTES,
+            job.key,
+            output,
+            (Subtype.IDENTITY,),
+        )
+        for key, column, name in found
+    ]
+    return _BoardJob(job, dataset, edges)
+
+
+def _merge(records: Iterable[DatasetRecord]) -> dict[str, DatasetRecord]:
+    """Return the datasets by key; one that several connections name has the columns that each of them saw."""
+    found: dict[str, DatasetRecord] = {}
+    for record in records:
+        known = found.get(record.key)
+        if known is None:
+            found[record.key] = record
+        elif not known.schema_known:
+            paths = {column.path for column in record.columns}
+            left = () if record.schema_known else tuple(one for one in known.columns if one.path not in paths)
+            found[record.key] = replace(record, columns=(*record.columns, *left))
+        elif not record.schema_known:
+            continue
+    return found
+
+
+def _as_exposure(record: DatasetRecord, resolved: ResolvedQuery | None) -> DatasetRecord:
+    """Return a dataset of the export with its kind, and with the columns that the export lists if SQL shows none."""
+    if resolved is None:
+        return record
+    record = replace(record, kind=DatasetKind.EXPOSURE)
+    if record.schema_known or not resolved.columns or resolved.statement.schema:
+        return record
+    columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(resolved.columns))
+    return replace(record, columns=columns, schema_known=True)
+
+
+def _add_columns_of_edges(datasets: dict[str, DatasetRecord], edges: Iterable[EdgeRecord]) -> None:
+    """Add the columns that edges come from: a schema of the tool has them, which is no proof that they are all."""
+    known = {key: {column.path for column in record.columns} for key, record in datasets.items()}
+    missing: dict[str, dict[str, None]] = {}
+    for edge in edges:
+        if is_column_key(edge.source):
+            dataset, path = split_column_key(edge.source)
+            if dataset in known and path not in known[dataset]:
+                missing.setdefault(dataset_of(edge.source), {})[path] = None
+    for key, paths in missing.items():
+        record = datasets[key]
+        if not record.schema_known:
+            more = tuple(ColumnRecord(path, inferred=True) for path in paths)
+            datasets[key] = replace(record, columns=(*record.columns, *more))
+
+
+def _counts(
+    export: BiExport,
+    resolved: Mapping[str, ResolvedQuery],
+    datasets: Mapping[str, DatasetRecord],
+    edges: Sequence[EdgeRecord],
+    diagnostics: Sequence[DiagnosticRecord],
+) -> dict[str, int]:
+    levels = Counter(one.statement.completeness for one in resolved.values())
+    return {
+        "queries": len(resolved),
+        "dashboards": len(export.boards),
+        "resolved": levels[Completeness.FULL],
+        "partial": levels[Completeness.PARTIAL],
+        "tables_only": levels[Completeness.TABLES],
+        "unresolved": levels[Completeness.NONE],
+        "diagnostics": len(diagnostics),
+        "errors": sum(one.diagnostic.severity == "error" for one in diagnostics),
+        "tables": len(datasets),
+        "columns": sum(len(one.columns) for one in datasets.values()),
+        "edges": sum(not edge.of_rows for edge in edges),
+    }

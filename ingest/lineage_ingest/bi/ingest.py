@@ -1,0 +1,173 @@
+"""`ingest_bi_export`: read an export of a dashboard tool, resolve its queries, store them, retire what is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.model.batch import DiagnosticRecord, JobKind, LineageBatch
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.files import FileKey, beginning
+from lineage.sql.extraction import ExtractionOptions
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges, JobSelection
+from lineage_ingest.batch_application import apply_batch
+from lineage_ingest.bi.connections import Connection, ConnectionMap
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
+from lineage_ingest.bi.exposure_batch import ExportNames, build_batch
+from lineage_ingest.bi.resolution import ExportResolution
+from lineage_ingest.live_database.catalog_annotations import Annotation, annotate
+
+__all__ = ["BiRequest", "BiSummary", "Reader", "ingest_bi_export"]
+
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BiRequest:
+    """An export to ingest: the tool, its files, the server's name if it is given, and how tables are named.
+
+    Without `is_whole_server`, the files are a part of what the server has: nothing is retired.
+    """
+
+    kind: str
+    paths: tuple[Path, ...]
+    connections: ConnectionMap
+    options: ExtractionOptions
+    server: str = ""
+    is_whole_server: bool = True
+    catalog: Catalog = field(default_factory=Catalog)
+    observed_at: datetime | None = None
+
+
+Reader = Callable[[BiRequest, Progress], BiExport]
+
+
+@dataclass(frozen=True, slots=True)
+class BiSummary:
+    """What an ingest of an export read, resolved and changed; `gone` is what the export no longer contains."""
+
+    batch: LineageBatch = field(repr=False)
+    applied: AppliedChanges
+    seconds: float
+    kind: str
+    server: str
+    gone: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    store: str = ""
+
+    @property
+    def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
+        """The diagnostics of the files, the queries and the dashboards."""
+        return self.batch.diagnostics
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the export could not be used."""
+        return self.batch.run.counts["errors"] > 0
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Return the counts and the elapsed seconds."""
+        return {
+            **self.batch.run.counts,
+            "gone": len(self.gone),
+            "edges_created": self.applied.edges_created,
+            "edges_ended": self.applied.edges_ended,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def ingest_bi_export(
+    request: BiRequest, reader: Reader, store: GraphStore, progress: Progress | None = None
+) -> BiSummary:
+    """Read an export, resolve its queries, store their lineage, and retire what it no longer contains.
+
+    Raises:
+        OptionError: the server is not named, although the export does not say which one it is of.
+        StoreError: the store could not be read or written.
+    """
+    began = time.perf_counter()
+    notify: Progress = progress or (lambda _stage, _done, _total: None)
+    at = request.observed_at or datetime.now(UTC)
+    export = _with_connection_problems(_without_repeated_keys(reader(request, notify)))
+    names = ExportNames(request.kind, export.server)
+    resolution = ExportResolution(export, request.options, names.location, store, request.catalog)
+    resolved = resolution.resolve(lambda done, total: notify("resolving", done, total))
+    gone = _gone(store, names, export) if request.is_whole_server and export.is_whole else []
+    batch = build_batch(names, export, resolved, gone, at, time.perf_counter() - began)
+    notify("storing", 0, None)
+    applied = apply_batch(store, batch)
+    annotate(store, dict(_annotations(export, names)), replace_descriptions=True)
+    return BiSummary(
+        batch,
+        applied,
+        time.perf_counter() - began,
+        request.kind,
+        export.server,
+        tuple(FileKey.parse(key).path for key in gone),
+        tuple(_notices(request, export)),
+    )
+
+
+def _without_repeated_keys(export: BiExport) -> BiExport:
+    """Return the export with the last of what has the same key; the others are reported."""
+    problems = list(export.problems)
+    queries: dict[str, QueryAsset] = {}
+    boards: dict[str, Board] = {}
+    seen: dict[str, str] = {}
+    for one in export.assets:
+        fold = one.key.casefold()
+        if fold in seen:
+            message = f"{one.key} is there twice, in {seen[fold]}, too: the last one is read"
+            problems.append((one.at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
+        seen[fold] = one.at
+        queries.pop(fold, None)
+        boards.pop(fold, None)
+        if isinstance(one, QueryAsset):
+            queries[fold] = one
+        else:
+            boards[fold] = one
+    return replace(export, queries=tuple(queries.values()), boards=tuple(boards.values()), problems=tuple(problems))
+
+
+def _with_connection_problems(export: BiExport) -> BiExport:
+    """Return the export with a diagnostic for each connection whose tables may be named otherwise elsewhere."""
+    problems = list(export.problems)
+    used: dict[Connection, str] = {}
+    for query in export.queries:
+        if query.sql is not None or query.reads:
+            used.setdefault(query.connection, query.at)
+    for connection, at in used.items():
+        name = connection.names[0]
+        if not connection.is_known:
+            message = f"which SQL the connection {name!r} speaks is not known: standard SQL is assumed"
+            hint = f"--connection '{name}=NAMESPACE,dialect=postgres'"
+            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
+        elif not connection.namespace:
+            message = f"the server of the connection {name!r} is not known: its tables are in {connection.dialect!r}"
+            hint = f"name it as other ingests do: --connection '{name}=postgres://host:5432,database=…'"
+            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
+    return replace(export, problems=tuple(problems))
+
+
+def _gone(store: GraphStore, names: ExportNames, export: BiExport) -> list[str]:
+    """Return the file keys of stored queries and dashboards that the export no longer contains."""
+    here = {names.file_key(one.key) for one in export.assets}
+    wanted = JobSelection(files=(beginning(names.project),), kinds=(JobKind.DASHBOARD,))
+    return [str(head.file_key) for head in store.select_jobs(wanted) if str(head.file_key) not in here]
+
+
+def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:
+    for one in export.assets:
+        key = names.dataset_key(one.key)
+        parts = [part.strip() for part in (one.title, one.description, one.url) if part and part.strip()]
+        yield key, {key: Annotation("\n".join(parts), one.owner)}
+
+
+def _notices(request: BiRequest, export: BiExport) -> Iterator[str]:
+    if request.is_whole_server and not export.is_whole:
+        yield "something could not be read, so nothing was retired: what is absent may still exist"

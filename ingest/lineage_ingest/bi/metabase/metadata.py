@@ -1,0 +1,148 @@
+"""What Metabase's objects refer to: databases, tables, fields, cards, snippets, segments, by id or by portable name.
+
+The API refers to objects by number; a serialization export by name (a list such as `[db, schema, table, field]`) or by
+entity id. Both are keys here: a list becomes a tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.exported import slug
+
+__all__ = ["CardReference", "FieldInfo", "Metadata", "ObjectId", "TableInfo", "as_id", "connection_of"]
+
+ObjectId: TypeAlias = int | str | tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table: the id of its database, the parts of its name, the ids of its fields in order."""
+
+    database: ObjectId
+    parts: tuple[str, ...]
+    fields: tuple[ObjectId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldInfo:
+    """A field: its table, its path (nested fields have several parts), the field that it is a foreign key to."""
+
+    table: ObjectId
+    path: tuple[str, ...]
+    target: ObjectId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardReference:
+    """A card as others refer to it: its key, its JSON, the id of its database."""
+
+    key: str
+    card: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Metadata:
+    """The objects of an export, by id."""
+
+    databases: dict[ObjectId, Connection] = field(default_factory=dict)
+    tables: dict[ObjectId, TableInfo] = field(default_factory=dict)
+    fields: dict[ObjectId, FieldInfo] = field(default_factory=dict)
+    cards: dict[ObjectId, CardReference] = field(default_factory=dict)
+    snippets: dict[str, str] = field(default_factory=dict)
+    segments: dict[ObjectId, Mapping[str, Any]] = field(default_factory=dict)
+    users: dict[ObjectId, str] = field(default_factory=dict)
+    connections: ConnectionMap = field(default_factory=ConnectionMap)
+
+    def connection(self, database: ObjectId | None) -> Connection:
+        """Return the connection to a database, also to one that the export does not describe."""
+        if database in self.databases:
+            return self.databases[database]
+        name = str(database) if database is not None else "(none)"
+        return self.connections.apply(Connection((name,), is_known=False))
+
+    def table(self, table: ObjectId) -> TableInfo | None:
+        """Return a table; one that is named by its parts need not be described."""
+        found = self.tables.get(table)
+        if found is None and isinstance(table, tuple) and len(table) == 3:
+            return TableInfo(str(table[0]), tuple(str(part) for part in table[1:] if part))
+        return found
+
+    def field(self, one: ObjectId) -> FieldInfo | None:
+        """Return a field; one that is named by its parts need not be described."""
+        found = self.fields.get(one)
+        if found is None and isinstance(one, tuple) and len(one) >= 4:
+            return FieldInfo(tuple(one[:3]), tuple(map(str, one[3:])))
+        return found
+
+    def columns_of(self, table: ObjectId) -> list[str]:
+        """Return the names of a table's columns in order; none if they are not known."""
+        info = self.tables.get(table)
+        if info is None:
+            return []
+        listed = (self.fields[one] for one in info.fields if one in self.fields)
+        return [one.path[0] for one in listed if len(one.path) == 1]
+
+    def card(self, one: Any) -> CardReference | None:
+        """Return a card by number, entity id, or the virtual table `card__12`."""
+        if isinstance(one, str):
+            one = one.removeprefix("card__")
+            if one.isdigit():
+                one = int(one)
+        return self.cards.get(as_id(one))
+
+    def add_card(self, card: Mapping[str, Any]) -> None:
+        """Add a card under each of its ids."""
+        identity = card.get("id", card.get("entity_id"))
+        reference = CardReference(f"card/{identity}-{slug(str(card.get('name') or ''))}", card)
+        for one in (card.get("id"), card.get("entity_id")):
+            if one is not None:
+                self.cards[as_id(one)] = reference
+
+
+def as_id(value: Any) -> ObjectId:
+    """Return an id of the JSON as a key.
+
+    >>> as_id(["Sample", None, "ORDERS"])
+    ('Sample', None, 'ORDERS')
+    """
+    if isinstance(value, list | tuple):
+        return tuple(as_id(part) if isinstance(part, list) else part for part in value)
+    return value if isinstance(value, int | str) else str(value)
+
+
+def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> Connection:
+    """Return the connection that a database's JSON describes, with what the options say of it."""
+    details = database.get("details")
+    details = details if isinstance(details, Mapping) else {}
+    engine = str(database.get("engine") or "")
+    dialect = dialect_of_engine(engine)
+    names = [str(one) for one in (database.get("name"), database.get("id")) if one is not None]
+    host, port = details.get("host"), details.get("port")
+    namespace = ""
+    if dialect == "bigquery":
+        namespace = "bigquery"
+    elif dialect == "snowflake" and details.get("account"):
+        namespace = f"snowflake://{details['account']}"
+    elif host and dialect is not None and dialect != "ansi":
+        scheme = {"tsql": "mssql"}.get(dialect, dialect)
+        namespace = f"{scheme}://{host}" + (f":{port}" if port else "")
+    own = next(
+        (details[key] for key in ("dbname", "db", "catalog", "project-id", "service-name") if details.get(key)), None
+    )
+    found = Connection(
+        tuple(names) or ("(none)",),
+        dialect or "ansi",
+        namespace,
+        str(own) if own and dialect not in ("mysql", "clickhouse") else None,
+        str(own) if own and dialect in ("mysql", "clickhouse") else _default_schema(dialect),
+        is_known=dialect is not None,
+    )
+    return connections.apply(found)
+
+
+def _default_schema(dialect: str | None) -> str | None:
+    return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")

@@ -1,0 +1,78 @@
+"""Native queries: SQL with `{{variables}}`, `[[optional clauses]]`, `{{#12}}` and `{{snippet: name}}`.
+
+https://www.metabase.com/docs/latest/questions/native-editor/sql-parameters
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lineage.model.diagnostics import Severity
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.sql_text import LITERAL
+
+if TYPE_CHECKING:
+    from lineage_ingest.bi.metabase.mbql import QueryWriter
+
+__all__ = ["write_native"]
+
+_PIECE = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^']|'')*')|(?P<tag>\{\{(?P<name>[^{}]*)\}\})|(?P<optional>\[\[|\]\])",
+    re.DOTALL,
+)
+_TAG_IN_STRING = re.compile(r"\{\{[^{}]*\}\}")
+_CARD = re.compile(r"#\s*(\d+)(?:-.*)?$", re.DOTALL)
+_MAX_SNIPPETS = 20
+
+
+def write_native(sql: str, tags: Mapping[str, Any], writer: QueryWriter, depth: int = 0) -> str:
+    """Return the SQL with each tag replaced; optional clauses are kept, as if all their variables had values."""
+
+    def replace(found: re.Match[str]) -> str:
+        if found["comment"] is not None:
+            return "" if found["comment"].startswith("--") else " "
+        if found["string"] is not None:
+            return _TAG_IN_STRING.sub("?", found["string"])
+        if found["optional"] is not None:
+            if found["optional"] == "[[":
+                message = "an optional clause ([[…]]) is read as if its variable had a value"
+                writer.report(not_read(message, severity=Severity.INFO))
+            return " "
+        return _tag(found["name"].strip(), tags, writer, depth)
+
+    return _PIECE.sub(replace, sql)
+
+
+def _tag(name: str, tags: Mapping[str, Any], writer: QueryWriter, depth: int) -> str:
+    tag = tags.get(name)
+    tag = tag if isinstance(tag, Mapping) else {}
+    kind = str(tag.get("type") or "")
+    if name.startswith("#") or kind == "card":
+        number = _CARD.match(name)
+        card = writer.card(tag.get("card-id") if tag.get("card-id") is not None else number and int(number[1]))
+        if card is None:
+            writer.report(not_read(f"the card {{{{{name}}}}} is not in the export", "add the JSON of /api/card"))
+            return "(SELECT NULL)"
+        return f"(SELECT * FROM {writer.read_card(card)})"  # noqa: S608  text for our resolver
+    if name.lower().startswith("snippet:") or kind == "snippet":
+        own = str(tag.get("snippet-name") or name.partition(":")[2].strip())
+        text = writer.snippet(own)
+        if text is None or depth > _MAX_SNIPPETS:
+            hint = "add the JSON of /api/native-query-snippet"
+            writer.report(not_read(f"the snippet {own!r} is not in the export", hint))
+            return " "
+        return write_native(text, tags, writer, depth + 1)
+    if kind == "dimension":
+        condition = writer.field_condition(tag.get("dimension"), str(tag["alias"]) if tag.get("alias") else None)
+        if condition is not None:
+            return condition
+        writer.report(not_read(f"the field of the filter {name!r} is not in the export"))
+        return "TRUE"
+    if kind not in ("", "text", "number", "date", "boolean"):
+        writer.report(not_read(f"a variable of type {kind!r} is not known"))
+    if not tag:
+        message = f"the variable {name!r} is not described: a value is assumed"
+        writer.report(not_read(message, severity=Severity.WARNING))
+    return "0" if kind == "number" else LITERAL

@@ -1,0 +1,298 @@
+"""Read an export of Metabase: files of its API's JSON, and folders of its serialization export (YAML)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.connections import ConnectionMap
+from lineage_ingest.bi.exported import BiExport, Board, ExportedTable, QueryAsset, not_read, slug
+from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, yaml_of
+from lineage_ingest.bi.metabase.mbql import QueryWriter
+from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
+from lineage_ingest.bi.metabase.metadata import FieldInfo, Metadata, TableInfo, as_id, connection_of
+
+__all__ = ["SUFFIXES", "read_metabase"]
+
+SUFFIXES = frozenset((".json", ".yaml", ".yml"))
+_MAX_DEPTH = 4
+"""Levels of lists and envelopes (`{"data": […]}`) in which objects are found."""
+
+
+def read_metabase(
+    files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
+) -> BiExport:
+    """Return what the files of an export say."""
+    return _Reader(connections, server).read(files, progress)
+
+
+class _Reader:
+    def __init__(self, connections: ConnectionMap, server: str) -> None:
+        self.metadata = Metadata(connections=connections)
+        self.server = server
+        self.cards: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.dashboards: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.problems: list[tuple[str, Diagnostic]] = []
+        self.is_whole = True
+        self.site = ""
+
+    def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
+        """Return the export: all objects are known before a query is written."""
+        for number, file in enumerate(files):
+            progress(number + 1)
+            if file.problem is not None:
+                self.is_whole = False
+                self.problems.append((file.name, file.problem))
+                continue
+            try:
+                found = 0
+                value = json_of(file) if file.suffix == ".json" else yaml_of(file)
+                for one in _objects(value):
+                    found += self._add(one, file.name)
+                if not found and not _is_empty(value):
+                    message = "nothing of Metabase is recognized in the file"
+                    hint = "expected cards, dashboards, databases with tables, or a serialization export"
+                    self.problems.append(
+                        (file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message, hint=hint))
+                    )
+            except UnreadableExportError as error:
+                self.is_whole = False
+                self.problems.append((file.name, error.diagnostic))
+        queries = tuple(self._query(at, card) for at, card in self.cards.values())
+        boards = tuple(self._board(at, board) for at, board in self.dashboards.values())
+        tables = tuple(
+            ExportedTable(self.metadata.connection(table.database), table.parts, tuple(columns))
+            for key, table in self.metadata.tables.items()
+            if (columns := self.metadata.columns_of(key))
+        )
+        return BiExport(self.server or self.site, queries, boards, tables, tuple(self.problems), self.is_whole)
+
+    # Objects
+
+    def _add(self, one: Mapping[str, Any], at: str) -> bool:
+        """Add an object by what it has; return whether it is recognized."""
+        model = _model_of(one)
+        if model == "Card" or isinstance(one.get("dataset_query"), Mapping):
+            self._add_card(one, at)
+        elif model == "Dashboard" or isinstance(one.get("dashcards", one.get("ordered_cards")), list):
+            self._add_dashboard(one, at)
+        elif model == "Database" or ("engine" in one and ("details" in one or "tables" in one or "name" in one)):
+            self._add_database(one)
+        elif model == "Table" or (isinstance(one.get("fields"), list) and "name" in one):
+            self._add_table(one, as_id(one.get("db_id", "")))
+        elif model == "Field":
+            self._add_field(one)
+        elif model == "Segment" or ("definition" in one and "table_id" in one):
+            for key in (one.get("id"), one.get("entity_id")):
+                if key is not None:
+                    self.metadata.segments[as_id(key)] = one
+        elif model == "NativeQuerySnippet" or ("content" in one and "name" in one):
+            self.metadata.snippets[str(one.get("name")).casefold()] = str(one.get("content") or "")
+        elif "site-url" in one or "site_url" in one:
+            self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
+        elif model or {"email", "common_name"} & set(one):
+            if one.get("id") is not None:
+                self.metadata.users[as_id(one["id"])] = str(one.get("email") or one.get("common_name") or "")
+        else:
+            return False
+        return True
+
+    def _add_card(self, card: Mapping[str, Any], at: str) -> None:
+        if card.get("archived"):
+            return
+        identity = str(card.get("id", card.get("entity_id")))
+        self.cards[identity] = (f"{at}#card/{identity}", card)
+        self.metadata.add_card(card)
+
+    def _add_dashboard(self, board: Mapping[str, Any], at: str) -> None:
+        if board.get("archived"):
+            return
+        identity = str(board.get("id", board.get("entity_id")))
+        self.dashboards[identity] = (f"{at}#dashboard/{identity}", board)
+        for dashcard in _dashcards(board):
+            for card in (dashcard.get("card"), *_listed(dashcard.get("series"))):
+                if isinstance(card, Mapping) and isinstance(card.get("dataset_query"), Mapping):
+                    known = str(card.get("id", card.get("entity_id")))
+                    if card.get("id") is not None and known not in self.cards:
+                        self._add_card(card, at)
+
+    def _add_database(self, database: Mapping[str, Any]) -> None:
+        connection = connection_of(database, self.metadata.connections)
+        for key in (database.get("id"), database.get("name")):
+            if key is not None:
+                self.metadata.databases[as_id(key)] = connection
+        for table in _listed(database.get("tables")):
+            self._add_table(table, as_id(database.get("id", database.get("name"))))
+
+    def _add_table(self, table: Mapping[str, Any], database: Any) -> None:
+        meta = _path_of(table)
+        if meta.get("Table"):
+            key: Any = (meta.get("Database"), meta.get("Schema"), meta["Table"])
+            database = meta.get("Database", database)
+        else:
+            key = as_id(table.get("id", table.get("name")))
+        own = table.get("db")
+        if isinstance(own, Mapping) and "engine" in own:
+            self._add_database({name: value for name, value in own.items() if name != "tables"})
+        parts = tuple(str(part) for part in (table.get("schema", meta.get("Schema")), table.get("name")) if part)
+        fields = [one for one in _listed(table.get("fields")) if one.get("active", True)]
+        ids = tuple(as_id(one.get("id", one.get("name"))) for one in fields)
+        known = self.metadata.tables.get(key)
+        self.metadata.tables[key] = TableInfo(as_id(database), parts, ids or (known.fields if known else ()))
+        names = {as_id(one.get("id")): str(one.get("name")) for one in fields}
+        parents = {as_id(one.get("id")): as_id(one.get("parent_id")) for one in fields if one.get("parent_id")}
+        for one, identity in zip(fields, ids, strict=True):
+            path, parent = [str(one.get("name"))], parents.get(identity)
+            while parent in names and len(path) < 20:
+                path.insert(0, names[parent])
+                parent = parents.get(parent)
+            target = one.get("fk_target_field_id")
+            self.metadata.fields[identity] = FieldInfo(key, tuple(path), as_id(target) if target is not None else None)
+
+    def _add_field(self, one: Mapping[str, Any]) -> None:
+        """Add a field of a serialization export, which has a file for each."""
+        meta = _path_of(one)
+        table = (meta.get("Database"), meta.get("Schema"), meta.get("Table"))
+        path = tuple(str(part["id"]) for part in _meta(one) if part.get("model") == "Field")
+        if not path or one.get("active") is False:
+            return
+        target = one.get("fk_target_field_id")
+        key = (*table, *path)
+        self.metadata.fields[key] = FieldInfo(table, path, as_id(target) if target else None)
+        known = self.metadata.tables.get(table)
+        parts = tuple(str(part) for part in table[1:] if part)
+        fields = known.fields if known is not None else ()
+        self.metadata.tables[table] = TableInfo(str(table[0]), parts, (*(f for f in fields if f != key), key))
+
+    # Cards
+
+    def _query(self, at: str, card: Mapping[str, Any]) -> QueryAsset:
+        reference = self.metadata.card(card.get("id", card.get("entity_id")))
+        assert reference is not None
+        query = card.get("dataset_query") or {}
+        database = query.get("database", card.get("database_id"))
+        connection = self.metadata.connection(as_id(database) if database is not None else None)
+        problems: list[Diagnostic] = []
+        listed = [str(one.get("name")) for one in _listed(card.get("result_metadata")) if one.get("name")]
+        asset = QueryAsset(
+            key=reference.key,
+            title=str(card.get("name") or reference.key),
+            at=at,
+            connection=connection,
+            sql=None,
+            columns=tuple(listed),
+            description=_text(card.get("description")),
+            owner=self._owner(card),
+            url=self._url("question", card),
+            operation=f"METABASE_{str(card.get('type') or ('model' if card.get('dataset') else 'question')).upper()}",
+        )
+        writer = QueryWriter(self.metadata, connection.dialect)
+        try:
+            legacy = as_legacy(query) if is_mbql5(query) else query
+            native, structured = legacy.get("native"), legacy.get("query")
+            if isinstance(native, Mapping):
+                if not isinstance(native.get("query"), str):
+                    problems.append(not_read("the native query is not SQL text"))
+                    return replace(asset, problems=tuple(problems))
+                sql = writer.write({"native": native["query"], "template-tags": native.get("template-tags") or {}})
+            elif isinstance(structured, Mapping) and structured:
+                sql = writer.write(structured)
+            else:
+                problems.append(not_read("the card has no query that is known"))
+                return replace(asset, problems=tuple(problems))
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            message = f"the card's query is not of a known form ({type(error).__name__})"
+            return replace(asset, problems=(*writer.problems, not_read(message)), needs=tuple(writer.needs))
+        return replace(asset, sql=sql, problems=tuple(writer.problems), needs=tuple(writer.needs))
+
+    # Dashboards
+
+    def _board(self, at: str, board: Mapping[str, Any]) -> Board:
+        shows: list[str] = []
+        problems: list[Diagnostic] = []
+        for dashcard in _dashcards(board):
+            series = [one.get("card_id", one.get("id")) for one in _listed(dashcard.get("series"))]
+            for one in (dashcard.get("card_id"), *series):
+                if one is None:
+                    continue  # a text, a heading, a link
+                reference = self.metadata.card(one)
+                if reference is None:
+                    problems.append(not_read(f"the card {one} is not in the export, or is archived"))
+                else:
+                    shows.append(reference.key)
+        identity = board.get("id", board.get("entity_id"))
+        return Board(
+            f"dashboard/{identity}-{slug(str(board.get('name') or ''))}",
+            str(board.get("name") or identity),
+            at,
+            tuple(dict.fromkeys(shows)),
+            tuple(dict.fromkeys(problems)),
+            _text(board.get("description")),
+            self._owner(board),
+            self._url("dashboard", board),
+            "METABASE_DASHBOARD",
+        )
+
+    def _owner(self, one: Mapping[str, Any]) -> str | None:
+        creator = one.get("creator")
+        if isinstance(creator, Mapping):
+            return _text(creator.get("email") or creator.get("common_name"))
+        identity = one.get("creator_id")
+        if isinstance(identity, str):
+            return identity
+        return self.metadata.users.get(as_id(identity)) if identity is not None else None
+
+    def _url(self, kind: str, one: Mapping[str, Any]) -> str | None:
+        server = self.server or self.site
+        return f"https://{server}/{kind}/{one['id']}" if server and isinstance(one.get("id"), int) else None
+
+
+def _objects(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a file: one, a list, or an answer of the API around a list."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for one in value:
+            yield from _objects(one, depth + 1)
+    elif isinstance(value, Mapping):
+        inner = [value[key] for key in ("data", "items", "cards", "dashboards", "databases") if key in value]
+        if inner and "dataset_query" not in value and "serdes/meta" not in value:
+            for one in inner:
+                yield from _objects(one, depth + 1)
+        else:
+            yield value
+
+
+def _is_empty(value: Any) -> bool:
+    return not value or (isinstance(value, Mapping) and not any(value.values()))
+
+
+def _meta(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return _listed(one.get("serdes/meta"))
+
+
+def _model_of(one: Mapping[str, Any]) -> str:
+    meta = _meta(one)
+    return str(meta[-1].get("model") or "") if meta else ""
+
+
+def _path_of(one: Mapping[str, Any]) -> dict[str, str]:
+    return {str(part.get("model")): str(part.get("id")) for part in _meta(one)}
+
+
+def _dashcards(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return _listed(board.get("dashcards", board.get("ordered_cards")))
+
+
+def _listed(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].strip("/") or url.strip("/")

@@ -1,0 +1,262 @@
+"""A plain form for tools without a reader of their own: YAML or CSV, as docs/dashboards.md describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import split_name
+from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_rows, yaml_of
+from lineage_ingest.bi.sql_text import quote, table_reference
+
+__all__ = ["SUFFIXES", "read_plain_form"]
+
+SUFFIXES = frozenset((".yaml", ".yml", ".csv"))
+_COLUMNS = (
+    "dashboard",
+    "query",
+    "column",
+    "source_table",
+    "source_column",
+    "connection",
+    "owner",
+    "url",
+    "description",
+)
+
+
+def read_plain_form(
+    files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
+) -> BiExport:
+    """Return what files in the plain form say."""
+    return _PlainReader(connections, server).read(files, progress)
+
+
+class _PlainReader:
+    def __init__(self, connections: ConnectionMap, server: str) -> None:
+        self.map = connections
+        self.server = server
+        self.stated_server = ""
+        self.connections: dict[str, Connection] = {}
+        self.queries: list[QueryAsset] = []
+        self.boards: list[Board] = []
+        self.problems: list[tuple[str, Diagnostic]] = []
+        self.is_whole = True
+
+    def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
+        """Return the export."""
+        for number, file in enumerate(files):
+            progress(number + 1)
+            if file.problem is not None:
+                self._damaged(file.name, file.problem)
+                continue
+            try:
+                if file.suffix == ".csv":
+                    self._read_csv(file)
+                else:
+                    self._read_yaml(file)
+            except UnreadableExportError as error:
+                self._damaged(file.name, error.diagnostic)
+        return BiExport(
+            self.server or self.stated_server,
+            tuple(self.queries),
+            tuple(self.boards),
+            (),
+            tuple(self.problems),
+            self.is_whole,
+        )
+
+    def _damaged(self, at: str, problem: Diagnostic) -> None:
+        self.is_whole = False
+        self.problems.append((at, problem))
+
+    def _invalid(self, at: str, message: str) -> None:
+        hint = "docs/dashboards.md describes the form"
+        self._damaged(at, Diagnostic(DiagnosticCode.ARTIFACT_DAMAGED, Severity.ERROR, message, hint=hint))
+
+    # YAML
+
+    def _read_yaml(self, file: ExportFile) -> None:
+        value = yaml_of(file)
+        if not isinstance(value, Mapping):
+            self._invalid(file.name, "expected a mapping with `queries` and `dashboards`")
+            return
+        for key in sorted(set(map(str, value)) - {"server", "connections", "queries", "dashboards"}):
+            self._invalid(file.name, f"the key {key!r} is not known")
+        if isinstance(value.get("server"), str):
+            self.stated_server = value["server"]
+        for name, facts in (value.get("connections") or {}).items():
+            self._add_connection(str(name), facts if isinstance(facts, Mapping) else {})
+        for number, one in enumerate(value.get("queries") or ()):
+            at = f"{file.name}#queries/{number}"
+            if not isinstance(one, Mapping) or not one.get("name"):
+                self._invalid(at, "a query needs a name")
+            else:
+                self._add_query(one, at)
+        for number, one in enumerate(value.get("dashboards") or ()):
+            at = f"{file.name}#dashboards/{number}"
+            if not isinstance(one, Mapping) or not one.get("name"):
+                self._invalid(at, "a dashboard needs a name")
+                continue
+            shows = one.get("shows")
+            listed = [str(name) for name in shows] if isinstance(shows, list) else []
+            self._add_board(str(one["name"]), listed, at, one)
+
+    def _add_connection(self, name: str, facts: Mapping[str, Any]) -> None:
+        dialect = dialect_of_engine(str(facts.get("dialect") or ""))
+        connection = Connection(
+            (name,),
+            dialect or "ansi",
+            str(facts.get("namespace") or ""),
+            _text(facts.get("database")),
+            _text(facts.get("schema")),
+            is_known=dialect is not None,
+        )
+        self.connections[name] = self.map.apply(connection)
+
+    def _connection(self, name: str | None) -> Connection:
+        if name is None and len(self.connections) == 1:
+            return next(iter(self.connections.values()))
+        found = self.connections.get(name or "default")
+        if found is None:
+            found = self.map.apply(Connection((name or "default",), is_known=False))
+            self.connections[name or "default"] = found
+        return found
+
+    def _add_query(self, one: Mapping[str, Any], at: str) -> None:
+        connection = self._connection(_text(one.get("connection")))
+        key = query_key(str(one.get("key") or one["name"]))
+        sql, columns = one.get("sql"), one.get("columns")
+        problems: list[Diagnostic] = []
+        reads: tuple[tuple[str, ...], ...] = ()
+        if isinstance(sql, str) and sql.strip():
+            text: str | None = sql
+        elif isinstance(columns, Mapping) and columns:
+            text = _sql_of_columns(
+                {str(name): _sources(sources, problems) for name, sources in columns.items()}, connection.dialect
+            )
+        else:
+            text = None
+            reads = tuple(_parts(str(name)) for name in one.get("tables") or ())
+            if not reads:
+                problems.append(not_read("the query has no sql, columns or tables"))
+        self.queries.append(
+            QueryAsset(
+                key,
+                str(one["name"]),
+                at,
+                connection,
+                text,
+                reads=reads,
+                problems=tuple(problems),
+                description=_text(one.get("description")),
+                owner=_text(one.get("owner")),
+                url=_text(one.get("url")),
+            )
+        )
+
+    def _add_board(self, name: str, shows: list[str], at: str, one: Mapping[str, Any]) -> None:
+        keys = tuple(dict.fromkeys(query_key(title) for title in shows))
+        known = {query.key for query in self.queries}
+        missing = [title for title in shows if query_key(title) not in known]
+        problems = tuple(not_read(f"it shows {title!r}, which is no query of the files") for title in missing)
+        self.boards.append(
+            Board(
+                f"dashboard/{slug(name)}",
+                name,
+                at,
+                keys,
+                problems,
+                _text(one.get("description")),
+                _text(one.get("owner")),
+                _text(one.get("url")),
+            )
+        )
+
+    # CSV
+
+    def _read_csv(self, file: ExportFile) -> None:
+        rows = list(csv_rows(file))
+        header = set(rows[0][1]) if rows else set()
+        needed = {"query", "column", "source_table", "source_column"}
+        if rows and not needed <= header:
+            self._invalid(file.name, f"the header lacks {', '.join(sorted(needed - header))}")
+            return
+        for name in sorted(header - set(_COLUMNS)):
+            self._invalid(file.name, f"the column {name!r} is not known")
+        queries: dict[str, dict[str, list[tuple[tuple[str, ...], str]]]] = {}
+        facts: dict[str, dict[str, str]] = {}
+        first: dict[str, int] = {}
+        boards: dict[str, dict[str, None]] = {}
+        for line, row in rows:
+            query, column, table = row["query"].strip(), row["column"].strip(), row["source_table"].strip()
+            if not (query and column):
+                self._invalid(f"{file.name}:{line}", "a row needs a query and a column")
+                continue
+            sources = queries.setdefault(query, {}).setdefault(column, [])
+            if table and row["source_column"].strip():
+                sources.append((_parts(table), row["source_column"].strip()))
+            first.setdefault(query, line)
+            own = facts.setdefault(query, {})
+            own.update({key: row[key] for key in ("connection", "owner", "url", "description") if row.get(key)})
+            if row.get("dashboard"):
+                boards.setdefault(row["dashboard"].strip(), {})[query] = None
+        for query, columns in queries.items():
+            own = facts[query]
+            connection = self._connection(own.get("connection"))
+            self.queries.append(
+                QueryAsset(
+                    query_key(query),
+                    query,
+                    f"{file.name}:{first[query]}",
+                    connection,
+                    _sql_of_columns(columns, connection.dialect),
+                    description=own.get("description"),
+                    owner=own.get("owner"),
+                    url=own.get("url"),
+                )
+            )
+        for name, shows in boards.items():
+            self._add_board(name, list(shows), file.name, {})
+
+
+def query_key(name: str) -> str:
+    """Return the key of a query with this name."""
+    return f"query/{slug(name)}"
+
+
+def _sql_of_columns(columns: Mapping[str, list[tuple[tuple[str, ...], str]]], dialect: str) -> str:
+    """Return SQL that makes columns of others: from one as it is, from several by an unknown function."""
+    aliases: dict[tuple[str, ...], str] = {}
+    for sources in columns.values():
+        for table, _ in sources:
+            aliases.setdefault(table, f"t{len(aliases) + 1}")
+    listed = []
+    for name, sources in columns.items():
+        texts = [f"{aliases[table]}.{quote(column, dialect)}" for table, column in sources]
+        text = "NULL" if not texts else texts[0] if len(texts) == 1 else f"made_of({', '.join(texts)})"
+        listed.append(f"{text} AS {quote(name, dialect)}")
+    tables = [f"{table_reference(table, dialect)} AS {alias}" for table, alias in aliases.items()]
+    return "SELECT " + ",\n  ".join(listed) + ("\nFROM " + "\nCROSS JOIN ".join(tables) if tables else "")
+
+
+def _sources(value: Any, problems: list[Diagnostic]) -> list[tuple[tuple[str, ...], str]]:
+    found = []
+    for text in value if isinstance(value, list) else [value] if value else []:
+        parts = _parts(str(text))
+        if len(parts) < 2:
+            problems.append(not_read(f"the source {str(text)!r} is not of the form table.column"))
+            continue
+        found.append((parts[:-1], parts[-1]))
+    return found
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part for part, _ in split_name(name))
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None

@@ -1,0 +1,227 @@
+"""Resolve the queries of an export, each after those that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+
+from lineage.catalog import Catalog
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import Naming, dataset_key, split_location
+from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.sql.extraction import ExtractionOptions, resolve_statement
+from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.trees import take_apart
+from lineage.sql.resolve.relations import BaseTables
+from lineage.sql.resolve.tables import TableEntry
+from lineage.sql.script.definitions import is_bare_query
+from lineage.store.protocol import GraphStore
+from lineage_ingest.bi.connections import Connection, naming_of
+from lineage_ingest.bi.exported import BiExport, QueryAsset
+from lineage_ingest.dbt.learnt_schemas import LearntSchemas
+
+__all__ = ["ExportResolution", "ResolvedQuery"]
+
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedQuery:
+    """A query with its lineage, and its columns in order; none if they are not known."""
+
+    query: QueryAsset
+    statement: StatementLineage
+    columns: tuple[str, ...]
+
+
+class ExportResolution:
+    """Resolves the queries of one export; `location` gives the full name of a query's dataset by its key."""
+
+    def __init__(
+        self,
+        export: BiExport,
+        options: ExtractionOptions,
+        location: Callable[[str], str],
+        store: GraphStore,
+        catalog: Catalog,
+    ) -> None:
+        self._options = options
+        self._location = location
+        self._store = store
+        self._catalog = catalog
+        self._queries = {query.key: query for query in export.queries}
+        self._by_fold = {key.casefold(): key for key in self._queries}
+        self._exported: dict[Connection, dict[str, tuple[str, ...]]] = {}
+        for table in export.tables:
+            naming = naming_of(table.connection)
+            name = str(naming.qualify([str(naming.dialect.fold_table(part, quoted=True)) for part in table.parts]))
+            columns = tuple(naming.dialect.fold_column(column, quoted=True) for column in table.columns)
+            self._exported.setdefault(table.connection, {})[name] = columns
+        self._learnt: dict[Connection, LearntSchemas] = {}
+        self._shared: dict[Connection, BaseTables] = {}
+        self.results: dict[str, ResolvedQuery] = {}
+
+    def resolve(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> dict[str, ResolvedQuery]:
+        """Return the queries by key, each resolved after those that it reads."""
+        order, cyclic = self._order()
+        for number, key in enumerate(order):
+            query = self._queries[key]
+            if key in cyclic:
+                message = f"it reads itself by way of {', '.join(one for one in cyclic if one != key) or key}"
+                problem = Diagnostic(DiagnosticCode.CYCLIC_DEFINITION, Severity.WARNING, message)
+                query = replace(query, problems=(*query.problems, problem))
+            self.results[key] = self._resolve(query)
+            if number % 20 == 0 or number == len(order) - 1:
+                progress(number + 1, len(order))
+        return self.results
+
+    def _order(self) -> tuple[list[str], list[str]]:
+        """Return the keys in order of resolution, and those that read themselves."""
+        needs = {
+            key: {one for one in query.needs if one in self._queries and one != key}
+            for key, query in self._queries.items()
+        }
+        cyclic = [key for key, query in self._queries.items() if key in query.needs]
+        while True:
+            try:
+                return list(TopologicalSorter(needs).static_order()), cyclic
+            except CycleError as error:
+                found = list(dict.fromkeys(error.args[1]))
+                cyclic += [key for key in found if key not in cyclic]
+                for key in found:
+                    needs[key] -= set(found)
+
+    def _resolve(self, query: QueryAsset) -> ResolvedQuery:
+        missing = [key for key in query.needs if key not in self._queries]
+        naming = naming_of(query.connection)
+        options = replace(self._options, naming=naming)
+        tables = _ExportTables(self, query, naming)
+        target = self._location(query.key)
+        statement, several = self._lineage(query, options, tables, target)
+        problems = [*query.problems, *statement.diagnostics]
+        if several > 1:
+            message = f"{several} statements: only the last query is read"
+            problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
+        if missing:
+            message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
+            problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
+        completeness = statement.completeness
+        if not query.connection.is_known or any(one.severity is not Severity.INFO for one in problems):
+            completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
+        if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
+            completeness = Completeness.TABLES
+        known = [self._location(key) for key in query.needs if key in self._queries]
+        stated = [tables.name(parts) for parts in query.reads]
+        sources = [one for one in dict.fromkeys((*statement.sources, *stated, *known)) if one != target]
+        statement = replace(
+            statement,
+            operation=query.operation,
+            target=target,
+            target_kind=DatasetKind.EXPOSURE,
+            defines=True,
+            sources=sources if completeness is Completeness.TABLES else list(statement.sources),
+            diagnostics=problems,
+            completeness=completeness,
+            source=query.key,
+        )
+        columns = tuple(str(column.name) for column in statement.schema) or query.columns
+        return ResolvedQuery(query, statement, columns)
+
+    def _lineage(
+        self, query: QueryAsset, options: ExtractionOptions, tables: _ExportTables, target: str
+    ) -> tuple[StatementLineage, int]:
+        if query.sql is None:
+            return StatementLineage("SELECT", completeness=Completeness.TABLES), 0
+        statements = list(parse_statements(query.sql, options.naming.dialect, options.budget))
+        try:
+            queries = [one for one in statements if is_bare_query(one.tree)]
+            chosen = queries[-1] if queries else statements[-1] if statements else None
+            if chosen is None:
+                problem = Diagnostic(DiagnosticCode.EMPTY_INPUT, Severity.WARNING, "the query has no SQL")
+                return StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES), 0
+            return resolve_statement(chosen, options, tables, target)[0], len(statements)
+        finally:
+            for one in statements:
+                if one.tree is not None:
+                    take_apart(one.tree)
+
+    # The tables
+
+    def shared(self, connection: Connection) -> BaseTables:
+        """Return the objects that all queries of a connection share."""
+        return self._shared.setdefault(connection, BaseTables())
+
+    def asset(self, key: str) -> tuple[str, tuple[str, ...]] | None:
+        """Return the full name and columns of the query with this key; None if there is none."""
+        found = self._by_fold.get(key.casefold())
+        if found is None:
+            return None
+        resolved = self.results.get(found)
+        return self._location(found), resolved.columns if resolved is not None else ()
+
+    def columns(self, connection: Connection, naming: Naming, name: str) -> tuple[str, ...] | None:
+        """Return the columns of a table of the database; None if nothing knows them."""
+        learnt = self._learnt.get(connection)
+        if learnt is None:
+
+            def key_of(table: str) -> str:
+                return dataset_key(*(split_location(table) or (naming.dataset_namespace, table)))
+
+            learnt = LearntSchemas(
+                self._store, key_of, self._exported.get(connection, ()), self._catalog.qualified(naming)
+            )
+            self._learnt[connection] = learnt
+        return learnt(name) or self._exported.get(connection, {}).get(name)
+
+    def is_exported(self, connection: Connection, name: str) -> bool:
+        """Return whether the tool lists a table of this full name."""
+        return name in self._exported.get(connection, ())
+
+
+class _ExportTables:
+    """The tables that one query can read: other queries of the export, and those of its database."""
+
+    def __init__(self, export: ExportResolution, query: QueryAsset, naming: Naming) -> None:
+        self._export = export
+        self._query = query
+        self._naming = naming
+        self.shared = export.shared(query.connection)
+
+    def name(self, parts: Sequence[str]) -> str:
+        """Return the full name of a table."""
+        found = self._asset(parts)
+        return found[0] if found is not None else str(self._naming.qualify(parts))
+
+    def existing(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the name unchanged: an export has no search path."""
+        return parts
+
+    def existing_name(self, parts: Sequence[str]) -> str:
+        """Return the full name of a table."""
+        return self.name(parts)
+
+    def find(self, parts: Sequence[str]) -> TableEntry:
+        """Return a table's full name, and its columns if they are known."""
+        found = self._asset(parts)
+        if found is not None:
+            name, listed = found
+            return TableEntry(name, _folded(listed, self._naming) or None)
+        name = str(self._naming.qualify(parts))
+        columns = self._export.columns(self._query.connection, self._naming, name)
+        return TableEntry(name, dict.fromkeys(columns) if columns else None)
+
+    def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
+        """Return whether a schema has a table."""
+        return self._export.is_exported(self._query.connection, str(self._naming.qualify([*schema, *parts])))
+
+    def seen(self, _tables: Collection[str], _column: str) -> set[str]:
+        """Return nothing: an export lists a table with all its columns, or not at all."""
+        return set()
+
+    def _asset(self, parts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+        return self._export.asset(str(parts[0])) if len(parts) == 1 else None
+
+
+def _folded(columns: Iterable[str], naming: Naming) -> dict[str, str | None]:
+    return {naming.dialect.fold_column(column, quoted=True): None for column in columns}

@@ -1,0 +1,219 @@
+"""The query of a chart: what it selects from its dataset, from its query context or, without one, its parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.sql_text import LITERAL, number_repeated, quote
+from lineage_ingest.bi.templates import without_templates
+
+__all__ = ["ChartQuery"]
+
+_COLUMN_KEYS = (
+    "x_axis", "groupby", "columns", "all_columns", "groupbyColumns", "groupbyRows", "series", "entity",
+    "series_columns",
+    "all_columns_x", "all_columns_y", "source", "target", "geojson", "line_column", "point_radius_fixed", "dimension",
+    "groupby_b", "start_time", "end_time", "y_axis", "tooltip_columns", "path", "id", "parent", "name", "js_columns",
+    "source_category", "target_category", "latitude", "longitude", "all_columns_z", "columns_b",
+    "select_country_column",
+)  # fmt: skip
+_METRIC_KEYS = (
+    "metrics", "metric", "metric_2", "metrics_b", "secondary_metric", "percent_metrics", "size", "x", "y",
+    "timeseries_limit_metric", "timeseries_limit_metric_b", "series_limit_metric", "sort_by_metric", "point_radius",
+    "right_axis_metric", "tooltip_metrics",
+)  # fmt: skip
+_AGGREGATES = {"SUM": "SUM", "AVG": "AVG", "MIN": "MIN", "MAX": "MAX", "COUNT": "COUNT"}
+_WITHOUT_TIME_AXIS = frozenset(("pie", "table", "big_number_total", "treemap_v2", "word_cloud"))
+_NO_FILTER = frozenset(("", "no filter", "none"))
+
+
+@dataclass(slots=True)
+class ChartQuery:
+    """A chart's query over a dataset: `columns` and `metrics` are the dataset's, `source` is how it is referred to."""
+
+    source: str
+    dialect: str
+    columns: frozenset[str]
+    metrics: frozenset[str]
+    time_column: str | None = None
+    outputs: dict[str, str] = field(default_factory=dict)
+    """SQL by label."""
+    filters: list[str] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def write(self, chart: Mapping[str, Any]) -> str | None:
+        """Return the SQL of a chart; None if nothing says what it selects."""
+        context = self._json(chart.get("query_context"), "query context")
+        params = self._json(chart.get("params"), "parameters")
+        queries = context.get("queries") if context is not None else None
+        if isinstance(queries, list) and queries:
+            for query in queries:
+                if isinstance(query, Mapping):
+                    self._read_query(query)
+        elif params is not None:
+            self._read_params(params)
+        if not self.outputs:
+            return None
+        names = number_repeated(self.outputs)
+        listed = [
+            f"{text} AS {quote(name, self.dialect)}" for text, name in zip(self.outputs.values(), names, strict=True)
+        ]
+        text = "SELECT " + ",\n  ".join(listed) + f"\nFROM {self.source} AS d"
+        return text + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(self.filters)) if self.filters else "")
+
+    def _json(self, value: Any, what: str) -> Mapping[str, Any] | None:
+        """Return a value that is JSON text in some exports and plain in others."""
+        if isinstance(value, str) and value.strip():
+            try:
+                value = json.loads(value)
+            except (json.JSONDecodeError, RecursionError):
+                self.problems.append(not_read(f"the chart's {what} is not valid JSON"))
+                return None
+        return value if isinstance(value, Mapping) else None
+
+    def _read_query(self, query: Mapping[str, Any]) -> None:
+        for one in _listed(query.get("columns")) or _listed(query.get("groupby")):
+            self._add_column(one)
+        for one in _listed(query.get("metrics")):
+            self._add_metric(one)
+        if query.get("series_limit_metric"):
+            self._add_metric(query["series_limit_metric"])
+        for one in _listed(query.get("filters")):
+            if isinstance(one, Mapping):
+                self._add_filter(one.get("col"))
+        extras = query.get("extras")
+        if isinstance(extras, Mapping):
+            for key in ("where", "having"):
+                if isinstance(extras.get(key), str):
+                    self._add_sql_filter(extras[key])
+        for one in _listed(query.get("orderby")):
+            if isinstance(one, list) and one:
+                self._add_order(one[0])
+        self._add_time(query.get("granularity"), query.get("time_range"))
+
+    def _read_params(self, params: Mapping[str, Any]) -> None:
+        for key in _COLUMN_KEYS:
+            for one in _listed(params.get(key)):
+                if not (isinstance(one, str) and one not in self.columns and key in ("id", "name", "path", "source")):
+                    self._add_column(one)
+        for value in params.values():  # deck.gl: {"type": "latlong", "lonCol": …, "latCol": …}
+            if isinstance(value, Mapping) and {"lonCol", "latCol", "lonlatCol", "geohashCol"} & set(value):
+                for key in ("lonCol", "latCol", "lonlatCol", "geohashCol"):
+                    if value.get(key):
+                        self._add_column(value[key])
+        for key in _METRIC_KEYS:
+            for one in _listed(params.get(key)):
+                if isinstance(one, Mapping) and one.get("type") == "fix":
+                    continue
+                metric = one.get("value") if isinstance(one, Mapping) and one.get("type") == "metric" else one
+                if isinstance(metric, str) and metric in self.columns and metric not in self.metrics:
+                    self._add_column(metric)
+                elif metric is not None:
+                    self._add_metric(metric)
+        for key in ("adhoc_filters", "adhoc_filters_b"):
+            for one in _listed(params.get(key)):
+                if isinstance(one, Mapping):
+                    if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
+                        self._add_sql_filter(one["sqlExpression"])
+                    else:
+                        self._add_filter(one.get("subject"))
+        self._add_time(params.get("granularity_sqla"), params.get("time_range"))
+        is_series = params.get("time_grain_sqla") or params.get("include_time")
+        if params.get("granularity_sqla") and is_series and str(params.get("viz_type")) not in _WITHOUT_TIME_AXIS:
+            self._add_column(params["granularity_sqla"])
+
+    # Parts
+
+    def _add_column(self, one: Any) -> None:
+        if isinstance(one, str):
+            if one in self.metrics and one not in self.columns:
+                self._add_metric(one)
+            elif one not in self.columns and self.columns:
+                self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
+            else:
+                self.outputs.setdefault(one, f"d.{quote(one, self.dialect)}")
+        elif isinstance(one, Mapping):
+            if isinstance(one.get("sqlExpression"), str):
+                text = self._expression(one["sqlExpression"])
+                self.outputs.setdefault(str(one.get("label") or one["sqlExpression"]), text)
+            elif one.get("column_name"):
+                self._add_column(str(one["column_name"]))
+            else:
+                self.problems.append(not_read("a column of the chart is not of a known form"))
+
+    def _add_metric(self, one: Any) -> None:
+        text = self._metric(one)
+        if text is not None:
+            label = one if isinstance(one, str) else str(one.get("label") or text)
+            self.outputs.setdefault(str(label), text)
+
+    def _metric(self, one: Any) -> str | None:
+        if isinstance(one, str):
+            if one in self.metrics or not self.metrics:
+                return f"d.{quote(one, self.dialect)}"
+            if one in self.columns:
+                return f"d.{quote(one, self.dialect)}"
+            self.problems.append(not_read(f"the metric {one!r} is not in the dataset"))
+            return None
+        if isinstance(one, Mapping):
+            column = one.get("column")
+            if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
+                return self._expression(one["sqlExpression"])
+            name = column.get("column_name") if isinstance(column, Mapping) else column
+            if isinstance(name, str):
+                own = f"d.{quote(name, self.dialect)}"
+                aggregate = str(one.get("aggregate") or "").upper()
+                if aggregate == "COUNT_DISTINCT":
+                    return f"COUNT(DISTINCT {own})"
+                if aggregate in _AGGREGATES:
+                    return f"{_AGGREGATES[aggregate]}({own})"
+        self.problems.append(not_read("a metric of the chart is not of a known form"))
+        return None
+
+    def _add_filter(self, column: Any) -> None:
+        if isinstance(column, str):
+            if column in self.columns or not self.columns or column in self.metrics:
+                self.filters.append(f"(d.{quote(column, self.dialect)} = {LITERAL})")
+            else:
+                self.problems.append(not_read(f"the filter's column {column!r} is not in the dataset"))
+        elif isinstance(column, Mapping) and isinstance(column.get("sqlExpression"), str):
+            self.filters.append(f"({self._expression(column['sqlExpression'])} = {LITERAL})")
+
+    def _add_sql_filter(self, text: str) -> None:
+        if text.strip():
+            self.filters.append(f"({self._expression(text)})")
+
+    def _add_order(self, one: Any) -> None:
+        text = self._metric(one) if not isinstance(one, str) else f"d.{quote(one, self.dialect)}"
+        if isinstance(one, str) and one not in self.columns | self.metrics:
+            text = None
+        if text is not None and text not in self.outputs.values():
+            self.filters.append(f"(order_of({text}) IS NOT NULL)")
+
+    def _add_time(self, column: Any, time_range: Any) -> None:
+        column = column or self.time_column
+        is_filtered = isinstance(time_range, str) and time_range.strip().lower() not in _NO_FILTER
+        if isinstance(column, str) and is_filtered and (column in self.columns or not self.columns):
+            self._add_filter(column)
+
+    def _expression(self, text: str) -> str:
+        plain, problems = without_templates(text, "Jinja")
+        self.problems += [one for one in problems if one not in self.problems]
+        return f"({plain.strip().rstrip(';')})"
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None or value == "":
+        return []
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if one is not None and one != "" and not isinstance(one, bool | int | float)]
+
+
+def names_of(rows: Iterable[Mapping[str, Any]], key: str) -> frozenset[str]:
+    """Return the names in a list of a dataset's columns or metrics."""
+    return frozenset(str(row[key]) for row in rows if row.get(key))

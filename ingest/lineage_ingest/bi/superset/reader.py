@@ -1,0 +1,255 @@
+"""Read Superset's export: https://superset.apache.org/docs/configuration/importing-exporting-datasources"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
+from lineage_ingest.bi.sql_text import asset_reference, quote, table_reference
+from lineage_ingest.bi.superset.chart_query import ChartQuery, names_of
+from lineage_ingest.bi.templates import without_templates
+
+__all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
+
+SUFFIXES = frozenset((".yaml", ".yml"))
+_SCHEMA_IS_DATABASE = frozenset(("mysql", "clickhouse", "hive", "spark", "doris", "starrocks"))
+
+
+def read_superset(
+    files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
+) -> BiExport:
+    """Return what the files of an export say."""
+    return _Reader(connections, server).read(files, progress)
+
+
+class _Reader:
+    def __init__(self, connections: ConnectionMap, server: str) -> None:
+        self.map = connections
+        self.server = server
+        self.databases: dict[str, Connection] = {}
+        self.datasets: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.charts: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.dashboards: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.problems: list[tuple[str, Diagnostic]] = []
+        self.is_whole = True
+
+    def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
+        """Return the export: datasets are known before charts, charts before dashboards."""
+        for number, file in enumerate(files):
+            progress(number + 1)
+            try:
+                if file.problem is not None:
+                    self._unreadable(file.name, file.problem)
+                    continue
+                value = yaml_of(file)
+                if isinstance(value, Mapping):
+                    self._add(value, file)
+                else:
+                    message = "nothing of Superset is recognized in the file"
+                    self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
+            except UnreadableExportError as error:
+                self._unreadable(file.name, error.diagnostic)
+        queries = [self._dataset(at, one) for at, one in self.datasets.values()]
+        queries += [self._chart(at, one) for at, one in self.charts.values()]
+        boards = [self._board(at, one) for at, one in self.dashboards.values()]
+        return BiExport(self.server, tuple(queries), tuple(boards), (), tuple(self.problems), self.is_whole)
+
+    def _unreadable(self, at: str, problem: Diagnostic) -> None:
+        self.is_whole = self.is_whole and problem.severity is not Severity.ERROR
+        self.problems.append((at, problem))
+
+    def _add(self, one: Mapping[str, Any], file: ExportFile) -> None:
+        uuid = str(one.get("uuid") or file.path)
+        if "sqlalchemy_uri" in one or "database_name" in one:
+            self.databases[uuid] = connection_of_uri(
+                str(one.get("sqlalchemy_uri") or ""), (str(one.get("database_name") or uuid), uuid), self.map
+            )
+        elif "slice_name" in one:
+            self.charts[uuid] = (file.name, one)
+        elif "dashboard_title" in one:
+            self.dashboards[uuid] = (file.name, one)
+        elif "table_name" in one:
+            self.datasets[uuid] = (file.name, one)
+        elif not ({"version", "timestamp"} & set(one)):
+            message = "nothing of Superset is recognized in the file"
+            self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
+
+    # Datasets
+
+    def _connection(self, dataset: Mapping[str, Any]) -> Connection:
+        uuid = str(dataset.get("database_uuid") or "")
+        if uuid not in self.databases:
+            self.databases[uuid] = self.map.apply(Connection((uuid or "(none)",), is_known=False))
+        return self.databases[uuid]
+
+    def _dataset(self, at: str, dataset: Mapping[str, Any]) -> QueryAsset:
+        connection = self._connection(dataset)
+        dialect = connection.dialect
+        problems: list[Diagnostic] = []
+        name = str(dataset.get("table_name") or "")
+        if isinstance(dataset.get("sql"), str) and dataset["sql"].strip():
+            text, problems = without_templates(dataset["sql"], "Jinja")
+            source = f"(\n{text.strip().rstrip(';')}\n)"
+        else:
+            parts = [str(part) for part in (dataset.get("catalog"), dataset.get("schema"), name) if part]
+            source = table_reference(parts, dialect)
+        outputs: list[str] = []
+        for column in _rows(dataset.get("columns")):
+            own = str(column.get("column_name") or "")
+            expression = column.get("expression")
+            if isinstance(expression, str) and expression.strip():
+                expression, more = without_templates(expression, "Jinja")
+                problems += [one for one in more if one not in problems]
+                outputs.append(f"({expression.strip()}) AS {quote(own, dialect)}")
+            elif own:
+                outputs.append(f"t.{quote(own, dialect)} AS {quote(own, dialect)}")
+        names = names_of(_rows(dataset.get("columns")), "column_name")
+        for metric in _rows(dataset.get("metrics")):
+            own, expression = str(metric.get("metric_name") or ""), metric.get("expression")
+            if own and isinstance(expression, str) and expression.strip() and own not in names:
+                expression, more = without_templates(expression, "Jinja")
+                problems += [one for one in more if one not in problems]
+                outputs.append(f"({expression.strip()}) AS {quote(own, dialect)}")
+        sql = "SELECT " + (",\n  ".join(outputs) or "*") + f"\nFROM {source} AS t"
+        return QueryAsset(
+            self._dataset_key(dataset),
+            name,
+            at,
+            connection,
+            sql,
+            problems=tuple(problems),
+            description=_text(dataset.get("description")),
+            owner=_owner(dataset),
+            operation="SUPERSET_DATASET",
+        )
+
+    def _dataset_key(self, dataset: Mapping[str, Any]) -> str:
+        parts = [str(part) for part in (dataset.get("schema"), dataset.get("table_name")) if part]
+        return f"dataset/{slug('-'.join(parts))}-{_short(dataset)}"
+
+    # Charts
+
+    def _chart(self, at: str, chart: Mapping[str, Any]) -> QueryAsset:
+        found = self.datasets.get(str(chart.get("dataset_uuid") or ""))
+        dataset: Mapping[str, Any] = found[1] if found is not None else {}
+        connection = self._connection(dataset) if found is not None else self.map.apply(Connection(("(none)",)))
+        columns, metrics = _rows(dataset.get("columns")), _rows(dataset.get("metrics"))
+        needs: tuple[str, ...] = ()
+        problems: list[Diagnostic] = []
+        sql = None
+        if found is None:
+            problems.append(not_read("the chart's dataset is not in the export"))
+        else:
+            needs = (self._dataset_key(dataset),)
+            query = ChartQuery(
+                asset_reference(needs[0], connection.dialect),
+                connection.dialect,
+                names_of(columns, "column_name"),
+                names_of(metrics, "metric_name"),
+                _text(dataset.get("main_dttm_col")),
+            )
+            sql = query.write(chart)
+            problems += query.problems
+            if sql is None:
+                problems.append(not_read(f"what a chart of type {chart.get('viz_type')!r} selects is not known"))
+        return QueryAsset(
+            f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}",
+            str(chart.get("slice_name") or ""),
+            at,
+            connection,
+            sql,
+            needs=needs,
+            problems=tuple(dict.fromkeys(problems)),
+            description=_text(chart.get("description")),
+            owner=_owner(chart),
+            operation="SUPERSET_CHART",
+        )
+
+    # Dashboards
+
+    def _board(self, at: str, board: Mapping[str, Any]) -> Board:
+        shows: list[str] = []
+        problems: list[Diagnostic] = []
+        position = board.get("position")
+        for one in position.values() if isinstance(position, Mapping) else ():
+            meta = one.get("meta") if isinstance(one, Mapping) else None
+            if not isinstance(meta, Mapping) or one.get("type") != "CHART":
+                continue
+            uuid = str(meta.get("uuid") or "")
+            if uuid in self.charts:
+                chart = self.charts[uuid][1]
+                shows.append(f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}")
+            else:
+                problems.append(not_read(f"the chart {meta.get('sliceName') or uuid!r} is not in the export"))
+        title = str(board.get("dashboard_title") or "")
+        own = str(board.get("slug") or "")
+        url = f"https://{self.server}/superset/dashboard/{own}/" if own and self.server else None
+        return Board(
+            f"dashboard/{slug(title)}-{_short(board)}",
+            title,
+            at,
+            tuple(dict.fromkeys(shows)),
+            tuple(dict.fromkeys(problems)),
+            _text(board.get("description")),
+            _owner(board),
+            url,
+            "SUPERSET_DASHBOARD",
+        )
+
+
+def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionMap) -> Connection:
+    """Return the connection of a SQLAlchemy address, with what the options say of it; its password is not kept.
+
+    >>> connection_of_uri("postgresql+psycopg2://me:XXX@db:5432/shop", ("w",), ConnectionMap()).namespace
+    'postgres://db:5432'
+    """
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return connections.apply(Connection(names, is_known=False))
+    dialect = dialect_of_engine(parts.scheme)
+    path = [unquote(part) for part in parts.path.split("/") if part]
+    database, schema = (path[0] if path else None), (path[1] if len(path) > 1 else None)
+    namespace = ""
+    if dialect == "bigquery":
+        namespace, database, schema = "bigquery", host or None, (path[0] if path else None)
+    elif dialect == "snowflake":
+        namespace = f"snowflake://{host.removesuffix('.snowflakecomputing.com')}"
+    elif dialect in ("sqlite", "duckdb") or dialect is None:
+        database = None
+    elif host:
+        scheme = {"tsql": "mssql"}.get(dialect, dialect)
+        namespace = f"{scheme}://{host}" + (f":{port}" if port else "")
+    if dialect in _SCHEMA_IS_DATABASE and schema is None:
+        database, schema = None, database
+    if schema is None:
+        schema = {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
+    found = Connection(names, dialect or "ansi", namespace, database, schema, is_known=dialect is not None)
+    return connections.apply(found)
+
+
+def _rows(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _short(one: Mapping[str, Any]) -> str:
+    """Return the beginning of an object's uuid: titles need not be unique."""
+    return str(one.get("uuid") or "").partition("-")[0] or "none"
+
+
+def _owner(one: Mapping[str, Any]) -> str | None:
+    owners = one.get("owners")
+    first = owners[0] if isinstance(owners, list) and owners else None
+    if isinstance(first, Mapping):
+        return _text(first.get("email") or first.get("username"))
+    return _text(first) or _text(one.get("certified_by"))
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None

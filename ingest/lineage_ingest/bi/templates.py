@@ -1,0 +1,39 @@
+"""Templates in SQL (Jinja, Liquid): what cannot be evaluated is replaced, and reported."""
+
+from __future__ import annotations
+
+import re
+
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.sql_text import LITERAL
+
+__all__ = ["without_templates"]
+
+_PIECE = re.compile(r"(?P<string>'(?:[^']|'')*')|(?P<block>\{%.*?%\})|(?P<value>\{\{.*?\}\})|\{#.*?#\}", re.DOTALL)
+_INSIDE = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
+_BRANCH = re.compile(r"\{%-?\s*(?:if|elsif|elif|else|unless|case|when|for)\b")
+
+
+def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
+    """Return SQL in which a value of a template is a literal and all branches are kept, with what is in doubt.
+
+    >>> without_templates("select a from t where d > '{{ from }}'", "Jinja")[0]
+    "select a from t where d > '?'"
+    """
+    problems: list[Diagnostic] = []
+    if _BRANCH.search(sql):
+        message = f"{language}: all branches of a condition or loop are read, one after the other"
+        problems.append(not_read(message, "the SQL that is run may have only one of them"))
+    if "{{" in sql and "}}" in sql:
+        message = f"{language}: a value of a template ({{{{…}}}}) is not known: a literal is assumed"
+        problems.append(not_read(message, severity=Severity.WARNING))
+    elif "{%" in sql and not problems:
+        problems.append(not_read(f"{language}: a tag of a template is not read", severity=Severity.WARNING))
+
+    def replace(found: re.Match[str]) -> str:
+        if found["string"] is not None:
+            return _INSIDE.sub("?", found["string"])
+        return LITERAL if found["value"] is not None else " "
+
+    return _PIECE.sub(replace, sql), problems

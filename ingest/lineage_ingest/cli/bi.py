@@ -1,0 +1,150 @@
+"""`lineage ingest bi`, as a command."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.options import (
+    BudgetOption,
+    CatalogOption,
+    DatabaseOption,
+    FormatOption,
+    FunctionsOption,
+    NamespaceOption,
+    RefreshOption,
+    SchemaOption,
+    StoreOption,
+)
+from lineage.cli.progress import progress_bar
+from lineage.model.diagnostics import Severity
+from lineage_ingest.api import ingest_bi
+from lineage_ingest.bi.ingest import BiSummary
+from lineage_ingest.bi.kinds import KINDS
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.options import BiOptions, OptionError
+
+__all__ = ["bi", "print_bi_summary"]
+
+
+def _kinds(incomplete: str) -> list[str]:
+    return [name for name in KINDS if name.startswith(incomplete)]
+
+
+@with_option_groups()
+def bi(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"The tool: {', '.join(KINDS)}.", autocompletion=_kinds)],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Files of the export, or folders and zip archives of them.")
+    ],
+    server: Annotated[
+        str,
+        typer.Option(help="Name or address of the server that the export is of, if the export does not say it."),
+    ] = "",
+    connection: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--connection",
+            help="How tables of one of the tool's connections (by name or id) are named: "
+            "NAME=NAMESPACE[,dialect=…][,database=…][,schema=…]. Repeatable.",
+            metavar="NAME=NAMESPACE",
+        ),
+    ] = None,
+    part: Annotated[
+        bool, typer.Option("--part", help="The files are a part of what the server has: retire nothing.")
+    ] = False,
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", "-d", help="SQL dialect of connections whose database the export does not name."),
+    ] = None,
+    catalog: CatalogOption = None,
+    refresh_catalog: RefreshOption = False,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
+    store: StoreOption = None,
+    observed_at: Annotated[datetime | None, typer.Option(help="Time of the export (UTC); default: now.")] = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Ingest the export of a dashboard tool: cards, charts, worksheets and dashboards, down to their columns.
+
+    They become datasets of kind exposure, downstream of the tables that they read. No server is called, and no query
+    is executed. What an earlier export of the same server had and this one lacks is retired, unless --part.
+
+    Give tables the names that query logs and dbt give them: --connection maps a connection of the tool to the
+    namespace, database and schema of its tables; --namespace and the other naming options are for all connections
+    without one.
+
+    Example: lineage ingest bi metabase export/ --server bi.example.com
+    --connection 'Warehouse=postgres://db:5432,database=shop,schema=public'
+    """
+    options = BiOptions(
+        dialect=dialect,
+        server=server,
+        connections=tuple(connection or ()),
+        is_part=part,
+        catalog=tuple(catalog or ()),
+        refresh_catalog=refresh_catalog,
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        functions=tuple(functions or ()),
+        budget=parse_budget(budget),
+        observed_at=observed_at,
+    )
+    try:
+        with progress_bar() as progress:
+            summary = ingest_bi(kind, paths, store=store, options=options, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    print_bi_summary(summary, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def print_bi_summary(summary: BiSummary, output: OutputFormat, show: int = 20) -> None:
+    """Print the counts of an ingest of an export, and the diagnostics, the most severe first."""
+    order = list(Severity)
+    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    if output is not OutputFormat.TABLE:
+        figures = summary.to_dict()
+        if output is OutputFormat.JSON:
+            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
+            named = {"store": summary.store, "kind": summary.kind, "server": summary.server}
+            more = {"notices": list(summary.notices), "retired": list(summary.gone), "found": listed}
+            print_object({**named, **figures, **more})
+        else:
+            print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    for record in found[: show or None]:
+        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
+        note(f"{record.source}: {record.diagnostic}", colour)
+    if show and len(found) > show:
+        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    counts = summary.batch.run.counts
+    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
+    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
+    queries = f"{counts['queries']:,} {'query' if counts['queries'] == 1 else 'queries'}"
+    dashboards, diagnostics, columns, edges = (
+        counted(counts[f"{one}s"], one) for one in ("dashboard", "diagnostic", "column", "edge")
+    )
+    say(f"{summary.kind} {summary.server}: {queries}, {dashboards}")
+    say(f"{counts['resolved']:,} resolved{left}; {diagnostics}")
+    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    say(
+        f"{columns}, {edges} ({summary.applied.edges_created:,} new{ended}) in {summary.seconds:.1f} s "
+        f"→ {summary.store}"
+    )
+    for text in summary.notices:
+        note(text, "yellow")
+    if summary.gone:
+        some = ", ".join(summary.gone[:5]) + (", …" if len(summary.gone) > 5 else "")
+        say(f"retired: {len(summary.gone):,} no longer in the export: {some}")

@@ -1,0 +1,146 @@
+"""`lineage compare`: the graph against the column lineage that a product states itself."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from lineage.cli.ask import DATES, RowsOption
+from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.cli.options import (
+    DatabaseOption,
+    FormatOption,
+    JsonOption,
+    NamespaceOption,
+    SchemaOption,
+    StoreOption,
+    chosen_format,
+)
+from lineage.cli.progress import progress_bar
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage_ingest.compare.kinds import OpinionKind
+from lineage_ingest.compare.report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
+from lineage_ingest.compare.verdicts import Comparison, FailOn, Verdict
+from lineage_ingest.compare_api import CompareOptions, compare_lineage
+from lineage_ingest.dbt.artifacts import NoManifestError
+from lineage_ingest.openlineage.event_reader import NoEventFilesError
+from lineage_ingest.options import OptionError
+from lineage_ingest.query_log.log_files import NoLogFilesError
+from lineage_ingest.query_log.sources.source import ColumnsMissingError
+
+__all__ = ["app"]
+
+_LOOK = Look(
+    names=("target", "source"),
+    words=("why", "theirs", "ours"),
+    cuts=("target",),
+    phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
+    styles={"target": "bold"},
+)
+_WIDTH = 80
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@with_option_groups()
+def compare(
+    kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
+    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
+    fail_on: Annotated[
+        list[FailOn] | None, typer.Option(help="Exit with 1 if there are such differences. Can be repeated.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List the edges that agree, too.")] = False,
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(
+            "--as-of",
+            formats=DATES,
+            metavar="TIME",
+            help="Compare as of this time: the graph, and rows up to then.",
+        ),
+    ] = None,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="SQL dialect of the names. Default: the product's.")
+    ] = None,
+    store: StoreOption = None,
+    rows: RowsOption = 40,
+    show: Annotated[int, typer.Option("--show", min=0, help="Maximum number of bad records to list; 0: all.")] = 10,
+    output: FormatOption = OutputFormat.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """Where does the lineage that a product states differ from ours?
+
+    Some products state column lineage themselves. This compares their export with the graph, edge by edge, over the
+    tables that both know, and gives both proofs: the SQL for ours; query, time and job for theirs. A difference has a
+    reason if the graph or the export shows one: ours is only an influence, ended since, is resolved in part; theirs
+    is of a statement, column or table that the graph does not have. What one side states in several steps agrees.
+
+    snowflake: ACCESS_HISTORY. databricks: system.access.column_lineage. bigquery: answers of the Data Lineage API.
+    trino: query-completed events. hive: its lineage log. dbt: a target folder with info_schema. openlineage: events
+    with columnLineage.
+
+    Example: lineage compare snowflake access_history.csv --namespace snowflake://org-account
+
+    Example: lineage compare dbt target/ --fail-on unexplained --json
+
+    Exit status: 1 if a condition of --fail-on is met, or some of the input could not be read.
+    """
+    output = chosen_format(output, as_json)
+    options = CompareOptions(
+        namespace=namespace, default_database=default_database, default_schema=default_schema, dialect=dialect,
+        as_of=as_of,
+    )  # fmt: skip
+    try:
+        with progress_bar() as progress:
+            found = compare_lineage(kind, paths, store=store, options=options, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    except (ColumnsMissingError, NoEventFilesError, NoLogFilesError, NoManifestError) as error:
+        raise typer.BadParameter(str(error), param_hint="FILE…") from error
+    _print(found, output, rows, every=every)
+    for unread in found.unread[: show or None]:
+        note(f"{unread.place}: {unread.reason}" + (f"; {unread.hint}" if unread.hint else ""), "red")
+    if show and found.unread_count > show:
+        note(f"… and {found.unread_count - show:,} more bad records; --show 0 lists them", "red")
+    failures = found.failures(tuple(fail_on or ()))
+    if failures:
+        note(f"--fail-on {' '.join(fail_on or ())}: {len(failures):,} differences", "red")
+    if failures or found.has_errors:
+        raise typer.Exit(1)
+
+
+def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -> None:
+    if output is OutputFormat.JSON:
+        print_object(comparison_to_dict(found, every=every))
+        return
+    listed = found.differences
+    if every:
+        listed = [*listed, *(edge for edge in found.edges if not edge.verdict.is_difference)]
+    if output is OutputFormat.CSV:
+        print_listing(COLUMNS, comparison_rows(found, listed), OutputFormat.CSV)
+        return
+    shown = listed[: rows or None]
+    if shown:
+        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
+    if len(shown) < len(listed):
+        note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
+    for line in summary_lines(found):
+        say(line, default_width=_WIDTH)
+    for text in found.notices:
+        note(text, "yellow")
+    if not found.tables and found.not_compared:
+        note(
+            "no table of the export is in the graph: ingest its statements first, and give the --namespace, "
+            "--default-database and --default-schema of the ingest",
+            "yellow",
+        )
+    soft = sum(found.counts[one] for one in (Verdict.THROUGH, Verdict.TABLES))
+    if soft and not every:
+        note(f"{soft:,} edges agree through other tables or at table level; --all lists them")

@@ -1,0 +1,152 @@
+"""`lineage ingest postgres`, as a command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.options import (
+    BudgetOption,
+    FormatOption,
+    FunctionsOption,
+    JobsOption,
+    SetOperations,
+    SetOperationsOption,
+    StoreOption,
+)
+from lineage.cli.progress import progress_bar
+from lineage.model.diagnostics import Severity
+from lineage.sql.script.parallel import available_processors
+from lineage_ingest.api import ingest_postgres
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.verification import print_verification
+from lineage_ingest.live_database.database_ingest import DatabaseSummary
+from lineage_ingest.options import DatabaseOptions, OptionError
+
+__all__ = ["postgres", "print_database_summary"]
+
+
+@with_option_groups()
+def postgres(
+    uri: Annotated[str, typer.Argument(metavar="URI", help="The database: postgresql://user@host:5432/database.")],
+    schema: Annotated[
+        list[str] | None,
+        typer.Option("--schema", help="Only this schema. Repeatable. Default: all but the system's."),
+    ] = None,
+    namespace: Annotated[
+        str,
+        typer.Option(help="OpenLineage namespace of the datasets. Default: postgres://HOST:PORT of the connection."),
+    ] = "",
+    annotate: Annotated[
+        bool,
+        typer.Option(
+            "--annotations/--no-annotations",
+            help="Store comments as descriptions, and owners and readers as tags (owner:ROLE, reader:ROLE).",
+        ),
+    ] = True,
+    replace_descriptions: Annotated[
+        bool, typer.Option("--replace-descriptions", help="Comments replace descriptions that differ from them.")
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Compare the lineage of views with PostgreSQL's own parse trees of them."),
+    ] = False,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
+    store: StoreOption = None,
+    jobs: JobsOption = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Ingest a PostgreSQL database from its catalog: views, functions, generated columns, partitions, comments.
+
+    Nothing of the database is executed, with --verify either: PostgreSQL keeps the parse tree of each view, and our
+    lineage is compared with it. The exit status is 1 if they differ.
+
+    The catalog is read in one read-only transaction. What no longer exists since the last ingest is retired. The
+    datasets are those of the server's query log and of dbt, if all have the same --namespace.
+
+    The password may be in the address, but is better in PGPASSWORD or in ~/.pgpass: a command line can be seen by
+    others on the same machine.
+
+    Example: lineage ingest postgres postgresql://reader@db.example:5432/shop --schema mart
+    """
+    options = DatabaseOptions(
+        schemas=tuple(schema or ()),
+        namespace=namespace,
+        functions=tuple(functions or ()),
+        budget=parse_budget(budget),
+        set_operations=set_operations.value,
+        annotate=annotate,
+        replace_descriptions=replace_descriptions,
+        verify=verify,
+        jobs=jobs or available_processors(),
+    )
+    try:
+        with progress_bar() as progress:
+            summary = ingest_postgres(uri, store=store, options=options, progress=progress)
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    print_database_summary(summary, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show: int = 20) -> None:
+    """Print the counts of an ingest of a database, and the diagnostics, the most severe first."""
+    order = list(Severity)
+    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    if output is not OutputFormat.TABLE:
+        figures = summary.to_dict()
+        if output is OutputFormat.JSON:
+            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
+            named: dict[str, object] = {
+                "store": summary.store,
+                "database": summary.database,
+                "schemas": list(summary.schemas),
+            }
+            if summary.verification is not None:
+                named["verification"] = summary.verification.to_dict()
+            more = {"notices": list(summary.notices), "retired": list(summary.gone), "found": listed}
+            print_object({**named, **figures, **more})
+        else:
+            print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    for record in found[: show or None]:
+        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
+        note(f"{record.source}: {record.diagnostic}", colour)
+    if show and len(found) > show:
+        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    counts = summary.batch.run.counts
+    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
+    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
+    schemas, relations, views, functions, statements, diagnostics = (
+        counted(number, name)
+        for number, name in (
+            (len(summary.schemas), "schema"),
+            (counts["relations"] - counts["views"], "table"),
+            *((counts[f"{one}s"], one) for one in ("view", "function", "statement", "diagnostic")),
+        )
+    )
+    say(f"{summary.database}: {schemas}, {relations}, {views}, {functions}")
+    say(f"{statements}: {counts['resolved']:,} resolved{left}; {diagnostics}")
+    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    columns, edges = counted(counts["columns"], "column"), counted(counts["edges"], "edge")
+    say(
+        f"{columns}, {edges} ({summary.applied.edges_created:,} new{ended}) in {summary.seconds:.1f} s "
+        f"→ {summary.store}"
+    )
+    if summary.annotations.described or summary.annotations.tagged:
+        described = counted(summary.annotations.described, "description")
+        say(f"annotations: {described}, tags of {summary.annotations.tagged:,} tables and columns")
+    for text in summary.notices:
+        note(text, "yellow")
+    if summary.verification is not None:
+        print_verification(summary.verification, show)
+    if summary.gone:
+        some = ", ".join(summary.gone[:5]) + (", …" if len(summary.gone) > 5 else "")
+        say(f"retired: {len(summary.gone):,} no longer in the database: {some}")

@@ -1,0 +1,267 @@
+"""Compare what a product states with the graph, edge by edge, over the tables that both know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage.model.names import dataset_of, is_column_key
+from lineage.model.transformations import EdgeKind
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredEdge
+from lineage.traversal.lookup import names_of
+from lineage_ingest.compare.explanations import Explanations
+from lineage_ingest.compare.graph_names import GraphNames, root_of
+from lineage_ingest.compare.our_lineage import OurLineage
+from lineage_ingest.compare.stated_edges import StatedLineage, Statement
+from lineage_ingest.compare.unknown_tables import compose_unknown_tables
+from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, Reason, Verdict
+
+__all__ = ["compare_stated"]
+
+Progress = Callable[[str, int, int | None], None]
+_Pair = tuple[str, str]
+_MAX_STEPS = 12
+"""Maximum length of a path through their edges."""
+
+
+def compare_stated(
+    stated: StatedLineage,
+    store: GraphStore,
+    into: Comparison,
+    *,
+    as_of: datetime | None,
+    states_influence: bool,
+    any_namespace: bool,
+    progress: Progress,
+) -> Comparison:
+    """Fill in the verdicts on all edges that an export states, and on ours into the tables of which it states some.
+
+    Args:
+        stated: the export.
+        store: the graph.
+        into: the comparison, without verdicts.
+        as_of: compare with the graph as of this time.
+        states_influence: whether the product states influence too, so that a reference of ours may be missing.
+        any_namespace: whether a table may be found under another namespace, if its name is unique.
+        progress: called with each stage, the amount done, and the total.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    names = GraphNames.of(store, stated.datasets(), any_namespace=any_namespace)
+    theirs = _Theirs.of(stated, names, into)
+    ours = OurLineage.of(store, theirs.tables, as_of, progress)
+    work = _Comparing(theirs, ours, into, states_influence)
+    unmatched = work.compare_theirs()
+    ours.explore_upstream(store, {edge.target for edge in unmatched if is_column_key(edge.target)}, as_of, progress)
+    work.settle_paths(unmatched)
+    work.compare_ours()
+    explanations = Explanations(stated, theirs.columns, names, ours)
+    explanations.load(store, into.edges, as_of, progress)
+    for edge in into.edges:
+        if edge.verdict.is_difference and edge.reason is None:
+            edge.reason, edge.because = explanations.of(edge)
+    into.edges.sort(key=lambda one: (one.target, one.source, str(one.verdict)))
+    into.tables = len(theirs.tables)
+    _load_proofs(store, into, ours)
+    _add_notices(into, names)
+    return into
+
+
+@dataclass(slots=True)
+class _Theirs:
+    """Their edges by the graph's keys: those between known tables, and the tables and columns that they describe."""
+
+    edges: dict[_Pair, Statement] = field(default_factory=dict)
+    steps: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """All of their steps, through unknown tables as well: targets by source."""
+    roots: set[_Pair] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)
+    columns: set[str] = field(default_factory=set)
+    """Columns of which they state a source, or that they have none."""
+
+    @classmethod
+    def of(cls, stated: StatedLineage, names: GraphNames, into: Comparison) -> _Theirs:
+        theirs = cls()
+        own = set(names.datasets.values())
+
+        def is_known(key: str) -> bool:
+            return dataset_of(key) in own
+
+        translated: dict[_Pair, Statement] = {}
+        for (source, target), statement in stated.edges.items():
+            pair = names.key_of(source), names.key_of(target)
+            if pair in translated:
+                translated[pair].merge(statement)
+            else:
+                translated[pair] = statement
+        for (source, target), statement in translated.items():
+            theirs.steps[source].add(target)
+            if is_known(source) and is_known(target):
+                theirs._add(source, target, statement)
+                continue
+            for dataset in {dataset_of(source), dataset_of(target)}:
+                if dataset not in own:
+                    into.not_compared[dataset] += 1
+        composed, is_cut = compose_unknown_tables(translated, is_known)
+        if is_cut:
+            into.notices.append("too many edges through tables that the graph does not have: some are not compared")
+        for (source, target), statement in composed.items():
+            if (source, target) not in theirs.edges:
+                theirs._add(source, target, statement)
+        for key in stated.written_without_source:
+            column = names.key_of(key)
+            if is_known(column):
+                theirs.columns.add(root_of(column))
+                theirs.tables.add(dataset_of(column))
+        return theirs
+
+    def _add(self, source: str, target: str, statement: Statement) -> None:
+        self.edges[source, target] = statement
+        self.roots.add((root_of(source), root_of(target)))
+        self.tables.add(dataset_of(target))
+        if is_column_key(target):
+            self.columns.add(root_of(target))
+
+    def path_between(self, source: str, target: str) -> tuple[str, ...] | None:
+        """Return the keys between two columns on a path of two or more of their steps; None without one."""
+        layer: dict[str, tuple[str, ...]] = {source: ()}
+        seen = {source}
+        for _ in range(_MAX_STEPS):
+            following: dict[str, tuple[str, ...]] = {}
+            for key in sorted(layer):
+                for after in sorted(self.steps.get(key, ())):
+                    if after == target and layer[key]:
+                        return layer[key]
+                    if after not in seen:
+                        seen.add(after)
+                        following[after] = (*layer[key], after)
+            layer = following
+        return None
+
+
+@dataclass(slots=True)
+class _Comparing:
+    theirs: _Theirs
+    ours: OurLineage
+    into: Comparison
+    states_influence: bool
+    _tables: dict[_Pair, list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    _targets: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def compare_theirs(self) -> list[ComparedEdge]:
+        """Add a verdict on each of their edges; return those of which we have no direct edge."""
+        unmatched: list[ComparedEdge] = []
+        for (source, target), statement in self.theirs.edges.items():
+            edge = ComparedEdge(Verdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
+            self.into.edges.append(edge)
+            if not is_column_key(source) or not is_column_key(target):
+                self._judge_tables(edge)
+                continue
+            found = self.ours.between(source, target)
+            if not found:
+                unmatched.append(edge)
+                continue
+            edge.ours = tuple(found)
+            if statement.through:
+                edge.verdict = Verdict.THROUGH
+            else:
+                edge.verdict = Verdict.AGREE
+            self._judge_kind(edge, {one.kind for one in found})
+        return unmatched
+
+    def _judge_tables(self, edge: ComparedEdge) -> None:
+        """Decide on an edge of theirs that is of tables only."""
+        source, target = dataset_of(edge.source), dataset_of(edge.target)
+        edge.ours = tuple(self._by_tables().get((source, target), ()))
+        if edge.ours or (source, target) in self.ours.feeds:
+            edge.verdict = Verdict.TABLES
+            count = len({(one.source, one.target) for one in edge.ours})
+            own = f"ours has {count:,} edges of columns" if count else "ours is at table level, too"
+            edge.because = f"they state the tables only; {own}"
+
+    def _by_tables(self) -> dict[_Pair, list[StoredEdge]]:
+        if not self._tables:
+            for (source, target), edges in self.ours.edges.items():
+                self._tables[dataset_of(source), dataset_of(target)].extend(edges)
+        return self._tables
+
+    @staticmethod
+    def _judge_kind(edge: ComparedEdge, kinds: set[EdgeKind]) -> None:
+        """Turn agreement on an edge into a difference of kinds, if its kind is stated and is another."""
+        assert edge.theirs is not None
+        if edge.theirs.influence is False and EdgeKind.CONTRIBUTES not in kinds:
+            clauses = sorted({str(subtype) for one in edge.ours for subtype in one.subtypes})
+            edge.verdict, edge.reason = Verdict.KIND, Reason.INFLUENCE
+            edge.because = f"ours is influence ({', '.join(clauses) or 'REFERENCES'}); they list it as lineage"
+        elif edge.theirs.influence is True and EdgeKind.REFERENCES not in kinds:
+            edge.verdict, edge.reason = Verdict.KIND, Reason.VALUE
+            edge.because = "ours says that the value flows; they say that it only influences"
+
+    def settle_paths(self, unmatched: Iterable[ComparedEdge]) -> None:
+        """Decide on edges of theirs of which we have no direct edge, but a path."""
+        for edge in unmatched:
+            found = self.ours.path_between(edge.source, edge.target)
+            if found is None:
+                continue
+            edge.through, is_influence = found
+            # Without a column between, it is one hop by a field or by rows, which `between` does not show.
+            edge.verdict = Verdict.THROUGH if edge.through else Verdict.AGREE
+            edge.ours = tuple(self.ours.between(edge.through[-1], edge.target)) if edge.through else ()
+            if is_influence and edge.theirs is not None and edge.theirs.influence is False:
+                edge.verdict, edge.reason = Verdict.KIND, Reason.INFLUENCE
+                edge.because = "ours is a path of influence (a filter, a join, a condition); they list it as lineage"
+
+    def compare_ours(self) -> None:
+        """Add a verdict on each edge of ours that they do not state."""
+        for (source, target), edges in self.ours.edges.items():
+            if not is_column_key(source):
+                continue
+            values = tuple(one for one in edges if one.kind is EdgeKind.CONTRIBUTES)
+            if not values and not self.states_influence:
+                continue
+            if self._is_stated(source, target):
+                continue
+            edge = ComparedEdge(Verdict.ONLY_OURS, source, target, ours=values or tuple(edges))
+            tables = dataset_of(source), dataset_of(target)
+            if is_column_key(target) and (path := self.theirs.path_between(source, target)) is not None:
+                edge.verdict, edge.through = Verdict.THROUGH, path
+            elif tables in self.theirs.edges:
+                continue  # they state the tables only, which has a verdict of its own
+            elif not values:
+                clauses = sorted({str(subtype) for one in edges for subtype in one.subtypes})
+                edge.reason = Reason.INFLUENCE_UNSTATED
+                edge.because = f"ours is influence ({', '.join(clauses)}), which they do not state"
+            self.into.edges.append(edge)
+
+    def _is_stated(self, source: str, target: str) -> bool:
+        if is_column_key(target):
+            return (root_of(source), root_of(target)) in self.theirs.roots
+        return any(dataset_of(one) == target for one in self._stated_targets().get(root_of(source), ()))
+
+    def _stated_targets(self) -> dict[str, set[str]]:
+        if not self._targets:
+            for source, target in self.theirs.roots:
+                self._targets[source].add(target)
+        return self._targets
+
+
+def _load_proofs(store: GraphStore, into: Comparison, ours: OurLineage) -> None:
+    """Load the display names of all edges, and the jobs that prove those of ours."""
+    shown = [edge for edge in into.edges if edge.verdict is not Verdict.AGREE]
+    keys = {key for edge in into.edges for key in (edge.source, edge.target, *edge.through)}
+    into.names = names_of(store, keys | into.not_compared.keys())
+    ours.load_jobs(store, {one.job for edge in shown for one in edge.ours[:1]})
+    into.jobs = ours.jobs
+
+
+def _add_notices(into: Comparison, names: GraphNames) -> None:
+    if names.elsewhere:
+        listed = sorted({key.rpartition("/")[0] for key in names.elsewhere.values()})
+        into.notices.append(
+            f"{len(names.elsewhere):,} tables were found by name in another namespace ({', '.join(listed[:3])}); "
+            "give it with --namespace"
+        )

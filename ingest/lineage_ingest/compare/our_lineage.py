@@ -1,0 +1,149 @@
+"""What the graph has about the tables of a comparison: edges of columns and rows, and table-level lineage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage.model.names import dataset_of, is_column_key
+from lineage.model.transformations import EdgeKind
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredEdge, StoredJob
+from lineage_ingest.compare.graph_names import root_of
+
+__all__ = ["OurLineage"]
+
+_AT_ONCE = 100
+_MAX_HOPS = 12
+"""Maximum length of a path that `path_between` finds."""
+
+
+@dataclass(slots=True)
+class OurLineage:
+    """Our edges into the compared tables, by their ends; `by_roots` is by top-level columns."""
+
+    edges: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    by_roots: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    feeds: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Jobs of table-level lineage, by source and target."""
+    jobs: dict[str, StoredJob] = field(default_factory=dict)
+    writers: dict[str, list[str]] = field(default_factory=dict)
+    """Jobs that write each table."""
+    _upstream: dict[str, set[tuple[str, EdgeKind]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        store: GraphStore,
+        targets: Collection[str],
+        as_of: datetime | None,
+        progress: Callable[[str, int, int | None], None],
+    ) -> OurLineage:
+        """Return what the graph has about these tables, now or as of a time.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        ours = cls()
+        listed = sorted(targets)
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            for edge in store.edges_into(some, as_of=as_of):
+                ours.edges[edge.source, edge.target].append(edge)
+                ours.by_roots[root_of(edge.source), root_of(edge.target)].append(edge)
+            for feed in store.feeds(some, Direction.UPSTREAM, as_of=as_of):
+                ours.feeds[feed.source, feed.target].append(feed.job)
+            progress("our edges", start + len(some), len(listed))
+        return ours
+
+    def load_jobs(self, store: GraphStore, keys: Iterable[str]) -> None:
+        """Load these jobs, for proofs.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        listed = sorted(set(keys) - self.jobs.keys())
+        for start in range(0, len(listed), _AT_ONCE):
+            self.jobs |= {job.key: job for job in store.jobs(listed[start : start + _AT_ONCE])}
+
+    def load_writers(self, store: GraphStore, targets: Iterable[str]) -> None:
+        """Load the jobs that write these tables, for explanations.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        found = store.job_keys_of(sorted(set(targets)))
+        self.load_jobs(store, (key for keys in found.values() for key in keys))
+        for target, keys in found.items():
+            self.writers[target] = [key for key in keys if key in self.jobs and target in self.jobs[key].writes]
+
+    def between(self, source: str, target: str) -> list[StoredEdge]:
+        """Return our edges between two columns, else those of their fields, or from one to the rows of the other."""
+        found = self.edges.get((source, target)) or self.by_roots.get((root_of(source), root_of(target)))
+        return found or self.edges.get((source, dataset_of(target)), [])
+
+    def explore_upstream(
+        self,
+        store: GraphStore,
+        targets: Collection[str],
+        as_of: datetime | None,
+        progress: Callable[[str, int, int | None], None],
+    ) -> None:
+        """Load all edges upstream of these columns, for `path_between`; one query per hop.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        frontier = {key for target in targets for key in (target, root_of(target), dataset_of(target))}
+        for hop in range(_MAX_HOPS):
+            frontier -= self._upstream.keys()
+            if not frontier:
+                return
+            for key in frontier:
+                self._upstream[key] = set()
+            following: set[str] = set()
+            listed = sorted(frontier)
+            for start in range(0, len(listed), 10 * _AT_ONCE):
+                for found in store.expand(listed[start : start + 10 * _AT_ONCE], Direction.UPSTREAM, as_of=as_of):
+                    source = found.edge.source
+                    self._upstream[found.via].add((source, found.edge.kind))
+                    following |= {source, root_of(source)}
+                    if is_column_key(source):
+                        following.add(dataset_of(source))
+            progress("paths", hop + 1, _MAX_HOPS)
+            frontier = following
+
+    def path_between(self, source: str, target: str) -> tuple[tuple[str, ...], bool] | None:
+        """Return the nodes between two columns on a path of ours, and whether it is of references; None without one.
+
+        A path on which the value flows is preferred to a shorter one with a reference.
+        """
+        for kinds in ((EdgeKind.CONTRIBUTES,), tuple(EdgeKind)):
+            found = self._shortest(source, target, kinds)
+            if found is not None:
+                return found, len(kinds) > 1
+        return None
+
+    def _shortest(self, source: str, target: str, kinds: Collection[EdgeKind]) -> tuple[str, ...] | None:
+        is_wide = len(kinds) > 1
+        ends = {source, root_of(source)}
+        layer: dict[str, tuple[str, ...]] = dict.fromkeys({target, root_of(target)}, ())
+        if is_wide:
+            layer[dataset_of(target)] = ()
+        seen = set(layer)
+        while layer:
+            following: dict[str, tuple[str, ...]] = {}
+            for key in sorted(layer):
+                for before, kind in sorted(self._upstream.get(key, ())):
+                    if kind not in kinds:
+                        continue
+                    if before in ends or root_of(before) in ends:
+                        return layer[key]
+                    reached = {before, root_of(before)} | ({dataset_of(before)} if is_wide else set())
+                    for one in reached - seen:
+                        seen.add(one)
+                        following[one] = (before, *layer[key])
+            layer = following
+        return None

@@ -1,0 +1,1 @@
+"""One reader per product: its export as `StatedEdge` values."""

@@ -1,0 +1,51 @@
+"""Lineage in query logs: Snowflake's ACCESS_HISTORY, Trino's query-completed events, Hive's lineage log.
+
+The adapters of the query logs read it into `source_lineage`; their docstrings name the manuals. All of these state
+the sources of values. Statements that failed state nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lineage_ingest.compare.product_names import ProductNames
+from lineage_ingest.compare.readers.record_files import read_record_batches
+from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
+from lineage_ingest.query_log.log_schema import Problem, Status
+from lineage_ingest.query_log.sources.source import Source
+
+__all__ = ["read_engine_log"]
+
+_READ = ("source_lineage", "statement_id", "started_at", "user", "status", "problem")
+_RAN = (str(Status.SUCCESS), str(Status.UNKNOWN))
+_BAD = (str(Problem.UNREADABLE), str(Problem.NOT_TEXT), str(Problem.ABSURD_TIME))
+
+
+def read_engine_log(source: Source, paths: Sequence[str | Path], names: ProductNames) -> Iterator[ReadRow]:
+    """Yield the edges that a query log states.
+
+    Raises:
+        NoLogFilesError: a path matches no file.
+        ColumnsMissingError: no file is from this source.
+    """
+    for found in read_record_batches(source, paths):
+        if isinstance(found, UnreadRow):
+            yield found
+            continue
+        log = source.normalise(found.batch).select(list(_READ))
+        for lineage, run, at, user, status, problem in zip(
+            *(column.to_pylist() for column in log.columns), strict=True
+        ):
+            if problem in _BAD:
+                yield UnreadRow(found.file, problem)
+            if lineage is None or status not in _RAN:
+                continue
+            for one in lineage:
+                target = names.column(one["target_table"], one["target_column"])
+                stated = one["source_table"], one["source_column"]
+                key = None
+                if stated[0] is not None:
+                    key = names.table(stated[0]) if stated[1] is None else names.column(*stated)
+                    target = names.table(one["target_table"]) if stated[1] is None else target
+                yield StatedEdge(key, target, found.file, False, None, at, run, f"user {user}" if user else None)

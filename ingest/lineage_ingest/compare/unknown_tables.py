@@ -1,0 +1,62 @@
+"""Compose what an export states through tables that the graph does not have, such as temporary tables.
+
+We compose these away; a product lists them. Without this, `orders → tmp → daily` would state nothing of what we know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from lineage.model.names import dataset_of, is_column_key
+from lineage_ingest.compare.stated_edges import Statement
+
+__all__ = ["compose_unknown_tables"]
+
+_MAX_EDGES = 2_000_000
+"""Maximum number of composed edges; beyond it, the rest is left out and reported."""
+_MAX_LENGTH = 20
+"""Maximum number of unknown tables in a row."""
+
+Edges = Mapping[tuple[str, str], Statement]
+
+
+def compose_unknown_tables(
+    edges: Edges, is_known: Callable[[str], bool]
+) -> tuple[dict[tuple[str, str], Statement], bool]:
+    """Return the edges that lead from known to known tables through unknown ones, and whether some were left out."""
+    out_of: dict[str, list[tuple[str, Statement]]] = defaultdict(list)
+    starts: list[tuple[str, str, Statement]] = []
+    for (source, target), statement in edges.items():
+        if not is_column_key(source) or not is_column_key(target):
+            continue
+        if not is_known(source):
+            out_of[source].append((target, statement))
+        elif not is_known(target):
+            starts.append((source, target, statement))
+    composed: dict[tuple[str, str], Statement] = {}
+    for source, first, statement in starts:
+        seen = {first}
+        waiting: list[tuple[str, Statement, tuple[str, ...]]] = [(first, statement, (dataset_of(first),))]
+        while waiting:
+            middle, before, through = waiting.pop()
+            for target, after in out_of.get(middle, ()):
+                both = _both(before, after, through)
+                if is_known(target):
+                    known = composed.get((source, target))
+                    if known is None and len(composed) >= _MAX_EDGES:
+                        return composed, True
+                    composed[source, target] = both if known is None or known.influence else known
+                elif target not in seen and len(through) < _MAX_LENGTH:
+                    seen.add(target)
+                    waiting.append((target, both, (*through, dataset_of(target))))
+    return composed, False
+
+
+def _both(before: Statement, after: Statement, through: tuple[str, ...]) -> Statement:
+    """Return a statement for two steps: influence if one of them is; the proof is that of the last."""
+    influences = (before.influence, after.influence)
+    influence = True if True in influences else None if None in influences else False
+    how = before.how | after.how
+    return replace(after, influence=influence, how=how, through=through)

@@ -1,0 +1,1 @@
+"""Live databases: views, functions and generated columns as the database itself knows them."""

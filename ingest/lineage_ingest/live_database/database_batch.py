@@ -1,0 +1,245 @@
+"""The batch of a live database: jobs of views, functions and generated columns, and the tables with their schemas."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import (
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    JobKind,
+    LineageBatch,
+    definition_job_key,
+    file_job_key,
+)
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.files import Environment, FileKey
+from lineage.model.names import Naming, dataset_key
+from lineage.model.statement import ChangeKind, Completeness, StatementLineage
+from lineage_ingest.attribution import Attribution, FileOrigin
+from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
+from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation
+from lineage_ingest.live_database.stated_text import StatedText, is_function
+
+__all__ = ["DatabaseBatch", "DatabaseNames", "schemas_of"]
+
+
+class DatabaseNames:
+    """The names in one database: of relations, files and jobs."""
+
+    def __init__(self, database: LiveDatabase, naming: Naming) -> None:
+        self._database = database
+        self.naming = naming
+        self.environment = Environment.of(naming)
+
+    @property
+    def label(self) -> str:
+        """The database, as the source of runs and the project of jobs."""
+        return self._database.path or f"{self.naming.dataset_namespace}/{self._database.name}"
+
+    def key_of(self, relation: LiveRelation) -> str:
+        """Return the key of a relation's dataset."""
+        return self.key_named(self._database.full_name(relation))
+
+    def key_named(self, name: str) -> str:
+        """Return the key of the dataset with a full name."""
+        return dataset_key(self.naming.dataset_namespace, name)
+
+    def file_key(self, name: str) -> str:
+        """Return the key under which the jobs and diagnostics of an object are known, by its full name."""
+        return str(FileKey(self.label, name, self.environment))
+
+
+class DatabaseBatch:
+    """Collects what one ingest states of a database."""
+
+    def __init__(self, database: LiveDatabase, names: DatabaseNames, texts: Sequence[StatedText]) -> None:
+        self._database = database
+        self._names = names
+        self._texts = {text.name: text for text in texts}
+        self._statements: dict[str, list[StatementLineage]] = {name: [] for name in self._texts}
+        self._kinds = {names.key_of(one): one.kind.dataset_kind for one in database.relations}
+        self._problems: list[tuple[str, str, Diagnostic]] = []
+        """Name and display name of an object, and what there is to say of it."""
+
+    def add(self, statements: Iterable[StatementLineage]) -> None:
+        """Add the resolved statements of the texts."""
+        for statement in statements:
+            text = self._texts[statement.source or ""]
+            if text.relation is not None and statement.defines:
+                statement = self._checked(text, statement)  # noqa: PLW2901  the same one, with its types
+            self._statements[text.name].append(statement)
+
+    def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
+        """Add a diagnostic about a relation."""
+        self._problems.append((self._database.full_name(relation), relation.local_name, problem))
+
+    def statements(self) -> Iterator[tuple[StatedText, StatementLineage]]:
+        """Yield the statements with their texts."""
+        for name, listed in self._statements.items():
+            for statement in listed:
+                yield self._texts[name], statement
+
+    def replace_statement(self, statement: StatementLineage, revised: StatementLineage) -> None:
+        """Replace a statement by a revised one."""
+        listed = self._statements[statement.source or ""]
+        listed[listed.index(statement)] = revised
+
+    def records(self, gone: Mapping[str, str], seconds: float) -> LineageBatch:
+        """Return the batch. `gone` has the objects that no longer exist: the file key, and the full name."""
+        database, names = self._database, self._names
+        files = {name: FileOrigin(text.source, names.file_key(name)) for name, text in self._texts.items()}
+        known = (one for one in database.relations if one.columns or one.problem is None)
+        schemas = (replace(database.schema_of(one), exact=True) for one in known)
+        catalog = Catalog(schemas, names.naming.dialect)
+        builder = BatchBuilder(names.naming, catalog, database.at, self._attribute, files=files)
+        for name, text in self._texts.items():
+            builder.add_file(name, text.text, self._statements[name])
+        for relation in database.relations:
+            if database.full_name(relation) not in self._texts:
+                builder.add_gone_file(names.file_key(database.full_name(relation)))
+        for key in gone:
+            builder.add_gone_file(key)
+        builder.add_gone_file(names.file_key(""))
+        batch = builder.batch(database.product, names.label, self._content(gone), seconds)
+        links = list(table_links(database, names.key_of))
+        linked = list(link_jobs(links, database, names.key_of, names.file_key))
+        batch = replace(
+            batch,
+            datasets=(*map(self._dataset, batch.datasets), *_remote_tables(link.remote for link in links)),
+            jobs=(*batch.jobs, *(job for job, _ in linked)),
+            edges=(*batch.edges, *(edge for _, edges in linked for edge in edges)),
+            changes=(*batch.changes, *self._drops(gone.values())),
+            diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
+        )
+        return replace(batch, run=replace(batch.run, counts=self._counts(batch)))
+
+    # Statements
+
+    def _checked(self, text: StatedText, statement: StatementLineage) -> StatementLineage:
+        """Return a definition with the columns of its relation as the database has them, and their types."""
+        relation = text.relation
+        assert relation is not None
+        if relation.problem is not None and not relation.columns:
+            return statement
+        schema = self._database.schema_of(relation).columns
+        own = [column.name for column in schema]
+        statement = replace(statement, schema=schema)
+        if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
+            return statement
+        problem = Diagnostic(
+            DiagnosticCode.DATABASE_DIFFERS,
+            Severity.WARNING,
+            f"the database says that {relation.local_name} has other columns than its definition was read to have",
+            statement.span,
+            "please report this bug with the definition, its names and literals replaced",
+        )
+        return replace(
+            statement,
+            completeness=Completeness.PARTIAL,
+            reason=problem.message,
+            diagnostics=[*statement.diagnostics, problem],
+        )
+
+    def _attribute(self, statement: StatementLineage, target: str | None) -> Attribution:
+        text, at = self._texts[statement.source or ""], self._database.at
+        file_key = self._names.file_key(text.name)
+        if text.is_view and target is not None:
+            return Attribution(definition_job_key(target), JobKind.DEFINITION, text.source, at, at, file_key)
+        return Attribution(file_job_key(file_key, target), JobKind.SQL_FILE, text.source, at, at, file_key)
+
+    # Datasets
+
+    def _dataset(self, record: DatasetRecord) -> DatasetRecord:
+        """Return a dataset with its kind as the database has it."""
+        kind = self._kinds.get(record.key)
+        return record if kind is None else replace(record, kind=kind, is_kind_stated=True)
+
+    def _drops(self, names: Iterable[str]) -> Iterator[DatasetChange]:
+        """Yield a DROP for each relation that no longer exists; functions are no datasets."""
+        for name in sorted(names):
+            if not is_function(name):
+                yield DatasetChange(ChangeKind.DROP, self._names.key_named(name), self._database.at)
+
+    # Diagnostics and counts
+
+    def _own_diagnostics(self) -> Iterator[DiagnosticRecord]:
+        names, database = self._names, self._database
+        of_database = names.file_key("")
+        for message in database.problems:
+            problem = Diagnostic(DiagnosticCode.CATALOG_UNREADABLE, Severity.ERROR, message)
+            yield DiagnosticRecord(problem, names.label, file_key=of_database)
+        for language, count in database.other_languages:
+            message = f"{count:,} functions in {language} are not read"
+            problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message)
+            yield DiagnosticRecord(problem, names.label, file_key=of_database)
+        for relation in database.relations:
+            file_key = names.file_key(database.full_name(relation))
+            for problem in _problems_of(relation):
+                yield DiagnosticRecord(problem, relation.local_name, file_key=file_key)
+        for name, source, problem in self._problems:
+            yield DiagnosticRecord(problem, source, file_key=names.file_key(name))
+
+    def _counts(self, batch: LineageBatch) -> dict[str, int]:
+        relations = self._database.relations
+        views = sum(one.kind.is_view for one in relations)
+        own = ("resolved", "partial", "tables_only", "unresolved", "columns", "edges")
+        return {
+            "relations": len(relations),
+            "views": views,
+            "functions": len(self._database.functions),
+            "statements": batch.run.counts["statements"],
+            "tables": len(batch.datasets),
+            **{name: batch.run.counts[name] for name in own},
+            "diagnostics": len(batch.diagnostics),
+        }
+
+    def _content(self, gone: Mapping[str, str]) -> Iterator[str]:
+        """Yield the content that identifies the ingest."""
+        yield str(self._names.environment)
+        yield " ".join(self._database.schemas)
+        for name, text in sorted(self._texts.items()):
+            yield f"{name}={hashlib.sha256(text.text.encode()).hexdigest()}"
+        for relation in self._database.relations:
+            yield f"{relation.local_name}:{relation.kind}:{self._database.schema_of(relation).columns!r}"
+        for key in sorted(gone):
+            yield f"-{key}"
+
+
+def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
+    """Yield what is not known, or not followed, of a relation."""
+    if relation.problem is not None:
+        yield Diagnostic(
+            DiagnosticCode.CATALOG_UNREADABLE,
+            Severity.ERROR,
+            f"the definition of {relation.local_name} could not be read: {relation.problem}",
+            hint="its columns are known; ingest again",
+        )
+    if (problem := foreign_table_diagnostic(relation)) is not None:
+        yield problem
+    for what, names in (("trigger", relation.triggers), ("rule", relation.rules)):
+        if names:
+            listed = ", ".join(names)
+            subject = f"{what} {listed} on" if len(names) == 1 else f"{what}s {listed} on"
+            yield Diagnostic(
+                DiagnosticCode.NOT_FOLLOWED,
+                Severity.WARNING,
+                f"{subject} {relation.local_name}: what it changes in written rows is not followed",
+                hint="other tables that a trigger's function writes are in the graph",
+            )
+
+
+def _remote_tables(records: Iterable[DatasetRecord | None]) -> Iterator[DatasetRecord]:
+    yield from {record.key: record for record in records if record is not None}.values()
+
+
+def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
+    """Yield the schemas of all tables of a database, those of schemas that are left out included."""
+    for relation in (*database.relations, *database.outside):
+        if relation.columns or relation.problem is None:
+            yield replace(database.schema_of(relation), exact=bool(relation.schema))

@@ -1,0 +1,93 @@
+"""The catalog of an SQLite file: views, triggers, generated columns. https://sqlite.org/schematab.html"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError
+from lineage_ingest.live_database.file_ingest import existing_file
+from lineage_ingest.live_database.objects import LiveColumn, LiveDatabase, LiveFunction, LiveRelation, RelationKind
+from lineage_ingest.live_database.stated_text import StatedText, function_name
+
+__all__ = ["read_sqlite_file"]
+
+_SECONDS = 5.0
+"""How long to wait for another process that writes."""
+_OBJECTS = """
+SELECT type, name, sql FROM main.sqlite_schema
+WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name
+"""
+_COLUMNS = "SELECT cid, name, type, hidden FROM pragma_table_xinfo(?, 'main')"
+_GENERATED = (2, 3)
+_INTERNAL = 1
+"""A hidden column of a virtual table."""
+
+
+def read_sqlite_file(path: Path, namespace: str) -> tuple[LiveDatabase, list[StatedText]]:
+    """Return what the catalog of a file says, and the texts that state lineage.
+
+    Raises:
+        DatabaseUnreachableError: another process has locked the file.
+        DatabaseError: the file is no SQLite database, or is damaged.
+    """
+    uri = f"{existing_file(path).resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_SECONDS)) as connection:
+            return _read(connection, path, namespace)
+    except sqlite3.OperationalError as error:
+        raise DatabaseUnreachableError(f"{path}: {error}", "close the other program, and ingest again") from None
+    except sqlite3.DatabaseError as error:
+        raise DatabaseError(f"{path}: {error}") from None
+
+
+def _read(connection: sqlite3.Connection, path: Path, namespace: str) -> tuple[LiveDatabase, list[StatedText]]:
+    relations: list[LiveRelation] = []
+    triggers: list[LiveFunction] = []
+    sql: dict[str, str] = {}
+    generated: set[str] = set()
+    for kind, name, text in connection.execute(_OBJECTS).fetchall():
+        if kind == "trigger":
+            triggers.append(LiveFunction(f"trigger {name}()", "sql", str(text), ()))
+            continue
+        sql[name] = str(text or "")
+        relation = LiveRelation(len(relations), "", name, RelationKind("v" if kind == "view" else "r"), "")
+        relations.append(_with_columns(connection, relation, generated))
+    database = LiveDatabase(
+        namespace or "sqlite",
+        "",
+        datetime.now(UTC),
+        ("main",),
+        tuple(relations),
+        tuple(triggers),
+        product="sqlite",
+        path=f"sqlite:{path.resolve().as_posix()}",
+    )
+    return database, list(_texts(database, sql, generated))
+
+
+def _with_columns(connection: sqlite3.Connection, relation: LiveRelation, generated: set[str]) -> LiveRelation:
+    """Return a relation with its columns; a view that reads what is not there any more has none."""
+    found = []
+    try:
+        for number, name, data_type, hidden in connection.execute(_COLUMNS, (relation.name,)).fetchall():
+            if hidden in _GENERATED:
+                generated.add(relation.name)
+            if hidden != _INTERNAL:
+                found.append(LiveColumn(number, name, data_type.lower()))
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "unable to open" in str(error):
+            raise
+        return LiveRelation(relation.oid, "", relation.name, relation.kind, "", problem=str(error))
+    return LiveRelation(relation.oid, "", relation.name, relation.kind, "", columns=tuple(found))
+
+
+def _texts(database: LiveDatabase, sql: dict[str, str], generated: set[str]) -> Iterator[StatedText]:
+    for relation in database.relations:
+        if relation.kind.is_view or relation.name in generated:
+            yield StatedText(database.full_name(relation), relation.local_name, sql[relation.name], relation)
+    for trigger in database.functions:
+        yield StatedText(function_name(database, trigger), trigger.signature, trigger.definition)

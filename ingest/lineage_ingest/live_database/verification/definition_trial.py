@@ -1,0 +1,216 @@
+"""Let PostgreSQL analyse what SQL files define: each query as a view, in one transaction that is rolled back.
+
+Definitions are created in the order found: one that needs another waits for it, as in the LineageX paper. Nothing but
+CREATE VIEW is executed, and what it needs: empty tables, with the columns that are known here, and schemas. Nothing
+that exists is changed or locked against readers: the view of a name that exists is temporary, and hides it for names
+without a schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lineage.catalog import TableSchema
+from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
+from lineage.model.dialects import Dialect
+from lineage.model.names import format_name, plain_name, split_name
+from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
+from lineage.sql.parse.defining_query import defining_query
+from lineage_ingest.live_database.objects import quoted
+from lineage_ingest.live_database.verification.comparison import (
+    ComparedView,
+    KnownRelations,
+    Verdict,
+    VerificationReport,
+    compare,
+)
+from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
+from lineage_ingest.live_database.verification.query_analysis import analyse_query
+
+__all__ = ["try_definitions"]
+
+_SETTINGS = ("SET LOCAL statement_timeout = '30s'", "SET LOCAL check_function_bodies = off")
+_RELATION = "SELECT pg_catalog.to_regclass(%s)::oid, pg_catalog.to_regnamespace(%s)::oid"
+_TREE = "SELECT ev_action::text FROM pg_catalog.pg_rewrite WHERE ev_class = %s::regclass AND rulename = '_RETURN'"
+_NAMES = """
+SELECT c.oid, n.nspname, c.relname, a.attnum, a.attname FROM pg_catalog.pg_class AS c
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+WHERE c.oid = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_READ = re.compile(r":relid (\d+)")
+_PATH = "SELECT pg_catalog.current_schemas(false)::text[]"
+_OF_NAMES = frozenset(
+    ("UndefinedTable", "UndefinedColumn", "UndefinedFunction", "UndefinedObject", "AmbiguousColumn", "AmbiguousAlias",
+     "DuplicateColumn", "DuplicateAlias", "InsufficientPrivilege", "InvalidSchemaName", "WrongObjectType",
+     "GroupingError", "InvalidColumnReference")
+)  # fmt: skip
+"""Conditions whose messages have names, and no values of the SQL."""
+_MISSING = frozenset(("UndefinedTable", "InvalidSchemaName"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A statement that defines a table or view by a query."""
+
+    statement: StatementLineage
+    query: str
+    name: str
+    """Its display name."""
+    target: tuple[str, ...]
+
+
+def try_definitions(
+    session: PostgresSession,
+    texts: Mapping[str, str],
+    statements: Sequence[StatementLineage],
+    tables: Iterable[TableSchema],
+    dialect: Dialect,
+    progress: Callable[[int, int], None],
+) -> tuple[VerificationReport, list[tuple[StatementLineage, ComparedView]]]:
+    """Return what the comparison of each definition has found, also by statement.
+
+    `tables` are those that the files do not define and that need not exist in the database.
+
+    Raises:
+        DatabaseUnreachableError: the connection is lost.
+    """
+    return _Trial(session, dialect, progress).run(texts, statements, tables)
+
+
+class _Trial:
+    def __init__(self, session: PostgresSession, dialect: Dialect, progress: Callable[[int, int], None]) -> None:
+        self._session = session
+        self._dialect = dialect
+        self._progress = progress
+        for setting in _SETTINGS:
+            session.rows(setting)
+        ((path,),) = session.rows(_PATH)
+        self._schema = next(iter(path), "public")
+        self._full: dict[int, tuple[str, ...]] = {}
+        """The names of temporary relations that stand for others, by oid."""
+
+    def run(
+        self, texts: Mapping[str, str], statements: Sequence[StatementLineage], tables: Iterable[TableSchema]
+    ) -> tuple[VerificationReport, list[tuple[StatementLineage, ComparedView]]]:
+        results: list[tuple[StatementLineage, ComparedView]] = []
+        made = {statement.target for statement in statements if statement.target is not None}
+        for table in tables:
+            if table.name not in made:
+                self._create_table(table.name, table.columns)
+        waiting: list[_Definition] = []
+        for statement in statements:
+            definition = self._definition(statement, texts[statement.source or ""])
+            if isinstance(definition, ComparedView):
+                results.append((statement, definition))
+            elif definition is not None:
+                waiting.append(definition)
+        total, reasons = len(waiting), dict[int, str]()
+        while waiting:
+            left = []
+            for definition in waiting:
+                found = self._attempt(definition)
+                if isinstance(found, str):
+                    left.append(definition)
+                    reasons[id(definition)] = found
+                else:
+                    results.append((definition.statement, found))
+                    self._progress(len(results), total)
+            if len(left) == len(waiting):
+                for one in left:
+                    view = ComparedView(one.name, Verdict.NOT_COMPARED, reason=reasons[id(one)])
+                    results.append((one.statement, view))
+                break
+            waiting = left
+        return VerificationReport(tuple(view for _, view in results)), results
+
+    def _definition(self, statement: StatementLineage, text: str) -> _Definition | ComparedView | None:
+        """Return a statement to try, or why it cannot be; None if it defines nothing by a query."""
+        if statement.span is None or not statement.defines or statement.target is None:
+            return None
+        if statement.operation == "CREATE_TABLE":
+            self._create_table(statement.target, statement.schema)
+            return None
+        name = f"{plain_name(statement.target)} in {statement.source}" if statement.source else statement.target
+        query = defining_query(text[statement.span.start : statement.span.end], self._dialect)
+        if query is None:
+            return None
+        if statement.target_kind is DatasetKind.TEMPORARY or any(edge.before is not None for edge in statement.edges):
+            reason = "temporary tables are composed away here, and are not in PostgreSQL's analysis"
+            return ComparedView(name, Verdict.NOT_COMPARED, reason=reason)
+        parts = tuple(part for part, _ in split_name(plain_name(statement.target)))
+        if len(parts) > 2 and parts[-3] != self._session.database:
+            return ComparedView(name, Verdict.NOT_COMPARED, reason=f"it is in the database {parts[-3]}")
+        return _Definition(statement, query, name, parts)
+
+    def _attempt(self, definition: _Definition) -> ComparedView | str:
+        """Create a definition as a view and compare it; return the reason if it needs a table that is not there."""
+        statement = definition.statement
+        names = [column.name for column in statement.schema] or statement.output_columns
+        listed = f" ({', '.join(map(quoted, names))})" if names and "*" not in names else ""
+        try:
+            place = self._place(definition.target)
+            self._session.single(f"CREATE {place[0]} {place[1]}{listed} AS {definition.query}")
+            ((tree,),) = self._session.rows(_TREE, (place[1],))
+            if place[0] != "VIEW":
+                ((oid, _),) = self._session.rows(_RELATION, (place[1], "pg_temp"))
+                self._full[int(oid)] = definition.target
+            return self._compared(definition, str(tree))
+        except PostgresRejectionError as error:
+            shown = str(error) if error.condition in _OF_NAMES else f"condition {error.condition}"
+            reason = f"PostgreSQL rejects it: {shown}"
+            if error.condition in _MISSING:
+                return reason
+            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason=reason)
+        except NodeTreeError as error:
+            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason=str(error))
+
+    def _place(self, target: tuple[str, ...]) -> tuple[str, str]:
+        """Return what kind of view to create, and its quoted name; its schema is created if there is none.
+
+        Raises:
+            PostgresRejectionError: the schema may not be created.
+        """
+        schema = target[-2] if len(target) > 1 else self._schema
+        full = f"{quoted(schema)}.{quoted(target[-1])}"
+        ((existing, known),) = self._session.rows(_RELATION, (full, quoted(schema)))
+        if existing is not None:
+            return "TEMPORARY VIEW", f"pg_temp.{quoted(target[-1])}"
+        if known is None:
+            self._session.single(f"CREATE SCHEMA {quoted(schema)}")
+        return "VIEW", full
+
+    def _create_table(self, name: str, columns: Sequence[ColumnSchema]) -> None:
+        """Create an empty table for the views that need it, unless there is one."""
+        parts = tuple(part for part, _ in split_name(plain_name(name)))
+        listed = ", ".join(f"{quoted(column.name)} {column.data_type or 'text'}" for column in columns)
+        try:
+            kind, full = self._place(parts)
+            if kind == "VIEW":
+                self._session.single(f"CREATE TABLE {full} ({listed})")
+        except PostgresRejectionError:
+            return  # the views that need it are not compared
+
+    def _compared(self, definition: _Definition, tree: str) -> ComparedView:
+        statement = definition.statement
+        if statement.completeness in (Completeness.TABLES, Completeness.NONE):
+            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason="its columns are not known here")
+        relations = sorted(set(map(int, _READ.findall(tree))))
+        columns: dict[int, dict[int, str]] = {}
+        names: dict[int, tuple[str, ...]] = {}
+        for oid, schema, table, number, column in self._session.rows(_NAMES, (relations,)):
+            names[oid] = self._full.get(oid, (self._session.database, schema, table))
+            columns.setdefault(oid, {})[number] = column
+        ours = {tuple(part for part, _ in split_name(name)): name for name in statement.sources}
+        known = KnownRelations({oid: (_name_among(ours, full), columns[oid]) for oid, full in names.items()})
+        return compare(definition.name, statement, analyse_query(parse_node_tree(tree), known.columns_of), known)
+
+
+def _name_among(ours: Mapping[tuple[str, ...], str], full: tuple[str, ...]) -> str:
+    """Return the name that the statement has for a relation; its own, if it has none."""
+    for parts, name in ours.items():
+        shared = min(len(parts), len(full))
+        if parts[-shared:] == full[-shared:]:
+            return name
+    return format_name(full)

@@ -1,0 +1,1 @@
+"""Lineage of live databases: real servers and files."""

@@ -1,0 +1,206 @@
+"""`ingest_duckdb` and `ingest_sqlite` on real files: docs/databases.md."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from unittest import mock
+
+import duckdb
+import pytest
+
+from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError, DriverMissingError
+from lineage.store import GraphStore, open_store
+from lineage_ingest import DatabaseFileOptions, SqlOptions, ingest_duckdb, ingest_sql, ingest_sqlite
+from tests.cli.running import lineage
+
+DUCK = """
+CREATE SCHEMA raw;
+CREATE TABLE raw.Orders (id INT, price DECIMAL(9,2), twice DECIMAL(9,2) GENERATED ALWAYS AS (price * 2));
+CREATE TABLE main.orders (x INT);
+COMMENT ON TABLE raw.Orders IS 'What was bought'; COMMENT ON COLUMN raw.Orders.price IS 'In euros';
+CREATE MACRO net(x) AS x / 1.19; CREATE MACRO cheap(p) AS TABLE SELECT id, price FROM raw.orders WHERE price < p;
+CREATE VIEW Sums (Day, Total) AS SELECT id, sum(net(price)) FROM raw.orders GROUP BY 1;
+CREATE VIEW raw.own AS SELECT * FROM orders;
+CREATE VIEW few AS SELECT c.id, t.Total FROM cheap(3) c JOIN sums t ON t.day = c.id;
+"""
+LITE = """
+CREATE TABLE Orders (id INTEGER, price REAL, twice REAL GENERATED ALWAYS AS (price * 2)); CREATE TABLE log (what TEXT);
+CREATE VIEW Sums (Total) AS SELECT sum(price) FROM orders; CREATE VIEW top AS SELECT total AS t FROM main.sums;
+CREATE TRIGGER noted AFTER INSERT ON Orders BEGIN INSERT INTO log SELECT NEW.price; END;
+"""
+
+
+def duck_file(folder: Path, sql: str = DUCK) -> Path:
+    path = folder / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(sql)
+    return path
+
+
+def lite_file(folder: Path, sql: str = LITE) -> Path:
+    path = folder / "shop #1.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(sql)
+    return path
+
+
+def contributions(store: GraphStore) -> list[str]:
+    edges = store.edges_into([one.key for one in store.datasets()])
+    return sorted(f"{e.target} <- {e.source} {'+'.join(e.subtypes)}" for e in edges if e.kind == "CONTRIBUTES")
+
+
+def test_a_duckdb_file(tmp_path: Path, store: GraphStore) -> None:
+    summary = ingest_duckdb(duck_file(tmp_path), store=store)
+    assert summary.diagnostics == ()
+    assert [one.replace("duckdb/shop.", "") for one in contributions(store)] == [
+        "main.few#id <- raw.orders#id IDENTITY",
+        "main.few#total <- main.sums#total IDENTITY",
+        "main.sums#day <- raw.orders#id IDENTITY",
+        "main.sums#total <- raw.orders#price AGGREGATION",
+        "raw.orders#twice <- raw.orders#price TRANSFORMATION",
+        "raw.own#id <- raw.orders#id IDENTITY",
+        "raw.own#price <- raw.orders#price IDENTITY",
+        "raw.own#twice <- raw.orders#twice IDENTITY",
+    ]
+    [found] = store.datasets(["duckdb/shop.raw.orders"])
+    assert (found.display_name, found.description) == ("shop.raw.Orders", "What was bought")
+    [price] = store.columns_by_key(["duckdb/shop.raw.orders#price"])
+    assert (price.data_type, price.description) == ("decimal(9,2)", "In euros")
+
+
+def test_an_sqlite_file(tmp_path: Path, store: GraphStore) -> None:
+    summary = ingest_sqlite(lite_file(tmp_path), store=store)
+    assert summary.diagnostics == ()
+    assert [one.replace("sqlite/", "") for one in contributions(store)] == [
+        "log#what <- orders#price IDENTITY",
+        "orders#twice <- orders#price TRANSFORMATION",
+        "sums#total <- orders#price AGGREGATION",
+        "top#t <- sums#total IDENTITY",
+    ]
+
+
+@pytest.mark.parametrize("product", ["duckdb", "sqlite"])
+def test_again_after_changes(tmp_path: Path, store: GraphStore, product: str) -> None:
+    ingest = ingest_duckdb if product == "duckdb" else ingest_sqlite
+    make = duck_file if product == "duckdb" else lite_file
+    path = make(
+        tmp_path, "CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT a FROM t; CREATE VIEW w AS SELECT b FROM t"
+    )
+    ingest(path, store=store)
+    before = contributions(store)
+    again = ingest(path, store=store)
+    assert (again.applied.edges_created, again.applied.edges_ended, contributions(store)) == (0, 0, before)
+    make(tmp_path, "DROP VIEW v; DROP VIEW w; CREATE VIEW w AS SELECT a AS b FROM t")
+    changed = ingest(path, store=store)
+    prefix = "shop.main." if product == "duckdb" else ""
+    assert changed.gone == (f"{prefix}v",)
+    assert contributions(store) == [f"{product}/{prefix}w#b <- {product}/{prefix}t#a IDENTITY"]
+
+
+def test_the_same_keys_as_sql_files(tmp_path: Path) -> None:
+    """A view in a database file, and a file that creates it, are one dataset and give the same edges."""
+    for product, options in (
+        ("duckdb", SqlOptions(dialect="duckdb", default_database="shop", default_schema="main")),
+        ("sqlite", SqlOptions(dialect="sqlite")),
+    ):
+        sql = "CREATE TABLE T (A INT); CREATE VIEW V AS SELECT a AS B FROM t;"
+        (tmp_path / f"{product}.sql").write_text(sql)
+        found = []
+        for source in ("file", "database"):
+            with open_store(str(tmp_path / f"{product}-{source}.lbug")) as store:
+                if source == "file":
+                    ingest_sql(tmp_path / f"{product}.sql", store=store, options=options)
+                elif product == "duckdb":
+                    ingest_duckdb(duck_file(tmp_path, sql), store=store)
+                else:
+                    ingest_sqlite(lite_file(tmp_path, sql), store=store)
+                found.append(
+                    (contributions(store), [(one.key, one.kind, one.display_name) for one in store.datasets()])
+                )
+        assert found[0] == found[1]
+
+
+def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path, "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t; CREATE VIEW ok AS SELECT 1 AS n; DROP TABLE t"
+    )
+    summary = ingest_sqlite(path, store=store)
+    [problem] = summary.diagnostics
+    assert (problem.source, str(problem.diagnostic.code)) == ("v", "CATALOG_UNREADABLE")
+    assert "no such table: main.t" in problem.diagnostic.message
+    assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, store: GraphStore) -> None:
+    garbage, empty = tmp_path / "garbage", tmp_path / "empty"
+    garbage.write_bytes(b"x" * 5000)
+    empty.touch()
+    for ingest in (ingest_duckdb, ingest_sqlite):
+        for path, message in (
+            (garbage, "not a"), (empty, "is empty"), (tmp_path, "is a folder"), (tmp_path / "none", "does not exist")
+        ):  # fmt: skip
+            with pytest.raises(DatabaseError, match=message):
+                ingest(path, store=store)
+    damaged = duck_file(tmp_path)
+    content = bytearray(damaged.read_bytes())
+    content[12] ^= 255
+    damaged.write_bytes(content)
+    with pytest.raises(DatabaseError):
+        ingest_duckdb(damaged, store=store)
+    with mock.patch.dict("sys.modules", {"duckdb": None}), pytest.raises(DriverMissingError):
+        ingest_duckdb(garbage, store=store)
+    assert store.dataset_keys() == []
+
+
+_HOLD = {
+    "duckdb": "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()",
+    "sqlite": "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN EXCLUSIVE'); "
+    "print('held', flush=True); sys.stdin.read()",
+}
+
+
+@pytest.mark.parametrize("product", ["duckdb", "sqlite"])
+def test_a_file_that_another_process_has_locked(
+    tmp_path: Path, store: GraphStore, product: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineage_ingest.live_database.sqlite_file._SECONDS", 0.1)
+    path = duck_file(tmp_path) if product == "duckdb" else lite_file(tmp_path)
+    command = (sys.executable, "-c", _HOLD[product], str(path))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(DatabaseUnreachableError, match="lock") as raised:
+            (ingest_duckdb if product == "duckdb" else ingest_sqlite)(path, store=store)
+        assert "close the other program" in str(raised.value.hint)
+        other.communicate()
+
+
+def test_a_duckdb_file_of_a_newer_version(tmp_path: Path) -> None:
+    from lineage_ingest.live_database.duckdb_file import _explained  # noqa: PLC0415  no such file can be made here
+
+    error = _explained(
+        tmp_path, "IO Error: Trying to read a database file with version number 99, but we can only", "2.0"
+    )
+    assert error.hint == "duckdb 2.0 is installed: pip install --upgrade duckdb"
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    stored = ("--store", tmp_path / "graph.lbug")
+    done = lineage("ingest", "duckdb", duck_file(tmp_path), *stored, "--namespace", "duckdb://shop")
+    assert (done.code, done.out.splitlines()[0].partition(": ")[2]) == (0, "2 schemas, 2 tables, 3 views, 2 functions")
+    done = lineage("ingest", "sqlite", lite_file(tmp_path), *stored, "--format", "json")
+    assert (done.code, done.json["views"], done.json["found"]) == (0, 2, [])
+    assert lineage("ingest", "sqlite", tmp_path / "none", *stored).code == 2
+    assert lineage("impact", "raw.orders.price", *stored).code == 0
+    with open_store(str(tmp_path / "graph.lbug"), read_only=True) as store:
+        assert "duckdb://shop/shop.raw.orders" in store.dataset_keys()
+
+
+def test_the_options(tmp_path: Path, store: GraphStore) -> None:
+    options = DatabaseFileOptions(namespace="sqlite:app", annotate=False)
+    ingest_sqlite(lite_file(tmp_path), store=store, options=options)
+    assert "sqlite:app/orders" in store.dataset_keys()

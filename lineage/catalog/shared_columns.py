@@ -9,6 +9,9 @@ from lineage.model.statement import ColumnSchema
 
 __all__ = ["SharedColumns"]
 
+_MAX_SHARED = 200_000
+"""Columns that are remembered: if nearly all differ, remembering them takes more than it saves."""
+
 
 class SharedColumns:
     """Columns as values, one for each name and type: most of a warehouse's are alike."""
@@ -21,7 +24,9 @@ class SharedColumns:
         key = (name, data_type)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = ColumnSchema(name, data_type)
+            found = ColumnSchema(name, data_type)
+            if len(self._known) < _MAX_SHARED:
+                self._known[key] = found
         return found
 
     def grouped(self, rows: Iterable[tuple[str, str, str | None]]) -> Iterator[TableSchema]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ import typer
 from lineage.catalog import Catalog, CatalogError
 from lineage.catalog.database.address import is_database_address
 from lineage.catalog.database.errors import DatabaseError
-from lineage.cli.listing import OutputFormat
+from lineage.cli.listing import OutputFormat, note
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.sql.budget import Budget, BudgetError
 from lineage.sql.extraction import ExtractionOptions, options_for
@@ -35,6 +36,7 @@ __all__ = [
     "StoreOption",
     "chosen_format",
     "extraction_options",
+    "note_cached_schemas",
     "read_catalogs",
     "read_schemas",
 ]
@@ -200,6 +202,22 @@ def extraction_options(
         raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
+def note_cached_schemas(catalogs: list[str] | None, *, refresh: bool) -> None:
+    """Print which databases' schemas are taken from the cache, and from when they are."""
+    for given in catalogs or ():
+        if refresh or not is_database_address(given):
+            continue
+        # Imported here: few commands read a database.
+        from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415
+        from lineage.catalog.database.live_schemas import DEFAULT_AGE  # noqa: PLC0415
+        from lineage.catalog.database.saved_schemas import SchemasFile  # noqa: PLC0415
+
+        address = DatabaseAddress.parse(given)
+        at = SchemasFile(address).saved_at(datetime.now(UTC) - DEFAULT_AGE)
+        if at is not None:
+            note(f"schemas of {address} as of {at:%H:%M} UTC, from the cache; --refresh-catalog reads them again")
+
+
 def read_catalogs(paths: list[str] | None, dialect: str, *, refresh: bool = False) -> Catalog:
     """Return the schemas of several files and databases. A later file overrides an earlier one.
 
@@ -233,6 +251,7 @@ def read_schemas(
         StoreError: the store could not be read.
     """
     naming = options.naming
+    note_cached_schemas(paths, refresh=refresh)
     given = read_catalogs(paths, naming.dialect.name, refresh=refresh)
     given = given.complete() if texts is None else given.prepare(texts)
     if store is None:

@@ -26,6 +26,7 @@ from lineage.store.values import (
     JobHead,
     JobIdentity,
     JobSelection,
+    NodeAnnotation,
     RetiredJobs,
     SearchHit,
     StoredColumn,
@@ -237,6 +238,13 @@ class GraphStore(Protocol):
 
         Raises:
             StoreError: the store could not be reached or written.
+        """
+
+    def describe_all(self, annotations: Collection[NodeAnnotation]) -> int:
+        """Set descriptions and tags of datasets and columns in one transaction; return how many of these exist.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing has changed then.
         """
 
     def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:

@@ -323,6 +323,18 @@ class JobHead:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeAnnotation:
+    """The description or the tags of a dataset or column (by key), where they are not None.
+
+    An empty description deletes the existing one; the tags are all its tags.
+    """
+
+    key: str
+    description: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobIdentity:
     """The new key of a SQL file's job, the key of its file, and the name of the file."""
 

@@ -175,10 +175,12 @@ def test_the_commands(database: ServedDatabase, tmp_path: Path) -> None:
     database.run("ALTER TABLE shop.orders ADD COLUMN late int")
     again = lineage("tables", "-d", "postgres", "-c", database.uri, "-q", "SELECT * FROM shop.orders")
     assert "shop.orders" in again.out
+    assert f"schemas of postgresql://postgres@127.0.0.1:{database.port}/{database.name} as of" in again.err
     fresh = lineage(
         "extract", "-d", "postgres", "-c", database.uri, "--refresh-catalog", "--format", "json", "-q", STAR
     )
     assert fresh.json[0]["output_columns"] == ["id", "price", "late", "k"]
+    assert fresh.err == ""
     for uri, code in (
         ("postgresql://me:s3cr%23t@127.0.0.1:1/x", 3),
         ("snowflake://me:s3cr%23t@acct/db", 2),

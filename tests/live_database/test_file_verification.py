@@ -19,8 +19,8 @@ from lineage.model.statement import ColumnRef
 from lineage.sql.parse.defining_query import defining_query
 from lineage.store import GraphStore
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
-from lineage_ingest.live_database.verification.comparison import ComparedView, Verdict
 from lineage_ingest.live_database.verification.definition_trial import try_definitions
+from lineage_ingest.live_database.verification.view_comparison import ComparedView, ViewVerdict
 from tests.cli.running import lineage
 from tests.live_database.postgres_database import ServedDatabase
 from tests.truth.compare import DEMO
@@ -54,7 +54,7 @@ def test_mimic_iv_files_are_as_postgresql_says(database: ServedDatabase, store: 
     options = SqlOptions(dialect="postgres", connect=database.uri, verify=True)
     summary = ingest_sql(folders, store=store, options=options)
     compared = views(summary)
-    assert {name: view for name, view in compared.items() if view.verdict is not Verdict.SAME} == {}
+    assert {name: view for name, view in compared.items() if view.verdict is not ViewVerdict.SAME} == {}
     assert (len(compared), summary.has_errors) == (65, False)
     assert database.rows(_EVERYTHING) == before
 
@@ -76,8 +76,8 @@ def test_definitions_in_any_order_and_nothing_stays(
     )  # fmt: skip
     assert summary.diagnostics == ()
     assert {name: view.verdict for name, view in views(summary).items()} == {
-        "mart.top": Verdict.SAME, "mart.sums": Verdict.SAME, "c": Verdict.SAME, "mart.m": Verdict.SAME,
-        "shop.v": Verdict.SAME, 'Odd."V.1"': Verdict.SAME,
+        "mart.top": ViewVerdict.SAME, "mart.sums": ViewVerdict.SAME, "c": ViewVerdict.SAME, "mart.m": ViewVerdict.SAME,
+        "shop.v": ViewVerdict.SAME, 'Odd."V.1"': ViewVerdict.SAME,
     }  # fmt: skip
     assert (database.rows(_EVERYTHING), database.rows("SELECT n FROM calls")) == before
 
@@ -89,7 +89,7 @@ def test_tables_of_given_schemas_need_not_exist(database: ServedDatabase, store:
         {"raw.events": {"id": "int", "at": "date"}, "raw.other": {"x": "no_such_type"}}, "postgres"
     )
     options = SqlOptions(dialect="postgres", connect=database.uri, verify=True, catalog=catalog)
-    assert views(ingest_sql(file, store=store, options=options))["mart.w"].verdict is Verdict.SAME
+    assert views(ingest_sql(file, store=store, options=options))["mart.w"].verdict is ViewVerdict.SAME
 
 
 def test_what_postgresql_rejects_is_said_without_its_literals(
@@ -103,7 +103,7 @@ def test_what_postgresql_rejects_is_said_without_its_literals(
         c="CREATE TEMP TABLE tmp AS SELECT id FROM shop.orders; CREATE TABLE mart.c AS SELECT id FROM tmp",
         d="CREATE VIEW otherdb.mart.d AS SELECT 1 AS n",
     )  # fmt: skip
-    reasons = {name: view.reason for name, view in views(summary).items() if view.verdict is Verdict.NOT_COMPARED}
+    reasons = {name: view.reason for name, view in views(summary).items() if view.verdict is ViewVerdict.NOT_COMPARED}
     assert reasons == {
         "mart.a": "PostgreSQL rejects it: condition InvalidTextRepresentation",
         "mart.b": 'PostgreSQL rejects it: relation "shop.nowhere" does not exist',

@@ -17,8 +17,17 @@ from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableEr
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore, open_store
-from lineage_ingest import DatabaseOptions, DatabaseSummary, LogOptions, ingest_log, ingest_postgres
+from lineage_ingest import (
+    DatabaseOptions,
+    DatabaseSummary,
+    DbtOptions,
+    LogOptions,
+    ingest_dbt,
+    ingest_log,
+    ingest_postgres,
+)
 from tests.cli.running import lineage
+from tests.dbt.manifests import manifest, model, source, write
 from tests.live_database.postgres_database import NAMESPACE, ServedDatabase
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -328,6 +337,27 @@ def test_one_graph_with_the_query_log(database: ServedDatabase, tmp_path: Path) 
             assert contributions(database, store, "mart.spent") == []
             database.run("ALTER VIEW mart.hidden RENAME TO spent")
     assert graphs[0] == graphs[1]
+
+
+@pytest.mark.parametrize("order", ["dbt first", "database first"])
+def test_one_graph_with_dbt(database: ServedDatabase, store: GraphStore, tmp_path: Path, order: str) -> None:
+    """A view that a dbt model builds has one job, the model's, whichever is ingested first."""
+    database.run('CREATE SCHEMA raw; CREATE TABLE raw.orders (id int); CREATE SCHEMA "main";')
+    database.run("CREATE VIEW main.stg AS SELECT id AS order_id FROM raw.orders")
+    node = model("stg", 'select id as order_id from "wh"."raw"."orders"', config={"materialized": "view"})
+    data = json.loads(json.dumps(manifest(node, source("orders", {"id": "int"}))).replace("wh", database.name))
+    target = write(tmp_path / "target", data, catalog=False)
+    if order == "dbt first":
+        ingest_dbt(target, store=store, options=DbtOptions(namespace=NAMESPACE))
+    ingest(database, store)
+    if order == "database first":
+        ingest_dbt(target, store=store, options=DbtOptions(namespace=NAMESPACE))
+    jobs = store.job_keys_of([key(database, "main.stg")])[key(database, "main.stg")]
+    assert [job.partition(":")[0] for job in jobs] == ["dbt"]
+    assert contributions(database, store, "main.stg") == ["main.stg#order_id <- raw.orders#id IDENTITY"]
+    database.run("DROP VIEW main.stg")
+    ingest(database, store)
+    assert contributions(database, store, "main.stg") == []
 
 
 def test_the_command(database: ServedDatabase, tmp_path: Path) -> None:

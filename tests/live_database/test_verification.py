@@ -20,9 +20,9 @@ from lineage_ingest.live_database.postgres import ingest as module
 from lineage_ingest.live_database.postgres.stated_texts import stated_texts
 from lineage_ingest.live_database.postgres.view_verification import known_relations, read_tree, verify_views
 from lineage_ingest.live_database.stated_text import StatedText
-from lineage_ingest.live_database.verification.comparison import Verdict, compare
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query
+from lineage_ingest.live_database.verification.view_comparison import ViewVerdict, compare
 from tests.cli.running import lineage
 from tests.live_database.mimic_views import create_mimic_views
 from tests.live_database.postgres_database import NAMESPACE, ServedDatabase
@@ -87,7 +87,9 @@ def test_views_of_every_kind_are_as_postgresql_says(database: ServedDatabase, st
     database.run(VIEWS)
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
-    assert [(one.name, one.differences) for one in summary.verification.views if one.verdict is not Verdict.SAME] == []
+    assert [
+        (one.name, one.differences) for one in summary.verification.views if one.verdict is not ViewVerdict.SAME
+    ] == []
     assert len(summary.verification.views) == 18
 
 
@@ -100,7 +102,7 @@ def test_what_is_not_read_here_is_no_unexplained_difference(database: ServedData
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
     assert [(one.name, one.verdict) for one in summary.verification.views] == [
-        ("public.v", Verdict.EXPLAINED), ("public.w", Verdict.NOT_COMPARED)
+        ("public.v", ViewVerdict.EXPLAINED), ("public.w", ViewVerdict.NOT_COMPARED)
     ]  # fmt: skip
     reason = summary.verification.views[0].reason
     assert reason == "a part of it is not read here: PARSE_ERROR, UNKNOWN_TABLE"
@@ -111,7 +113,7 @@ def test_mimic_iv_is_as_postgresql_says(database: ServedDatabase, store: GraphSt
     assert create_mimic_views(database) == 65
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
-    assert [one for one in summary.verification.views if one.verdict is not Verdict.SAME] == []
+    assert [one for one in summary.verification.views if one.verdict is not ViewVerdict.SAME] == []
     assert (len(summary.verification.views), summary.has_errors) == (65, False)
     assert summary.batch.run.counts["resolved"] == 65
 
@@ -134,8 +136,8 @@ def test_a_wrong_edge_is_found(database: ServedDatabase, store: GraphStore, monk
                 less = compare("v", replace(statement, edges=rest), analysis, known)
                 other = ColumnRef(f"{database.name}.public.o", "doc" if edge.source.column != "doc" else "n")
                 wrong = compare("v", replace(statement, edges=[*rest, edge._replace(source=other)]), analysis, known)
-                assert wrong.verdict is Verdict.DIFFERENT, (text.name, edge)
-                texts["found"] += less.verdict is Verdict.DIFFERENT
+                assert wrong.verdict is ViewVerdict.DIFFERENT, (text.name, edge)
+                texts["found"] += less.verdict is ViewVerdict.DIFFERENT
         return verify_views(session, database, statements, progress)
 
     monkeypatch.setattr(module, "verify_views", verify)
@@ -152,7 +154,7 @@ def test_what_called_functions_read_is_explained(database: ServedDatabase, store
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)
     assert summary.verification is not None
     [view] = summary.verification.views
-    assert (view.verdict, summary.has_errors) == (Verdict.EXPLAINED, False)
+    assert (view.verdict, summary.has_errors) == (ViewVerdict.EXPLAINED, False)
     assert f"c: {database.name}.public.t.b is too much" in view.differences
 
 

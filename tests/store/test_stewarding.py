@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore
+from lineage.store.values import NodeAnnotation
 from tests.store.batch_builders import batch, day, history, job, key, rename, table
 
 
@@ -23,6 +24,26 @@ def test_descriptions_and_tags_stay_through_ingests(store: GraphStore) -> None:
     store.describe(key("a.x"), description="", tags=[])
     [column] = store.columns_by_key([key("a.x")])
     assert (column.description, column.tags) == (None, ())
+
+
+def test_many_are_annotated_at_once(store: GraphStore) -> None:
+    store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y", at=1)))
+    store.describe(key("a"), description="kept", tags=["old"])
+    found = store.describe_all(
+        [
+            NodeAnnotation(key("a"), tags=("new", "new")),
+            NodeAnnotation(key("b"), "a table"),
+            NodeAnnotation(key("a.x"), "a column", ("pii",)),
+            NodeAnnotation(key("none"), "?"),
+            NodeAnnotation(key("none.x"), "?"),
+        ]
+    )
+    assert found == 3
+    described = {one.key: (one.description, one.tags) for one in store.datasets([key("a"), key("b")])}
+    assert described == {key("a"): ("kept", ("new",)), key("b"): ("a table", ())}
+    [column, other] = store.columns_by_key([key("a.x"), key("a.y")])
+    assert (column.description, column.tags, other.tags) == ("a column", ("pii",), ())
+    assert store.describe_all([]) == 0
 
 
 def test_descriptions_go_along_with_a_renamed_table(store: GraphStore) -> None:

@@ -21,6 +21,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
 from lineage.model.diagnostics import Severity
@@ -78,6 +79,7 @@ def dbt(
 
     Example: dbt build && lineage ingest dbt target/ --namespace postgres://host:5432
     """
+    note_cached_schemas(catalog, refresh=refresh_catalog)
     options = DbtOptions(
         dialect=dialect,
         project_dir=project_dir,

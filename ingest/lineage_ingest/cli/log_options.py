@@ -22,6 +22,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    note_cached_schemas,
 )
 from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
@@ -161,6 +162,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
         Raises:
             typer.BadParameter: one cannot be read.
         """
+        note_cached_schemas(self.catalog, refresh=self.refresh_catalog)
         return LogOptions(
             mapping=parse_pairs(self.mapping, "--map"),
             dialect=self.dialect,

@@ -64,7 +64,7 @@ def postgres(
 ) -> None:
     """Ingest a PostgreSQL database from its catalog: views, functions, generated columns, partitions, comments.
 
-    Nothing of the database is executed, with --verify either: PostgreSQL keeps the parse tree of each view, and our
+    Nothing of the database is executed, not even with --verify: PostgreSQL keeps the parse tree of each view, and our
     lineage is compared with it. The exit status is 1 if they differ.
 
     The catalog is read in one read-only transaction. What no longer exists since the last ingest is retired. The

@@ -25,6 +25,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
 from lineage.model.batch import DiagnosticRecord
@@ -103,6 +104,7 @@ def sql(
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
+    note_cached_schemas(catalog, refresh=refresh_catalog)
     options = SqlOptions(
         dialect=dialect,
         catalog=tuple(catalog or ()),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lineage.store.protocol import GraphStore
-from lineage.store.values import StoredColumn, StoredDataset
+from lineage.store.values import NodeAnnotation, StoredColumn, StoredDataset
 
 __all__ = ["Annotation", "AnnotationResult", "annotate"]
 
@@ -65,6 +65,7 @@ def annotate(
         some = keys[start : start + _AT_ONCE]
         stored: dict[str, StoredDataset | StoredColumn] = {one.key: one for one in store.datasets(some)}
         stored.update((column.key, column) for column in store.columns(some))
+        changes: list[NodeAnnotation] = []
         for dataset in some:
             for key, annotation in annotations[dataset].items():
                 node = stored.get(key)
@@ -78,8 +79,10 @@ def annotate(
                 changed = tags if tags != set(node.tags) else None
                 if description is None and changed is None:
                     continue
-                store.describe(key, description=description, tags=changed)
+                changes.append(NodeAnnotation(key, description, None if changed is None else tuple(sorted(changed))))
                 described += description is not None
                 tagged += changed is not None
+        if changes:
+            store.describe_all(changes)
         progress(min(start + _AT_ONCE, len(keys)), len(keys))
     return AnnotationResult(described, tagged, kept)

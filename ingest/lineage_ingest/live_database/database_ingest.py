@@ -21,7 +21,7 @@ from lineage_ingest.live_database.catalog_annotations import Annotation, Annotat
 from lineage_ingest.live_database.database_batch import DatabaseBatch, DatabaseNames, schemas_of
 from lineage_ingest.live_database.objects import LiveDatabase
 from lineage_ingest.live_database.stated_text import StatedText, function_name, is_function, schema_named
-from lineage_ingest.live_database.verification.comparison import VerificationReport
+from lineage_ingest.live_database.verification.view_comparison import VerificationReport
 from lineage_ingest.query_log.observed_models import as_observed_models
 
 __all__ = ["DatabaseSummary", "Progress", "StoredDatabase", "store_database"]

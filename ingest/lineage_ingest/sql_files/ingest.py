@@ -18,8 +18,8 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel import resolve_texts
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
-from lineage_ingest.live_database.verification.comparison import VerificationReport
 from lineage_ingest.live_database.verification.file_verification import FileVerification
+from lineage_ingest.live_database.verification.view_comparison import VerificationReport
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions

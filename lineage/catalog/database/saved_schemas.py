@@ -100,6 +100,16 @@ class SchemasFile:
             return None
         return SavedSchemas(read_at, bool(head["whole"]), set(head["asked"]), tables)
 
+    def saved_at(self, not_before: datetime) -> datetime | None:
+        """Return when the schemas were read, if `read` would return them; the tables are not looked at."""
+        try:
+            with self._path.open(encoding="utf-8") as file:
+                head = json.loads(file.readline())
+                at = datetime.fromisoformat(head["read_at"])
+                return at if head["format"] == _FORMAT and at >= not_before else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
     def write(self, saved: SavedSchemas) -> None:
         """Replace the file, readable by its owner only. If it cannot be written, the next read asks the database."""
         head = {

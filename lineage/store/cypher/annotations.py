@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind
@@ -12,21 +13,37 @@ from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.changes import difference
 from lineage.store.cypher.loading import load_edges_between
 from lineage.store.cypher.records import column_from, column_node, dataset_from, dataset_node
-from lineage.store.cypher.schema import Changes, Node
+from lineage.store.cypher.schema import Changes
 from lineage.store.cypher.statements import query
 from lineage.store.planning.graph_state import EdgeType
+from lineage.store.values import NodeAnnotation, StoredColumn, StoredDataset
 
-__all__ = ["describe", "retire_edges"]
+__all__ = ["describe", "describe_all", "retire_edges"]
+
+T = TypeVar("T", StoredColumn, StoredDataset)
 
 
 def describe(
     transaction: Transaction, key: str, *, description: str | None = None, tags: Collection[str] | None = None
 ) -> bool:
     """Set the description or tags of a table or column, if not None; return whether it exists."""
-    node = _describe(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
-    if node is not None:
-        transaction.write(Changes(updated_nodes=(node,)))
-    return node is not None
+    own = NodeAnnotation(key, description, None if tags is None else tuple(tags))
+    return describe_all(transaction, [own]) == 1
+
+
+def describe_all(transaction: Transaction, annotations: Collection[NodeAnnotation]) -> int:
+    """Set the descriptions or tags of tables and columns, if not None; return how many of these exist."""
+    columns = {one.key: one for one in annotations if is_column_key(one.key)}
+    tables = {one.key: one for one in annotations if not is_column_key(one.key)}
+    nodes = [dataset_node(_changed(one, tables[one.key])) for one in _datasets(transaction, tables)]
+    if columns:
+        rows = transaction.read(query("columns_by_key"), [{"key": key} for key in columns])
+        found = [column_from(row["n"]) for row in rows]
+        owners = {one.key: one for one in _datasets(transaction, {column.dataset for column in found})}
+        nodes += [column_node(_changed(one, columns[one.key]), owners.get(one.dataset)) for one in found]
+    if nodes:
+        transaction.write(Changes(updated_nodes=tuple(nodes)))
+    return len(nodes)
 
 
 def retire_edges(
@@ -46,17 +63,15 @@ def retire_edges(
     return ended
 
 
-def _describe(transaction: Transaction, key: str, description: str | None, tags: tuple[str, ...] | None) -> Node | None:
-    changed: dict[str, object] = {} if description is None else {"description": description or None}
-    if tags is not None:
-        changed["tags"] = tags
-    if is_column_key(key):
-        for row in transaction.read(query("columns_by_key"), [{"key": key}]):
-            column = replace(column_from(row["n"]), **changed)  # type: ignore[arg-type]
-            found = transaction.read(query("datasets_by_key"), [{"key": column.dataset}])
-            dataset = dataset_from(found[0]["n"]) if found else None
-            return column_node(column, dataset)
-        return None
-    for row in transaction.read(query("datasets_by_key"), [{"key": key}]):
-        return dataset_node(replace(dataset_from(row["n"]), **changed))  # type: ignore[arg-type]
-    return None
+def _datasets(transaction: Transaction, keys: Collection[str]) -> list[StoredDataset]:
+    rows = transaction.read(query("datasets_by_key"), [{"key": key} for key in keys]) if keys else []
+    return [dataset_from(row["n"]) for row in rows]
+
+
+def _changed(node: T, annotation: NodeAnnotation) -> T:
+    changed: dict[str, object] = {}
+    if annotation.description is not None:
+        changed["description"] = annotation.description or None
+    if annotation.tags is not None:
+        changed["tags"] = tuple(sorted(set(annotation.tags)))
+    return replace(node, **changed)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from lineage.model.batch import LineageBatch
 from lineage.model.transformations import EdgeKind
 from lineage.store.cypher import event_buffer, forgetting, lists, pages, reads, search
-from lineage.store.cypher.annotations import describe, retire_edges
+from lineage.store.cypher.annotations import describe, describe_all, retire_edges
 from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
 from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.dump import dump_graph
@@ -182,6 +182,7 @@ class CypherStore:
     search = _reading(search.search)
 
     describe = _writing(describe)
+    describe_all = _writing(describe_all)
     retire_edges = _writing(retire_edges)
 
     job_keys = _reading(reads.job_keys)

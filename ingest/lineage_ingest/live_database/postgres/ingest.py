@@ -16,7 +16,7 @@ from lineage_ingest.live_database.database_ingest import DatabaseSummary, Progre
 from lineage_ingest.live_database.postgres.reading import read_database
 from lineage_ingest.live_database.postgres.stated_texts import stated_texts
 from lineage_ingest.live_database.postgres.view_verification import verify_views
-from lineage_ingest.live_database.verification.comparison import VerificationReport
+from lineage_ingest.live_database.verification.view_comparison import VerificationReport
 
 __all__ = ["DatabaseRequest", "ingest_postgres_database"]
 

@@ -8,16 +8,16 @@ from lineage.catalog.database.postgres_session import PostgresRejectionError, Po
 from lineage.model.statement import Completeness, StatementLineage
 from lineage_ingest.live_database.objects import LiveDatabase
 from lineage_ingest.live_database.stated_text import StatedText
-from lineage_ingest.live_database.verification.comparison import (
+from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
+from lineage_ingest.live_database.verification.query_analysis import analyse_query
+from lineage_ingest.live_database.verification.view_comparison import (
     ComparedView,
     KnownRelations,
-    Verdict,
     VerificationReport,
+    ViewVerdict,
     compare,
     revised_statement,
 )
-from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
-from lineage_ingest.live_database.verification.query_analysis import analyse_query
 
 __all__ = ["known_relations", "read_tree", "verify_views"]
 
@@ -61,7 +61,7 @@ def verify_views(
     for number, (text, statement) in enumerate(views):
         view = _verify(session, text, statement, known, followed)
         compared.append(view)
-        if view.verdict is Verdict.DIFFERENT:
+        if view.verdict is ViewVerdict.DIFFERENT:
             revised.append((statement, revised_statement(view, statement)))
         progress(number + 1, len(views))
     return VerificationReport(tuple(compared)), iter(revised)
@@ -76,12 +76,12 @@ def _verify(
 ) -> ComparedView:
     assert text.relation is not None
     if not statement.defines or statement.completeness in (Completeness.TABLES, Completeness.NONE):
-        return ComparedView(text.source, Verdict.NOT_COMPARED, reason="its columns are not known here")
+        return ComparedView(text.source, ViewVerdict.NOT_COMPARED, reason="its columns are not known here")
     try:
         tree = read_tree(session, text.relation.oid)
         if tree is None:
-            return ComparedView(text.source, Verdict.NOT_COMPARED, reason="the database has no parse tree of it")
+            return ComparedView(text.source, ViewVerdict.NOT_COMPARED, reason="the database has no parse tree of it")
         analysis = analyse_query(parse_node_tree(tree), known.columns_of)
     except (PostgresRejectionError, NodeTreeError) as error:
-        return ComparedView(text.source, Verdict.NOT_COMPARED, reason=str(error))
+        return ComparedView(text.source, ViewVerdict.NOT_COMPARED, reason=str(error))
     return compare(text.source, statement, analysis, known, followed)

@@ -1,3 +1,3 @@
 """PostgreSQL's own analysis of a query, and how our lineage differs: `node_tree.py`, `query_analysis.py`, then
-`comparison.py`.
+`view_comparison.py`.
 """

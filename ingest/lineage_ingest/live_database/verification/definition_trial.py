@@ -19,15 +19,15 @@ from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.parse.defining_query import defining_query
 from lineage_ingest.live_database.objects import quoted
-from lineage_ingest.live_database.verification.comparison import (
-    ComparedView,
-    KnownRelations,
-    Verdict,
-    VerificationReport,
-    compare,
-)
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query
+from lineage_ingest.live_database.verification.view_comparison import (
+    ComparedView,
+    KnownRelations,
+    VerificationReport,
+    ViewVerdict,
+    compare,
+)
 
 __all__ = ["try_definitions"]
 
@@ -119,7 +119,7 @@ class _Trial:
                     self._progress(len(results), total)
             if len(left) == len(waiting):
                 for one in left:
-                    view = ComparedView(one.name, Verdict.NOT_COMPARED, reason=reasons[id(one)])
+                    view = ComparedView(one.name, ViewVerdict.NOT_COMPARED, reason=reasons[id(one)])
                     results.append((one.statement, view))
                 break
             waiting = left
@@ -138,10 +138,10 @@ class _Trial:
             return None
         if statement.target_kind is DatasetKind.TEMPORARY or any(edge.before is not None for edge in statement.edges):
             reason = "temporary tables are composed away here, and are not in PostgreSQL's analysis"
-            return ComparedView(name, Verdict.NOT_COMPARED, reason=reason)
+            return ComparedView(name, ViewVerdict.NOT_COMPARED, reason=reason)
         parts = tuple(part for part, _ in split_name(plain_name(statement.target)))
         if len(parts) > 2 and parts[-3] != self._session.database:
-            return ComparedView(name, Verdict.NOT_COMPARED, reason=f"it is in the database {parts[-3]}")
+            return ComparedView(name, ViewVerdict.NOT_COMPARED, reason=f"it is in the database {parts[-3]}")
         return _Definition(statement, query, name, parts)
 
     def _attempt(self, definition: _Definition) -> ComparedView | str:
@@ -162,9 +162,9 @@ class _Trial:
             reason = f"PostgreSQL rejects it: {shown}"
             if error.condition in _MISSING:
                 return reason
-            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason=reason)
+            return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=reason)
         except NodeTreeError as error:
-            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason=str(error))
+            return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=str(error))
 
     def _place(self, target: tuple[str, ...]) -> tuple[str, str]:
         """Return what kind of view to create, and its quoted name; its schema is created if there is none.
@@ -195,7 +195,7 @@ class _Trial:
     def _compared(self, definition: _Definition, tree: str) -> ComparedView:
         statement = definition.statement
         if statement.completeness in (Completeness.TABLES, Completeness.NONE):
-            return ComparedView(definition.name, Verdict.NOT_COMPARED, reason="its columns are not known here")
+            return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason="its columns are not known here")
         relations = sorted(set(map(int, _READ.findall(tree))))
         columns: dict[int, dict[int, str]] = {}
         names: dict[int, tuple[str, ...]] = {}

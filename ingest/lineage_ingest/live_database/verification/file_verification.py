@@ -9,12 +9,12 @@ from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.errors import DatabaseAddressError
 from lineage.catalog.database.postgres_session import postgres_session
 from lineage.model.statement import StatementLineage
-from lineage_ingest.live_database.verification.comparison import (
-    Verdict,
+from lineage_ingest.live_database.verification.definition_trial import try_definitions
+from lineage_ingest.live_database.verification.view_comparison import (
     VerificationReport,
+    ViewVerdict,
     revised_statement,
 )
-from lineage_ingest.live_database.verification.definition_trial import try_definitions
 
 __all__ = ["FileVerification"]
 
@@ -51,6 +51,6 @@ class FileVerification:
         tables = [table for table in catalog.given if table.name in read]
         with postgres_session(self._address, read_only=False) as session:
             report, compared = try_definitions(session, texts, statements, tables, catalog.dialect, progress)
-        different = {id(statement): view for statement, view in compared if view.verdict is Verdict.DIFFERENT}
+        different = {id(statement): view for statement, view in compared if view.verdict is ViewVerdict.DIFFERENT}
         revised = [revised_statement(different[id(one)], one) if id(one) in different else one for one in statements]
         return revised, report

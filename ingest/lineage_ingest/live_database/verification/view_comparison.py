@@ -12,10 +12,10 @@ from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.live_database.verification.query_analysis import BaseColumn, QueryAnalysis
 
-__all__ = ["ComparedView", "KnownRelations", "Verdict", "VerificationReport", "compare", "revised_statement"]
+__all__ = ["ComparedView", "KnownRelations", "ViewVerdict", "VerificationReport", "compare", "revised_statement"]
 
 
-class Verdict(StrEnum):
+class ViewVerdict(StrEnum):
     """What a comparison has found."""
 
     SAME = "same"
@@ -30,7 +30,7 @@ class ComparedView:
     """A view or query that was compared: the differences, or why it was not compared."""
 
     name: str
-    verdict: Verdict
+    verdict: ViewVerdict
     differences: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -41,14 +41,14 @@ class VerificationReport:
 
     views: tuple[ComparedView, ...] = field(repr=False)
 
-    def having(self, verdict: Verdict) -> list[ComparedView]:
+    def having(self, verdict: ViewVerdict) -> list[ComparedView]:
         """Return the views with an verdict."""
         return [view for view in self.views if view.verdict is verdict]
 
     @property
     def has_differences(self) -> bool:
         """Whether a view differs and nothing explains it."""
-        return any(view.verdict is Verdict.DIFFERENT for view in self.views)
+        return any(view.verdict is ViewVerdict.DIFFERENT for view in self.views)
 
     def to_dict(self) -> dict[str, object]:
         """Return the number of views by verdict, and all that are not the same, as JSON values."""
@@ -60,9 +60,9 @@ class VerificationReport:
                 "reason": view.reason,
             }
             for view in self.views
-            if view.verdict is not Verdict.SAME
+            if view.verdict is not ViewVerdict.SAME
         ]
-        return {**{str(one).replace(" ", "_"): len(self.having(one)) for one in Verdict}, "found": listed}
+        return {**{str(one).replace(" ", "_"): len(self.having(one)) for one in ViewVerdict}, "found": listed}
 
 
 class KnownRelations:
@@ -104,16 +104,16 @@ def compare(
     """
     lines = list(_differences(statement, analysis, known))
     if not lines:
-        return ComparedView(name, Verdict.SAME)
+        return ComparedView(name, ViewVerdict.SAME)
     errors = sorted({str(one.code) for one in statement.diagnostics if one.severity is Severity.ERROR})
     if errors:
         return ComparedView(
-            name, Verdict.EXPLAINED, tuple(lines), f"a part of it is not read here: {', '.join(errors)}"
+            name, ViewVerdict.EXPLAINED, tuple(lines), f"a part of it is not read here: {', '.join(errors)}"
         )
     if not analysis.functions.isdisjoint(followed):
         reason = "it calls functions whose bodies are followed here, and are not in the database's analysis"
-        return ComparedView(name, Verdict.EXPLAINED, tuple(lines), reason)
-    return ComparedView(name, Verdict.DIFFERENT, tuple(lines))
+        return ComparedView(name, ViewVerdict.EXPLAINED, tuple(lines), reason)
+    return ComparedView(name, ViewVerdict.DIFFERENT, tuple(lines))
 
 
 def revised_statement(view: ComparedView, statement: StatementLineage) -> StatementLineage:

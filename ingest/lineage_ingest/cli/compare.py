@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.ask import DATES, RowsOption
-from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import (
     DatabaseOption,
     FormatOption,
@@ -34,7 +34,7 @@ from lineage_ingest.query_log.sources.source import ColumnsMissingError
 __all__ = ["app"]
 
 _LOOK = Look(
-    names=("target", "source"),
+    names=("target",),
     words=("why", "theirs", "ours"),
     cuts=("target",),
     phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
@@ -111,7 +111,7 @@ def compare(
         note(f"… and {found.unread_count - show:,} more bad records; --show 0 lists them", "red")
     failures = found.failures(tuple(fail_on or ()))
     if failures:
-        note(f"--fail-on {' '.join(fail_on or ())}: {len(failures):,} differences", "red")
+        note(f"--fail-on {' '.join(fail_on or ())}: {counted(len(failures), 'difference')}", "red")
     if failures or found.has_errors:
         raise typer.Exit(1)
 
@@ -143,4 +143,4 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
         )
     soft = sum(found.counts[one] for one in (Verdict.THROUGH, Verdict.TABLES))
     if soft and not every:
-        note(f"{soft:,} edges agree through other tables or at table level; --all lists them")
+        note(f"through other tables, or at table level: {counted(soft, 'edge')}; --all lists them")

@@ -21,9 +21,9 @@ from lineage.cli.options import (
 from lineage.cli.progress import progress_bar
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
-from lineage_ingest.compare.kinds import OpinionKind
-from lineage_ingest.compare.report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
-from lineage_ingest.compare.verdicts import Comparison, FailOn, Verdict
+from lineage_ingest.compare.comparison_report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
+from lineage_ingest.compare.products import OpinionKind
+from lineage_ingest.compare.verdicts import Comparison, DifferenceCondition, EdgeVerdict
 from lineage_ingest.compare_api import CompareOptions, compare_lineage
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
@@ -51,7 +51,8 @@ def compare(
     kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
     paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if there are such differences. Can be repeated.")
+        list[DifferenceCondition] | None,
+        typer.Option(help="Exit with 1 if there are such differences. Can be repeated."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List the edges that agree, too.")] = False,
     as_of: Annotated[
@@ -141,6 +142,6 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
             "--default-database and --default-schema of the ingest",
             "yellow",
         )
-    soft = sum(found.counts[one] for one in (Verdict.THROUGH, Verdict.TABLES))
+    soft = sum(found.counts[one] for one in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
     if soft and not every:
         note(f"through other tables, or at table level: {counted(soft, 'edge')}; --all lists them")

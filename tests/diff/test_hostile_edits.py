@@ -117,3 +117,26 @@ def test_a_view_that_is_dropped_under_its_reader(tmp_path: Path) -> None:
     found = _sql(tmp_path, {"a.sql": V + reader}, {"a.sql": TABLE + reader})
     assert _effects(found) == {"w": "changed", "v": "removed"}
     assert [(one.table, one.name) for one in found.missing] == [("w", "v")]
+
+
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_half_a_manifest(tmp_path: Path, side: str) -> None:
+    for name in ("base", "head"):
+        write(tmp_path / name, manifest(ORDERS, STG, DAILY))
+    file = tmp_path / side / "manifest.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text[: text.index('"model.shop.daily"') + 30], encoding="utf-8")
+    found = diff_revisions(tmp_path / "base", tmp_path / "head")
+    assert found.has_errors
+    assert "ends in the middle" in found.notices[0]
+
+
+def test_ephemeral_models_in_a_circle(tmp_path: Path) -> None:
+    ephemeral: dict[str, Any] = {"config": {"materialized": "ephemeral"}, "compiled_code": None}
+    one = model("one", "select id from {{ ref('two') }}", "two", **ephemeral)
+    two = model("two", "select id from {{ ref('one') }}", "one", **ephemeral)
+    last = model("last", "select id from {{ ref('one') }}", "one", compiled_code=None)
+    found = _dbt(tmp_path, [STG], [STG, one, two, last])
+    (added,) = found.edited
+    assert (added.title, str(added.effect)) == ("last", "added")
+    assert added.reasons

@@ -141,7 +141,8 @@ def _diff(form: Form, effect: TableEffect, columns: tuple[ColumnDiff, ...], *rea
 
 def _added(form: Form) -> TableDiff:
     columns = tuple(ColumnDiff(name, (ColumnEffect.ADDED,), True) for name, _ in form.full.columns)
-    return replace(_diff(form, TableEffect.ADDED, columns), rebuild=_rebuild(form, "it is new"))
+    diff = _diff(form, TableEffect.ADDED, columns, *form.definition.doubts)
+    return replace(diff, rebuild=_rebuild(form, "it is new"))
 
 
 def _removed(form: Form) -> TableDiff:

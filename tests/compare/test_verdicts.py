@@ -10,6 +10,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
+from lineage_ingest.compare.comparison_report import summary_lines
 from lineage_ingest.compare.verdicts import Comparison
 from lineage_ingest.compare_api import CompareOptions, compare_lineage
 from tests.compare.exports import EXPORTS, Said, databricks_csv
@@ -253,3 +254,21 @@ def test_nothing_is_stored(tmp_path: Path) -> None:
     compare(tmp_path, RIGHT)
     with open_store(store) as opened:
         assert opened.dump() == before
+
+
+def test_what_was_learnt_from_the_product_is_no_second_opinion(tmp_path: Path) -> None:
+    events = EXPORTS["trino"][3](tmp_path, RIGHT)
+    ingest_log(events, store=tmp_path / "s.lbug", source="trino")
+    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    assert lines(found) == ["agree: mart.daily.day <- shop.clean.day", "agree: mart.daily.total <- shop.clean.amount"]
+    assert found.unproven == 2
+    assert any("no second opinion" in line for line in summary_lines(found))
+
+
+def test_a_renamed_column_is_found_by_its_former_name(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL)
+    log = tmp_path / "log.csv"
+    renamed = "alter table wh.mart.daily rename column total to revenue"
+    log.write_text(f"query_text,started_at\n{renamed},2026-03-02T00:00:00Z\n", encoding="utf-8")
+    ingest_log(log, store=tmp_path / "s.lbug", source="generic", options=LogOptions(dialect="databricks"))
+    assert "agree: mart.daily.revenue <- shop.clean.amount" in lines(compare(tmp_path, RIGHT))

@@ -272,3 +272,30 @@ def test_a_renamed_column_is_found_by_its_former_name(tmp_path: Path) -> None:
     log.write_text(f"query_text,started_at\n{renamed},2026-03-02T00:00:00Z\n", encoding="utf-8")
     ingest_log(log, store=tmp_path / "s.lbug", source="generic", options=LogOptions(dialect="databricks"))
     assert "agree: mart.daily.revenue <- shop.clean.amount" in lines(compare(tmp_path, RIGHT))
+
+
+def test_a_newer_statement_explains_a_difference_and_a_second_does_not(tmp_path: Path) -> None:
+    invented = Said("wh.shop.clean.id", "wh.mart.daily.day")
+    assert "only theirs: mart.daily.day <- shop.clean.id (unexplained)" in lines(compare(tmp_path, [invented]))
+    later = Said("wh.shop.clean.id", "wh.mart.daily.day", at="2026-03-04T10:00:00Z")
+    assert "only theirs: mart.daily.day <- shop.clean.id (newer)" in lines(compare(tmp_path, [later]))
+    # A run at that time whose other edges agree is of the statement that we know.
+    agrees = Said("wh.shop.clean.amount", "wh.mart.daily.total", at="2026-03-04T10:00:00Z")
+    assert "only theirs: mart.daily.day <- shop.clean.id (unexplained)" in lines(compare(tmp_path, [later, agrees]))
+
+
+def test_ours_of_another_time_than_their_export(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL)
+    for at in ("2026-01-05T10:00:00Z", "2026-05-05T10:00:00Z"):
+        said = [Said("wh.shop.clean.day", f"wh.mart.daily.{name}", at=at) for name in ("day", "total")]
+        found = compare(tmp_path, said)
+        assert "only ours: mart.daily.total <- shop.clean.amount (other period)" in lines(found)
+
+
+def test_failed_statements_state_nothing(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL, "trino")
+    events = EXPORTS["trino"][3](tmp_path, [Said("wh.shop.clean.id", "wh.mart.daily.day")])
+    failed = events.read_text(encoding="utf-8").replace("FINISHED", "FAILED")
+    events.write_text(failed, encoding="utf-8")
+    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    assert (found.rows, found.edges) == (0, [])

@@ -10,10 +10,10 @@ from pathlib import Path
 from lineage.model.dialects import UnknownDialectError
 from lineage.store import GraphStore
 from lineage_ingest.api import opened_store
-from lineage_ingest.compare.comparison import compare_stated
-from lineage_ingest.compare.kinds import OpinionKind, naming_for, product_of
+from lineage_ingest.compare.edge_comparison import compare_stated
+from lineage_ingest.compare.opinions import OpinionLineage
 from lineage_ingest.compare.product_names import ProductNames
-from lineage_ingest.compare.stated_edges import StatedLineage
+from lineage_ingest.compare.products import OpinionKind, naming_for, product_of
 from lineage_ingest.compare.verdicts import Comparison
 from lineage_ingest.options import OptionError, Paths, in_utc, listed_paths
 
@@ -86,7 +86,7 @@ def compare_lineage(
     except UnknownDialectError as error:
         raise OptionError(str(error), "dialect") from error
     as_of = in_utc(options.as_of)
-    stated = StatedLineage()
+    stated = OpinionLineage()
     for count, row in enumerate(product.read(listed, ProductNames(naming)), 1):
         stated.add(row, as_of)
         if count % _PROGRESS_EVERY == 0:

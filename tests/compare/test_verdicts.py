@@ -10,6 +10,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
+from lineage_ingest.compare.comparison_report import summary_lines
 from lineage_ingest.compare.verdicts import Comparison
 from lineage_ingest.compare_api import CompareOptions, compare_lineage
 from tests.compare.exports import EXPORTS, Said, databricks_csv
@@ -253,3 +254,48 @@ def test_nothing_is_stored(tmp_path: Path) -> None:
     compare(tmp_path, RIGHT)
     with open_store(store) as opened:
         assert opened.dump() == before
+
+
+def test_what_was_learnt_from_the_product_is_no_second_opinion(tmp_path: Path) -> None:
+    events = EXPORTS["trino"][3](tmp_path, RIGHT)
+    ingest_log(events, store=tmp_path / "s.lbug", source="trino")
+    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    assert lines(found) == ["agree: mart.daily.day <- shop.clean.day", "agree: mart.daily.total <- shop.clean.amount"]
+    assert found.unproven == 2
+    assert any("no second opinion" in line for line in summary_lines(found))
+
+
+def test_a_renamed_column_is_found_by_its_former_name(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL)
+    log = tmp_path / "log.csv"
+    renamed = "alter table wh.mart.daily rename column total to revenue"
+    log.write_text(f"query_text,started_at\n{renamed},2026-03-02T00:00:00Z\n", encoding="utf-8")
+    ingest_log(log, store=tmp_path / "s.lbug", source="generic", options=LogOptions(dialect="databricks"))
+    assert "agree: mart.daily.revenue <- shop.clean.amount" in lines(compare(tmp_path, RIGHT))
+
+
+def test_a_newer_statement_explains_a_difference_and_a_second_does_not(tmp_path: Path) -> None:
+    invented = Said("wh.shop.clean.id", "wh.mart.daily.day")
+    assert "only theirs: mart.daily.day <- shop.clean.id (unexplained)" in lines(compare(tmp_path, [invented]))
+    later = Said("wh.shop.clean.id", "wh.mart.daily.day", at="2026-03-04T10:00:00Z")
+    assert "only theirs: mart.daily.day <- shop.clean.id (newer)" in lines(compare(tmp_path, [later]))
+    # A run at that time whose other edges agree is of the statement that we know.
+    agrees = Said("wh.shop.clean.amount", "wh.mart.daily.total", at="2026-03-04T10:00:00Z")
+    assert "only theirs: mart.daily.day <- shop.clean.id (unexplained)" in lines(compare(tmp_path, [later, agrees]))
+
+
+def test_ours_of_another_time_than_their_export(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL)
+    for at in ("2026-01-05T10:00:00Z", "2026-05-05T10:00:00Z"):
+        said = [Said("wh.shop.clean.day", f"wh.mart.daily.{name}", at=at) for name in ("day", "total")]
+        found = compare(tmp_path, said)
+        assert "only ours: mart.daily.total <- shop.clean.amount (other period)" in lines(found)
+
+
+def test_failed_statements_state_nothing(tmp_path: Path) -> None:
+    ingest(tmp_path, SQL, "trino")
+    events = EXPORTS["trino"][3](tmp_path, [Said("wh.shop.clean.id", "wh.mart.daily.day")])
+    failed = events.read_text(encoding="utf-8").replace("FINISHED", "FAILED")
+    events.write_text(failed, encoding="utf-8")
+    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    assert (found.rows, found.edges) == (0, [])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.ask import DATES, RowsOption
-from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import (
     DatabaseOption,
     FormatOption,
@@ -21,9 +21,9 @@ from lineage.cli.options import (
 from lineage.cli.progress import progress_bar
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
-from lineage_ingest.compare.kinds import OpinionKind
-from lineage_ingest.compare.report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
-from lineage_ingest.compare.verdicts import Comparison, FailOn, Verdict
+from lineage_ingest.compare.comparison_report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
+from lineage_ingest.compare.products import OpinionKind
+from lineage_ingest.compare.verdicts import Comparison, DifferenceCondition, EdgeVerdict
 from lineage_ingest.compare_api import CompareOptions, compare_lineage
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
@@ -34,7 +34,7 @@ from lineage_ingest.query_log.sources.source import ColumnsMissingError
 __all__ = ["app"]
 
 _LOOK = Look(
-    names=("target", "source"),
+    names=("target",),
     words=("why", "theirs", "ours"),
     cuts=("target",),
     phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
@@ -51,7 +51,8 @@ def compare(
     kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
     paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if there are such differences. Can be repeated.")
+        list[DifferenceCondition] | None,
+        typer.Option(help="Exit with 1 if there are such differences. Can be repeated."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List the edges that agree, too.")] = False,
     as_of: Annotated[
@@ -111,7 +112,7 @@ def compare(
         note(f"… and {found.unread_count - show:,} more bad records; --show 0 lists them", "red")
     failures = found.failures(tuple(fail_on or ()))
     if failures:
-        note(f"--fail-on {' '.join(fail_on or ())}: {len(failures):,} differences", "red")
+        note(f"--fail-on {' '.join(fail_on or ())}: {counted(len(failures), 'difference')}", "red")
     if failures or found.has_errors:
         raise typer.Exit(1)
 
@@ -141,6 +142,6 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
             "--default-database and --default-schema of the ingest",
             "yellow",
         )
-    soft = sum(found.counts[one] for one in (Verdict.THROUGH, Verdict.TABLES))
+    soft = sum(found.counts[one] for one in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
     if soft and not every:
-        note(f"{soft:,} edges agree through other tables or at table level; --all lists them")
+        note(f"through other tables, or at table level: {counted(soft, 'edge')}; --all lists them")

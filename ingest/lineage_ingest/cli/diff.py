@@ -56,7 +56,7 @@ class DiffFormat(StrEnum):
 _SUFFIXES = {".md": DiffFormat.MARKDOWN, ".json": DiffFormat.JSON, ".sarif": DiffFormat.SARIF, ".xml": DiffFormat.JUNIT}
 _LOOK = Look(
     words=("columns", "change", "rebuild"),
-    cuts=("columns", "effect", "table"),
+    cuts=("risk", "columns", "effect", "table"),
     phrases={"change": "{}", "risk": "{}", "rebuild": "rebuild: {}"},
     styles={"table": "bold"},
 )
@@ -233,4 +233,5 @@ def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
         for line in summary_lines(found):
-            say(line)
+            # A command is printed on one line, to be copied.
+            say(line, default_width=None if line.startswith("dbt ") else _WIDTH)

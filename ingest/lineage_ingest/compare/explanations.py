@@ -11,9 +11,9 @@ from lineage.model.statement import Completeness
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge, StoredJob
 from lineage_ingest.compare.graph_names import GraphNames, root_of
+from lineage_ingest.compare.opinions import OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
-from lineage_ingest.compare.stated_edges import StatedLineage
-from lineage_ingest.compare.verdicts import ComparedEdge, Reason, Verdict
+from lineage_ingest.compare.verdicts import ComparedEdge, EdgeVerdict, Reason
 
 __all__ = ["Explanations"]
 
@@ -25,7 +25,7 @@ _SLACK = timedelta(hours=1)
 class Explanations:
     """Reasons of differences, from the most specific to none."""
 
-    def __init__(self, stated: StatedLineage, columns: Collection[str], names: GraphNames, ours: OurLineage) -> None:
+    def __init__(self, stated: OpinionLineage, columns: Collection[str], names: GraphNames, ours: OurLineage) -> None:
         self._stated = stated
         self._columns = columns
         self._names = names
@@ -51,10 +51,10 @@ class Explanations:
         listed = list(edges)
         differing = [edge for edge in listed if edge.verdict.is_difference]
         for edge in listed:
-            if edge.verdict is Verdict.AGREE and edge.theirs is not None and edge.theirs.last_at is not None:
+            if edge.verdict is EdgeVerdict.AGREE and edge.theirs is not None and edge.theirs.last_at is not None:
                 target = dataset_of(edge.target)
                 self._agreed[target] = max(edge.theirs.last_at, self._agreed.get(target, _LONG_AGO))
-        theirs = [edge for edge in differing if edge.verdict is Verdict.ONLY_THEIRS]
+        theirs = [edge for edge in differing if edge.verdict is EdgeVerdict.ONLY_THEIRS]
         self._ours.load_writers(store, {dataset_of(edge.target) for edge in theirs})
         self._ours.load_jobs(store, {one.job for edge in differing for one in edge.ours})
         times: dict[datetime, set[str]] = defaultdict(set)
@@ -72,7 +72,7 @@ class Explanations:
 
     def of(self, edge: ComparedEdge) -> tuple[Reason, str]:
         """Return the reason of a difference, and its explanation."""
-        return self._of_theirs(edge) if edge.verdict is Verdict.ONLY_THEIRS else self._of_ours(edge)
+        return self._of_theirs(edge) if edge.verdict is EdgeVerdict.ONLY_THEIRS else self._of_ours(edge)
 
     def _of_theirs(self, edge: ComparedEdge) -> tuple[Reason, str]:
         theirs, target, source = edge.theirs, dataset_of(edge.target), dataset_of(edge.source)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from lineage.model.names import dataset_of, is_column_key
-from lineage_ingest.compare.stated_edges import Statement
+from lineage_ingest.compare.opinions import Opinion
 
 __all__ = ["compose_unknown_tables"]
 
@@ -19,15 +19,15 @@ _MAX_EDGES = 2_000_000
 _MAX_LENGTH = 20
 """Maximum number of unknown tables in a row."""
 
-Edges = Mapping[tuple[str, str], Statement]
+Edges = Mapping[tuple[str, str], Opinion]
 
 
 def compose_unknown_tables(
     edges: Edges, is_known: Callable[[str], bool]
-) -> tuple[dict[tuple[str, str], Statement], bool]:
+) -> tuple[dict[tuple[str, str], Opinion], bool]:
     """Return the edges that lead from known to known tables through unknown ones, and whether some were left out."""
-    out_of: dict[str, list[tuple[str, Statement]]] = defaultdict(list)
-    starts: list[tuple[str, str, Statement]] = []
+    out_of: dict[str, list[tuple[str, Opinion]]] = defaultdict(list)
+    starts: list[tuple[str, str, Opinion]] = []
     for (source, target), statement in edges.items():
         if not is_column_key(source) or not is_column_key(target):
             continue
@@ -35,10 +35,10 @@ def compose_unknown_tables(
             out_of[source].append((target, statement))
         elif not is_known(target):
             starts.append((source, target, statement))
-    composed: dict[tuple[str, str], Statement] = {}
+    composed: dict[tuple[str, str], Opinion] = {}
     for source, first, statement in starts:
         seen = {first}
-        waiting: list[tuple[str, Statement, tuple[str, ...]]] = [(first, statement, (dataset_of(first),))]
+        waiting: list[tuple[str, Opinion, tuple[str, ...]]] = [(first, statement, (dataset_of(first),))]
         while waiting:
             middle, before, through = waiting.pop()
             for target, after in out_of.get(middle, ()):
@@ -54,7 +54,7 @@ def compose_unknown_tables(
     return composed, False
 
 
-def _both(before: Statement, after: Statement, through: tuple[str, ...]) -> Statement:
+def _both(before: Opinion, after: Opinion, through: tuple[str, ...]) -> Opinion:
     """Return a statement for two steps: influence if one of them is; the proof is that of the last."""
     influences = (before.influence, after.influence)
     influence = True if True in influences else None if None in influences else False

@@ -9,12 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from lineage.store.values import StoredEdge, StoredJob
-from lineage_ingest.compare.stated_edges import Statement, UnreadRow
+from lineage_ingest.compare.opinions import Opinion, UnreadRow
 
-__all__ = ["ComparedEdge", "Comparison", "FailOn", "Reason", "Verdict"]
+__all__ = ["ComparedEdge", "Comparison", "DifferenceCondition", "Reason", "EdgeVerdict"]
 
 
-class Verdict(StrEnum):
+class EdgeVerdict(StrEnum):
     """What two opinions of one edge come to."""
 
     AGREE = "agree"
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
     @property
     def is_difference(self) -> bool:
         """Whether the two opinions differ."""
-        return self in (Verdict.KIND, Verdict.ONLY_THEIRS, Verdict.ONLY_OURS)
+        return self in (EdgeVerdict.KIND, EdgeVerdict.ONLY_THEIRS, EdgeVerdict.ONLY_OURS)
 
 
 class Reason(StrEnum):
@@ -73,7 +73,7 @@ class Reason(StrEnum):
         return self not in (Reason.VALUE, Reason.CONSTANT, Reason.UNEXPLAINED)
 
 
-class FailOn(StrEnum):
+class DifferenceCondition(StrEnum):
     """Conditions for exit status 1."""
 
     ANY = "any"
@@ -91,11 +91,11 @@ class ComparedEdge:
     `ours` are our edges, `theirs` what the export states.
     """
 
-    verdict: Verdict
+    verdict: EdgeVerdict
     source: str
     target: str
     ours: tuple[StoredEdge, ...] = ()
-    theirs: Statement | None = None
+    theirs: Opinion | None = None
     reason: Reason | None = None
     because: str = ""
     through: tuple[str, ...] = ()
@@ -129,13 +129,13 @@ class Comparison:
     def counts(self) -> dict[str, int]:
         """The number of edges by verdict."""
         found = Counter(edge.verdict for edge in self.edges)
-        return {str(verdict): found[verdict] for verdict in Verdict}
+        return {str(verdict): found[verdict] for verdict in EdgeVerdict}
 
     @property
     def differences(self) -> list[ComparedEdge]:
         """The edges on which the two opinions differ, unexplained ones first."""
         found = [edge for edge in self.edges if edge.verdict.is_difference]
-        order = list(Verdict)
+        order = list(EdgeVerdict)
         return sorted(
             found,
             key=lambda one: (
@@ -150,7 +150,7 @@ class Comparison:
     def unproven(self) -> int:
         """The number of edges in agreement that no SQL proves: they were learnt from a product's own statement."""
         return sum(
-            edge.verdict is Verdict.AGREE and bool(edge.ours) and not any(one.spans for one in edge.ours)
+            edge.verdict is EdgeVerdict.AGREE and bool(edge.ours) and not any(one.spans for one in edge.ours)
             for edge in self.edges
         )
 
@@ -159,19 +159,19 @@ class Comparison:
         """Whether some of the input could not be used."""
         return self.unread_count > 0
 
-    def failures(self, conditions: Collection[FailOn]) -> list[ComparedEdge]:
+    def failures(self, conditions: Collection[DifferenceCondition]) -> list[ComparedEdge]:
         """Return the differences that meet one of these conditions."""
         return [edge for edge in self.differences if any(_meets(edge, condition) for condition in conditions)]
 
 
-def _meets(edge: ComparedEdge, condition: FailOn) -> bool:
-    if condition is FailOn.ANY:
+def _meets(edge: ComparedEdge, condition: DifferenceCondition) -> bool:
+    if condition is DifferenceCondition.ANY:
         return True
-    if condition is FailOn.UNEXPLAINED:
+    if condition is DifferenceCondition.UNEXPLAINED:
         return edge.reason is None or not edge.reason.is_explained
     wanted = {
-        FailOn.ONLY_THEIRS: Verdict.ONLY_THEIRS,
-        FailOn.ONLY_OURS: Verdict.ONLY_OURS,
-        FailOn.KIND: Verdict.KIND,
+        DifferenceCondition.ONLY_THEIRS: EdgeVerdict.ONLY_THEIRS,
+        DifferenceCondition.ONLY_OURS: EdgeVerdict.ONLY_OURS,
+        DifferenceCondition.KIND: EdgeVerdict.KIND,
     }
     return edge.verdict is wanted[condition]

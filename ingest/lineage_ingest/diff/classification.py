@@ -141,7 +141,8 @@ def _diff(form: Form, effect: TableEffect, columns: tuple[ColumnDiff, ...], *rea
 
 def _added(form: Form) -> TableDiff:
     columns = tuple(ColumnDiff(name, (ColumnEffect.ADDED,), True) for name, _ in form.full.columns)
-    return replace(_diff(form, TableEffect.ADDED, columns), rebuild=_rebuild(form, "it is new"))
+    diff = _diff(form, TableEffect.ADDED, columns, *form.definition.doubts)
+    return replace(diff, rebuild=_rebuild(form, "it is new"))
 
 
 def _removed(form: Form) -> TableDiff:
@@ -170,7 +171,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
     history = head.definition.build.has_history or base.definition.build.has_history
     diff = _diff(head, effect, columns, *reasons)
-    clauses = changed_clauses(base.own, head.own) if own_rows else ("ORDER BY",) if order else ()
+    clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
     return replace(
         diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history, clauses=clauses
     )

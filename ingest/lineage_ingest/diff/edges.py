@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.model.files import Environment, FileKey
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage.sql.script.extract_script import extract_script
 from lineage_ingest.dbt.model_resolution import ProjectResolution
 from lineage_ingest.dbt.project import DbtProject
 from lineage_ingest.diff.revisions import Revision
+from lineage_ingest.sql_files.discovery import find_sql_files
+from lineage_ingest.sql_files.file_reader import read_sql_file
 
 __all__ = ["MissingRead", "ProjectEdges", "project_edges"]
 
@@ -98,8 +101,13 @@ def _names_in(catalog: Catalog) -> Callable[[str], tuple[str, ...] | None]:
 
 def _of_sql(revision: Revision) -> ProjectEdges:
     naming = revision.naming
+    root, environment = revision.folder.resolve(), Environment.of(naming)
+    texts: dict[str, str] = {}
+    for path in sorted(find_sql_files([revision.folder]).files):
+        name = path.relative_to(root).as_posix() if root in path.parents else path.name
+        texts[name] = read_sql_file(path, FileKey("", name, environment), name, name).text
     statements = extract_script(
-        revision.folder,
+        texts,
         naming.dialect,
         revision.catalog,
         namespace=naming.namespace,

@@ -35,6 +35,8 @@ class Form:
     text: str
     reads: tuple[str, ...]
     names: tuple[str, ...] = ()
+    problem: str | None = None
+    """Why its SQL could only be compared by its text: it does not parse."""
 
 
 def build_forms(
@@ -129,7 +131,11 @@ class _Builder:
             settings = digest("settings", [list(pair) for pair in definition.content])
             full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
         physical = digest("physical", [list(pair) for pair in definition.physical])
-        self.forms[key] = Form(definition, full, own, full.built(physical), text, self._reads[key], self._names[key])
+        problems = (one.problem for each in sql for one in each.statements if one.problem is not None)
+        problem = next((found.message for found in problems), None)
+        self.forms[key] = Form(
+            definition, full, own, full.built(physical), text, self._reads[key], self._names[key], problem
+        )
         self._sql.pop(key)
 
     def _reads_the_same(self, key: str, earlier: Form) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from lineage.cli.listing import counted
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import (
     ColumnDiff,
@@ -18,7 +19,7 @@ from lineage_ingest.diff.classification import (
 )
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
-from lineage_ingest.diff.forms import build_forms
+from lineage_ingest.diff.forms import Form, build_forms
 from lineage_ingest.diff.manifest_json import DbtTest
 from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
@@ -148,8 +149,8 @@ class ProjectDiff:
 
     def counts(self) -> dict[str, int]:
         """Return the number of columns by their most severe effect."""
-        counted = Counter(str(column.effect) for table in self.tables.values() for column in table.columns)
-        return {str(effect): counted[str(effect)] for effect in ColumnEffect if counted[str(effect)]}
+        found = Counter(str(column.effect) for table in self.tables.values() for column in table.columns)
+        return {str(effect): found[str(effect)] for effect in ColumnEffect if found[str(effect)]}
 
 
 def shown_column(name: str) -> str:
@@ -181,7 +182,7 @@ def diff_projects(
     if store is None and not is_any_tagged((base, head), pii_tag):
         only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
     edges = project_edges(base, only), project_edges(head, only)
-    missing = sorted(edges[1].missing() - edges[0].missing())
+    missing = sorted({*(edges[1].missing() - edges[0].missing()), *_reads_of_removed(before, after, head)})
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}
     if head.manifest is not None and base.manifest is not None:
@@ -197,7 +198,7 @@ def diff_projects(
         known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
-    notices = (*errors, *_notices(base, head))
+    notices = (*errors, *_unparsed(after, tables), *_notices(base, head))
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
@@ -205,6 +206,26 @@ def diff_projects(
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
 """Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
+
+
+def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], head: Revision) -> Iterator[MissingRead]:
+    """Yield the reads of tables that the project no longer makes, and of which it knows nothing else."""
+    made = {form.definition.name for form in after.values()} | head.project.tables.keys()
+    removed = {form.definition.name for key, form in before.items() if key not in after} - made
+    for form in after.values():
+        for name in form.names:
+            if name in removed:
+                yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
+
+
+def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield what could not be parsed of the tables that an edit touches."""
+    for key, form in after.items():
+        if form.problem is not None and tables[key].effect is not TableEffect.UNCHANGED:
+            yield (
+                f"{tables[key].title}: its SQL does not parse, so that it is compared by its text and its columns are "
+                f"not known: {form.problem}"
+            )
 
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:
@@ -220,6 +241,6 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
         raw = side.manifest.uncompiled() if side.manifest is not None else 0
         if raw:
             yield (
-                f"{side.label}: {raw} models are not compiled: values of var() and env_var() are not compared; "
+                f"{side.label}: {counted(raw, 'model')} not compiled: values of var() and env_var() are not compared; "
                 "run `dbt compile`"
             )

@@ -71,4 +71,15 @@ def _definition(
     names = [one.name for one in first.columns] if first.purpose is Purpose.DECLARES else None
     relation = opaque_table(digest("statements", [(path, statement.digest) for path, statement in statements]), names)
     return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation,
-                           types, written=written)  # fmt: skip
+                           types, doubts=(_doubt(statements),), written=written)  # fmt: skip
+
+
+def _doubt(statements: Sequence[tuple[str, StatementPurpose]]) -> str:
+    """Return why a table that several statements make is compared as a whole."""
+    files = sorted({path for path, _ in statements})
+    where = f"{len(files)} files ({', '.join(files[:3])}{', …' if len(files) > 3 else ''})" if files[1:] else files[0]
+    if len(statements) == 1:
+        return f"its statement in {where} could not be read as a definition: it is compared by its text"
+    defining = sum(statement.purpose is Purpose.DEFINES for _, statement in statements)
+    what = f"{defining} definitions" if defining > 1 else f"{len(statements)} statements"
+    return f"{what} in {where} make it: it is compared as a whole"

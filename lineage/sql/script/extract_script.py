@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.garbage_collection import seldom_collecting
+from lineage.model.decoding import decode_sql
 from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.budget import Budget
@@ -62,7 +63,8 @@ def extract_script(
     texts: Mapping[str, str | Sequence[ScriptPart]]
     if isinstance(sql, Path):
         files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
-        texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
+        names = {f: str(f.relative_to(sql) if sql.is_dir() else f) for f in files}
+        texts = {name: decode_sql(f.read_bytes(), name).text or "" for f, name in names.items()}
     else:
         texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _number(sql)}
     options = options_for(

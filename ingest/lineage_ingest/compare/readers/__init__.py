@@ -1,1 +1,1 @@
-"""One reader per product: its export as `StatedEdge` values."""
+"""One reader per product: its export as `OpinionEdge` values."""

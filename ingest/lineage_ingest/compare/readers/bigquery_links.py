@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage.model.names import split_name
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.json_events import read_json_values
-from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
 
 __all__ = ["read_bigquery_links"]
 
@@ -88,7 +88,7 @@ def _edge(link: Any, event: Mapping[str, Any], place: str, names: ProductNames) 
         else set()
     )
     run = _RUN.search(str(event.get("name") or ""))
-    return StatedEdge(
+    return OpinionEdge(
         ends[0],
         ends[1],
         place,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.record_files import read_record_batches
-from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
 from lineage_ingest.query_log.log_schema import Problem, Status
 from lineage_ingest.query_log.sources.source import Source
 
@@ -48,4 +48,4 @@ def read_engine_log(source: Source, paths: Sequence[str | Path], names: ProductN
                 if stated[0] is not None:
                     key = names.table(stated[0]) if stated[1] is None else names.column(*stated)
                     target = names.table(one["target_table"]) if stated[1] is None else target
-                yield StatedEdge(key, target, found.file, False, None, at, run, f"user {user}" if user else None)
+                yield OpinionEdge(key, target, found.file, False, None, at, run, f"user {user}" if user else None)

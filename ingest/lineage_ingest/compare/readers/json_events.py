@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lineage_ingest.compare.stated_edges import UnreadRow
+from lineage_ingest.compare.opinions import UnreadRow
 from lineage_ingest.openlineage.event_reader import BadText, ReadEvent, find_event_files, read_events
 
 __all__ = ["read_json_values"]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lineage.model.transformations import EdgeKind
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.readers.json_events import read_json_values
-from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage
 from lineage_ingest.openlineage.dataset_ids import dataset_id_with_symlinks
 
@@ -62,7 +62,7 @@ def _edges(event: Mapping[str, Any], place: str) -> list[ReadRow]:
         column_lineage(facet, into, locate)
         entity = f"{job.get('namespace')}/{job.get('name')}" if job else None
         found += (
-            StatedEdge(
+            OpinionEdge(
                 edge.source,
                 edge.target,
                 place,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lineage_ingest.compare.stated_edges import UnreadRow
+from lineage_ingest.compare.opinions import UnreadRow
 from lineage_ingest.query_log.file_reports import REPORT, FileReports
 from lineage_ingest.query_log.log_files import find_log_files
 from lineage_ingest.query_log.log_reader import check_log_files, read_log_file

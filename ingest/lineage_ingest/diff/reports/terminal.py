@@ -31,6 +31,9 @@ def summary_lines(diff: ProjectDiff) -> Iterator[str]:
         if table.effect is not TableEffect.ADDED:
             owner = f" (owner {diff.owners[table.key]})" if table.key in diff.owners else ""
             yield f"{table.title}{owner}: {readers_of(diff, table)}"
+    for table in diff.edited:
+        if table.reasons:
+            yield f"{table.title}: {'; '.join(table.reasons)}"
     for one in diff.consumers:
         owner = f" (owner {one.owner})" if one.owner else ""
         yield f"{one.kind.replace('_', ' ')} {one.name}{owner} reads {', '.join(one.reads)}"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
+from lineage_ingest.compare.opinions import ReadRow
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.bigquery_links import read_bigquery_links
-from lineage_ingest.compare.readers.databricks import read_databricks
-from lineage_ingest.compare.readers.dbt_info_schema import read_dbt_lineage, target_folder
+from lineage_ingest.compare.readers.databricks_lineage import read_databricks
+from lineage_ingest.compare.readers.dbt_column_lineage import read_dbt_lineage, target_folder
 from lineage_ingest.compare.readers.engine_logs import read_engine_log
-from lineage_ingest.compare.stated_edges import ReadRow
 from lineage_ingest.dbt.artifacts import read_artifacts
 from lineage_ingest.dbt.relation_names import dialect_of_adapter, target_defaults
 from lineage_ingest.query_log.sources.hive import HIVE

@@ -10,8 +10,8 @@ from lineage.cli.listing import counted
 from lineage.model.evidence import spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.values import StoredEdge
-from lineage_ingest.compare.stated_edges import Statement
-from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, Verdict
+from lineage_ingest.compare.opinions import Opinion
+from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, EdgeVerdict
 
 __all__ = ["COLUMNS", "comparison_rows", "comparison_to_dict", "summary_lines"]
 
@@ -38,12 +38,12 @@ def summary_lines(found: Comparison) -> Iterator[str]:
     """Yield the sentences that sum a comparison up."""
     counts = found.counts
     compared = sum(counts.values())
-    agree = counts[Verdict.AGREE] + counts[Verdict.THROUGH] + counts[Verdict.TABLES]
+    agree = counts[EdgeVerdict.AGREE] + counts[EdgeVerdict.THROUGH] + counts[EdgeVerdict.TABLES]
     share = f" ({agree / compared:.1%})" if compared else ""
     span = f", {found.first_at:%Y-%m-%d} to {found.last_at:%Y-%m-%d}" if found.first_at and found.last_at else ""
     tables = counted(found.tables, "table")
     yield f"{found.product}: {counted(found.rows, 'record')} of edges; {tables} compared{span}"
-    listed = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if counts[one])
+    listed = ", ".join(f"{counts[one]:,} {one}" for one in EdgeVerdict if counts[one])
     yield f"{agree:,} of {compared:,} agree{share}: {listed}" if compared else "nothing to compare"
     differing = found.differences
     explained = sum(edge.reason is not None and edge.reason.is_explained for edge in differing)
@@ -87,7 +87,7 @@ def comparison_to_dict(found: Comparison, *, every: bool = False) -> dict[str, A
 
 def _softer(found: Comparison) -> Iterator[ComparedEdge]:
     """Yield the edges that neither differ nor simply agree."""
-    return (edge for edge in found.edges if edge.verdict in (Verdict.THROUGH, Verdict.TABLES))
+    return (edge for edge in found.edges if edge.verdict in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
 
 
 def _edge_to_dict(found: Comparison, edge: ComparedEdge) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _ours_to_dict(found: Comparison, edge: StoredEdge) -> dict[str, Any]:
     }
 
 
-def _their_proof(theirs: Statement | None) -> str | None:
+def _their_proof(theirs: Opinion | None) -> str | None:
     if theirs is None:
         return None
     parts = [" + ".join(sorted(theirs.how)), theirs.entity, theirs.run]

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.record_files import RecordBatch, read_record_batches
-from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
 from lineage_ingest.query_log.sources.source import CORRUPT, Source, SourceRows
 
 __all__ = ["DATABRICKS_LINEAGE", "read_databricks"]
@@ -94,7 +94,7 @@ def _edges(found: RecordBatch, names: ProductNames) -> Iterator[ReadRow]:
             yield UnreadRow(place, "it names a column on one side only")
             continue
         run = row["statement_id"] or row["entity_run_id"] or row["event_id"]
-        yield StatedEdge(source, target, place, False, None, times[index], run, _entity(row))
+        yield OpinionEdge(source, target, place, False, None, times[index], run, _entity(row))
 
 
 def _table(row: dict[str, str | None], side: str, names: ProductNames) -> str | None:

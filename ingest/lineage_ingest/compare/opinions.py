@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 from lineage.model.names import dataset_of
 
-__all__ = ["ReadRow", "Statement", "StatedEdge", "StatedLineage", "UnreadRow"]
+__all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow"]
 
 _MAX_LISTED = 1_000
 """Maximum number of unread rows to list; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class StatedEdge:
+class OpinionEdge:
     """An edge as a product states it, with the proof that it gives.
 
     `source` and `target` are keys of columns, or of datasets where the product states tables only; `source` is None if
@@ -46,11 +46,11 @@ class UnreadRow:
     is_error: bool = True
 
 
-ReadRow: TypeAlias = StatedEdge | UnreadRow
+ReadRow: TypeAlias = OpinionEdge | UnreadRow
 
 
 @dataclass(slots=True)
-class Statement:
+class Opinion:
     """What the rows of one edge state together. `run`, `entity` and `place` are those of the latest row.
 
     `through` are the tables, unknown to the graph, that the product names between source and target.
@@ -66,7 +66,7 @@ class Statement:
     how: set[str] = field(default_factory=set)
     through: tuple[str, ...] = ()
 
-    def add(self, edge: StatedEdge) -> None:
+    def add(self, edge: OpinionEdge) -> None:
         """Merge a row. A value that flows in one row outweighs influence in another."""
         self.influence = _strongest(self.influence, edge.influence)
         self.count += 1
@@ -78,7 +78,7 @@ class Statement:
             self.last_at = edge.at or self.last_at
             self.run, self.entity, self.place = edge.run, edge.entity, edge.place
 
-    def merge(self, other: Statement) -> None:
+    def merge(self, other: Opinion) -> None:
         """Merge what is stated of the same edge under another name of its columns."""
         self.influence = _strongest(self.influence, other.influence)
         self.count += other.count
@@ -99,11 +99,11 @@ def _strongest(one: bool | None, other: bool | None) -> bool | None:
     return None if one is None or other is None else True
 
 
-class StatedLineage:
+class OpinionLineage:
     """All that an export states, merged: memory grows with the number of distinct edges, not of rows."""
 
     def __init__(self) -> None:
-        self.edges: dict[tuple[str, str], Statement] = {}
+        self.edges: dict[tuple[str, str], Opinion] = {}
         self.written_without_source: set[str] = set()
         """Columns of which the product states that they have no source."""
         self.rows = 0
@@ -135,7 +135,7 @@ class StatedLineage:
             return
         known = self.edges.get((row.source, row.target))
         if known is None:
-            known = self.edges[row.source, row.target] = Statement(row.influence, row.place)
+            known = self.edges[row.source, row.target] = Opinion(row.influence, row.place)
         known.add(row)
 
     def datasets(self) -> set[str]:
@@ -144,7 +144,7 @@ class StatedLineage:
         return found | {dataset_of(key) for key in self.written_without_source}
 
     @classmethod
-    def of(cls, rows: Iterable[ReadRow], as_of: datetime | None = None) -> StatedLineage:
+    def of(cls, rows: Iterable[ReadRow], as_of: datetime | None = None) -> OpinionLineage:
         """Return these rows, merged."""
         lineage = cls()
         for row in rows:

@@ -14,10 +14,10 @@ from lineage.store.values import StoredEdge
 from lineage.traversal.lookup import names_of
 from lineage_ingest.compare.explanations import Explanations
 from lineage_ingest.compare.graph_names import GraphNames, root_of
+from lineage_ingest.compare.opinions import Opinion, OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
-from lineage_ingest.compare.stated_edges import StatedLineage, Statement
 from lineage_ingest.compare.unknown_tables import compose_unknown_tables
-from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, Reason, Verdict
+from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, EdgeVerdict, Reason
 
 __all__ = ["compare_stated"]
 
@@ -28,7 +28,7 @@ _MAX_STEPS = 12
 
 
 def compare_stated(
-    stated: StatedLineage,
+    stated: OpinionLineage,
     store: GraphStore,
     into: Comparison,
     *,
@@ -75,7 +75,7 @@ def compare_stated(
 class _Theirs:
     """Their edges by the graph's keys: those between known tables, and the tables and columns that they describe."""
 
-    edges: dict[_Pair, Statement] = field(default_factory=dict)
+    edges: dict[_Pair, Opinion] = field(default_factory=dict)
     steps: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """All of their steps, through unknown tables as well: targets by source."""
     roots: set[_Pair] = field(default_factory=set)
@@ -84,14 +84,14 @@ class _Theirs:
     """Columns of which they state a source, or that they have none."""
 
     @classmethod
-    def of(cls, stated: StatedLineage, names: GraphNames, into: Comparison) -> _Theirs:
+    def of(cls, stated: OpinionLineage, names: GraphNames, into: Comparison) -> _Theirs:
         theirs = cls()
         own = set(names.datasets.values())
 
         def is_known(key: str) -> bool:
             return dataset_of(key) in own
 
-        translated: dict[_Pair, Statement] = {}
+        translated: dict[_Pair, Opinion] = {}
         for (source, target), statement in stated.edges.items():
             pair = names.key_of(source), names.key_of(target)
             if pair in translated:
@@ -119,7 +119,7 @@ class _Theirs:
                 theirs.tables.add(dataset_of(column))
         return theirs
 
-    def _add(self, source: str, target: str, statement: Statement) -> None:
+    def _add(self, source: str, target: str, statement: Opinion) -> None:
         self.edges[source, target] = statement
         self.roots.add((root_of(source), root_of(target)))
         self.tables.add(dataset_of(target))
@@ -156,7 +156,7 @@ class _Comparing:
         """Add a verdict on each of their edges; return those of which we have no direct edge."""
         unmatched: list[ComparedEdge] = []
         for (source, target), statement in self.theirs.edges.items():
-            edge = ComparedEdge(Verdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
+            edge = ComparedEdge(EdgeVerdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
             self.into.edges.append(edge)
             if not is_column_key(source) or not is_column_key(target):
                 self._judge_tables(edge)
@@ -167,9 +167,9 @@ class _Comparing:
                 continue
             edge.ours = tuple(found)
             if statement.through:
-                edge.verdict = Verdict.THROUGH
+                edge.verdict = EdgeVerdict.THROUGH
             else:
-                edge.verdict = Verdict.AGREE
+                edge.verdict = EdgeVerdict.AGREE
             self._judge_kind(edge, {one.kind for one in found})
         return unmatched
 
@@ -178,7 +178,7 @@ class _Comparing:
         source, target = dataset_of(edge.source), dataset_of(edge.target)
         edge.ours = tuple(self._by_tables().get((source, target), ()))
         if edge.ours or (source, target) in self.ours.feeds:
-            edge.verdict = Verdict.TABLES
+            edge.verdict = EdgeVerdict.TABLES
             count = len({(one.source, one.target) for one in edge.ours})
             own = f"ours has {count:,} edges of columns" if count else "ours is at table level, too"
             edge.because = f"they state the tables only; {own}"
@@ -195,10 +195,10 @@ class _Comparing:
         assert edge.theirs is not None
         if edge.theirs.influence is False and EdgeKind.CONTRIBUTES not in kinds:
             clauses = sorted({str(subtype) for one in edge.ours for subtype in one.subtypes})
-            edge.verdict, edge.reason = Verdict.KIND, Reason.INFLUENCE
+            edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.INFLUENCE
             edge.because = f"ours is influence ({', '.join(clauses) or 'REFERENCES'}); they list it as lineage"
         elif edge.theirs.influence is True and EdgeKind.REFERENCES not in kinds:
-            edge.verdict, edge.reason = Verdict.KIND, Reason.VALUE
+            edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.VALUE
             edge.because = "ours says that the value flows; they say that it only influences"
 
     def settle_paths(self, unmatched: Iterable[ComparedEdge]) -> None:
@@ -209,10 +209,10 @@ class _Comparing:
                 continue
             edge.through, is_influence = found
             # Without a column between, it is one hop by a field or by rows, which `between` does not show.
-            edge.verdict = Verdict.THROUGH if edge.through else Verdict.AGREE
+            edge.verdict = EdgeVerdict.THROUGH if edge.through else EdgeVerdict.AGREE
             edge.ours = tuple(self.ours.between(edge.through[-1], edge.target)) if edge.through else ()
             if is_influence and edge.theirs is not None and edge.theirs.influence is False:
-                edge.verdict, edge.reason = Verdict.KIND, Reason.INFLUENCE
+                edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.INFLUENCE
                 edge.because = "ours is a path of influence (a filter, a join, a condition); they list it as lineage"
 
     def compare_ours(self) -> None:
@@ -225,10 +225,10 @@ class _Comparing:
                 continue
             if self._is_stated(source, target):
                 continue
-            edge = ComparedEdge(Verdict.ONLY_OURS, source, target, ours=values or tuple(edges))
+            edge = ComparedEdge(EdgeVerdict.ONLY_OURS, source, target, ours=values or tuple(edges))
             tables = dataset_of(source), dataset_of(target)
             if is_column_key(target) and (path := self.theirs.path_between(source, target)) is not None:
-                edge.verdict, edge.through = Verdict.THROUGH, path
+                edge.verdict, edge.through = EdgeVerdict.THROUGH, path
             elif tables in self.theirs.edges:
                 continue  # they state the tables only, which has a verdict of its own
             elif not values:
@@ -251,7 +251,7 @@ class _Comparing:
 
 def _load_proofs(store: GraphStore, into: Comparison, ours: OurLineage) -> None:
     """Load the display names of all edges, and the jobs that prove those of ours."""
-    shown = [edge for edge in into.edges if edge.verdict is not Verdict.AGREE]
+    shown = [edge for edge in into.edges if edge.verdict is not EdgeVerdict.AGREE]
     keys = {key for edge in into.edges for key in (edge.source, edge.target, *edge.through)}
     into.names = names_of(store, keys | into.not_compared.keys())
     ours.load_jobs(store, {one.job for edge in shown for one in edge.ours[:1]})

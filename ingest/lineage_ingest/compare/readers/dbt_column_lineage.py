@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage.model.names import dataset_key
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
-from lineage_ingest.compare.stated_edges import ReadRow, StatedEdge, UnreadRow
 from lineage_ingest.dbt.artifacts import NoManifestError, read_artifacts
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.relation_names import ProjectNames
@@ -114,7 +114,7 @@ def _edge(row: dict[str, object], place: str, tables: dict[str, str], at: dateti
     if unknown:
         return UnreadRow(place, f"manifest.json has no node {unknown[0]}", "is it of another run? compile again")
     evolution = str(row.get("evolution") or "").lower()
-    return StatedEdge(
+    return OpinionEdge(
         names.column_of(tables[str(parent)], (str(source),)),
         names.column_of(tables[str(child)], (str(target),)),
         place,

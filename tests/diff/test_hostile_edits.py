@@ -1,0 +1,142 @@
+"""Pull requests that rename, move, break or half-write: no answer is wrong without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_ingest import ProjectDiff, RevisionOptions, diff_revisions
+from lineage_ingest.diff.project_diff import FailCondition
+from lineage_ingest.diff.reports.terminal import summary_lines
+from tests.dbt.manifests import manifest, model, relation, source, write
+
+TABLE = "create table raw.t (id int, a int);\n"
+V = TABLE + "create view v as select id from raw.t;\n"
+ORDERS = source("orders", {"id": "int", "amount": "int", "day": "date"})
+RAW = '"wh"."raw"."orders"'
+STG = model("stg", f"select id, amount, day from {RAW}", "source.shop.raw.orders")
+DAILY = model("daily", f"select day, sum(amount) as total from {relation('stg')} group by day", "stg")
+
+
+def _sql(folder: Path, base: Mapping[str, str | bytes], head: Mapping[str, str | bytes]) -> ProjectDiff:
+    for name, files in (("base", base), ("head", head)):
+        (folder / name).mkdir()
+        for file, text in files.items():
+            (folder / name / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return diff_revisions(folder / "base", folder / "head", options=RevisionOptions(dialect="postgres"))
+
+
+def _dbt(folder: Path, base: list[dict[str, Any]], head: list[dict[str, Any]]) -> ProjectDiff:
+    return diff_revisions(
+        write(folder / "base", manifest(ORDERS, *base)), write(folder / "head", manifest(ORDERS, *head))
+    )
+
+
+def _effects(found: ProjectDiff) -> dict[str, str]:
+    return {one.title: str(one.effect) for one in found.tables.values() if str(one.effect) != "unchanged"}
+
+
+@pytest.mark.parametrize("gone", ["renamed", "removed"])
+def test_a_reader_that_was_not_told(tmp_path: Path, gone: str) -> None:
+    renamed = model("staging", STG["raw_code"], "source.shop.raw.orders")
+    found = _dbt(tmp_path, [STG, DAILY], [renamed, DAILY] if gone == "renamed" else [DAILY])
+    assert [(one.table, one.name) for one in found.missing] == [("wh.main.daily", "wh.main.stg")]
+    assert any("reads wh.main.stg, which does not exist" in text for _, text in found.failures([FailCondition.REMOVED]))
+
+
+def test_a_reader_that_was_told(tmp_path: Path) -> None:
+    renamed = model("staging", STG["raw_code"], "source.shop.raw.orders")
+    reader = model("daily", DAILY["raw_code"].replace('"stg"', '"staging"'), "staging")
+    found = _dbt(tmp_path, [STG, DAILY], [renamed, reader])
+    assert _effects(found) == {"staging": "renamed", "daily": "cosmetic"}
+    assert not found.missing
+    assert all(not table.clauses for table in found.tables.values())
+
+
+def test_a_model_that_becomes_a_source(tmp_path: Path) -> None:
+    outside = source("stg", {"id": "int", "amount": "int", "day": "date"}, schema="main")
+    base = write(tmp_path / "base", manifest(ORDERS, STG, DAILY))
+    head = write(tmp_path / "head", manifest(ORDERS, outside, DAILY))
+    assert not diff_revisions(base, head).missing
+
+
+def test_columns_swapped(tmp_path: Path) -> None:
+    swapped = model("stg", f"select amount as id, id as amount, day from {RAW}", "source.shop.raw.orders")
+    found = _dbt(tmp_path, [STG, DAILY], [swapped, DAILY])
+    (stg,) = found.edited
+    assert {one.name for one in stg.columns if one.is_content} == {"id", "amount"}
+    assert _effects(found)["daily"] == "affected"
+
+
+def test_a_model_that_does_not_parse(tmp_path: Path) -> None:
+    broken = model("stg", f"selec id from from {RAW} ((", "source.shop.raw.orders")
+    found = _dbt(tmp_path, [STG, DAILY], [broken, DAILY])
+    assert _effects(found) == {"stg": "changed", "daily": "affected"}
+    assert [text for text in found.notices if text.startswith("stg: its SQL does not parse")]
+    assert [text for text in summary_lines(found) if "does not parse" in text]
+    # Unchanged, it is compared by its text, and there is nothing to say.
+    assert not _dbt(tmp_path / "again", [broken, DAILY], [broken, DAILY]).notices
+
+
+def test_two_files_that_define_one_view(tmp_path: Path) -> None:
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": V, "b.sql": "create view v as select a as id from raw.t;"})
+    assert _effects(found) == {"v": "changed"}
+    (view,) = found.edited
+    assert any("2 definitions in 2 files" in reason for reason in view.reasons)
+    assert any("2 definitions in 2 files" in line for line in summary_lines(found))
+
+
+def test_two_files_in_another_order(tmp_path: Path) -> None:
+    one, other = V, "create view v as select a as id from raw.t;"
+    found = _sql(tmp_path, {"a.sql": one, "b.sql": other}, {"a.sql": TABLE + other, "b.sql": one.removeprefix(TABLE)})
+    assert _effects(found) == {"v": "changed"}
+
+
+def test_a_half_written_file(tmp_path: Path) -> None:
+    whole = f"{V}create view w as select id from v where id > 1;"
+    found = _sql(
+        tmp_path, {"a.sql": whole}, {"a.sql": whole[: whole.index("where id")].replace("select id from v", "sel")}
+    )
+    assert _effects(found) == {"w": "changed"}
+    assert any("could not be read as a definition" in line for line in summary_lines(found))
+
+
+@pytest.mark.parametrize("text", [b"", bytes(range(256)), b"\xe9t\xe9 create view v as select id from raw.t"])
+def test_a_file_that_is_no_sql(tmp_path: Path, text: bytes) -> None:
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": text})
+    assert set(_effects(found).values()) <= {"removed", "changed"}
+    assert found.has_errors
+    assert "a.sql" in found.notices[0]
+
+
+def test_a_view_that_is_dropped_under_its_reader(tmp_path: Path) -> None:
+    reader = "create view w as select id from v;"
+    found = _sql(tmp_path, {"a.sql": V + reader}, {"a.sql": TABLE + reader})
+    assert _effects(found) == {"w": "changed", "v": "removed"}
+    assert [(one.table, one.name) for one in found.missing] == [("w", "v")]
+
+
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_half_a_manifest(tmp_path: Path, side: str) -> None:
+    for name in ("base", "head"):
+        write(tmp_path / name, manifest(ORDERS, STG, DAILY))
+    file = tmp_path / side / "manifest.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text[: text.index('"model.shop.daily"') + 30], encoding="utf-8")
+    found = diff_revisions(tmp_path / "base", tmp_path / "head")
+    assert found.has_errors
+    assert "ends in the middle" in found.notices[0]
+
+
+def test_ephemeral_models_in_a_circle(tmp_path: Path) -> None:
+    ephemeral: dict[str, Any] = {"config": {"materialized": "ephemeral"}, "compiled_code": None}
+    one = model("one", "select id from {{ ref('two') }}", "two", **ephemeral)
+    two = model("two", "select id from {{ ref('one') }}", "one", **ephemeral)
+    last = model("last", "select id from {{ ref('one') }}", "one", compiled_code=None)
+    found = _dbt(tmp_path, [STG], [STG, one, two, last])
+    (added,) = found.edited
+    assert (added.title, str(added.effect)) == ("last", "added")
+    assert added.reasons

@@ -78,6 +78,8 @@ class BiExport:
     problems: tuple[tuple[str, Diagnostic], ...] = ()
     """Problems of files, each with its file."""
     is_whole: bool = True
+    scopes: tuple[str, ...] = ()
+    """Beginnings of the keys that the files speak of (`Workbook/`); by default they speak of the whole server."""
 
     @property
     def assets(self) -> tuple[QueryAsset | Board, ...]:

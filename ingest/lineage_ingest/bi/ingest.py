@@ -158,7 +158,9 @@ def _gone(store: GraphStore, names: ExportNames, export: BiExport) -> list[str]:
     """Return the file keys of stored queries and dashboards that the export no longer contains."""
     here = {names.file_key(one.key) for one in export.assets}
     wanted = JobSelection(files=(beginning(names.project),), kinds=(JobKind.DASHBOARD,))
-    return [str(head.file_key) for head in store.select_jobs(wanted) if str(head.file_key) not in here]
+    known = [str(head.file_key) for head in store.select_jobs(wanted)]
+    in_scope = [one for one in known if not export.scopes or FileKey.parse(one).path.startswith(export.scopes)]
+    return [one for one in in_scope if one not in here]
 
 
 def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:

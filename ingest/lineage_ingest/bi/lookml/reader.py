@@ -208,17 +208,26 @@ class _Reader:
         )  # fmt: skip
 
     def _native(self, source: Mapping[str, Any], dialect: str, problems: list[Diagnostic], needs: list[str]) -> str:
-        """Return the SQL of a native derived table: columns of an explore, and columns derived from these."""
+        """Return the SQL of a native derived table: columns of an explore, and columns derived from these.
+
+        It reads the views and joins of the explore that its columns need, not the explore, which may join it.
+        """
         name = str(source.get("name") or "")
-        needs.append(f"explore/{slug(name)}")
-        listed = []
+        explore = self.explores.get(name)
+        if explore is None:
+            needs.append(f"explore/{slug(name)}")
+            names = [str(one.get("name")) for one in (source.get("columns") or ())]
+            return "SELECT " + (", ".join(f"NULL AS {quote(one, dialect)}" for one in names) or "NULL")
+        wanted: dict[str, str] = {}
         for column in source.get("columns") or ():
             own = str(column.get("name"))
-            read = str(column.get("field") or f"{name}.{own}")
-            read = read if "." in read else f"{name}.{read}"
-            listed.append(f"e.{quote(_explore_column(read), dialect)} AS {quote(own, dialect)}")
-        conditions = [f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in _filters_of(source)]
-        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {asset_reference(needs[-1], dialect)} AS e"
+            read = str(column.get("field") or own)
+            wanted[own] = read if "." in read else f"{name}.{read}"
+        filters = list(_filters_of(source))
+        inner = self._explore_sql(explore, dialect, [*wanted.values(), *filters], problems, needs)
+        listed = [f"e.{quote(_explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
+        conditions = [f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in filters]
+        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         derived = []
         for column in source.get("derived_columns") or ():
@@ -231,32 +240,47 @@ class _Reader:
 
     def _explore(self, explore: Named) -> QueryAsset:
         connection = self._connection(explore.at)
-        dialect = connection.dialect
-        definition = explore.definition
         problems: list[Diagnostic] = []
         needs: list[str] = []
+        sql = self._explore_sql(explore, connection.dialect, None, problems, needs)
+        return QueryAsset(
+            f"explore/{slug(explore.name)}",
+            str(explore.definition.get("label") or explore.name),
+            explore.at,
+            connection,
+            sql,
+            needs=tuple(dict.fromkeys(needs)),
+            problems=tuple(dict.fromkeys(problems)),
+            description=_text(explore.definition.get("description")),
+            operation="LOOKML_EXPLORE",
+        )
+
+    def _explore_sql(
+        self,
+        explore: Named,
+        dialect: str,
+        wanted: Iterable[str] | None,
+        problems: list[Diagnostic],
+        needs: list[str],
+    ) -> str:
+        """Return the SQL of an explore; with `wanted` (`view.field`), of these fields and the joins that they need."""
+        definition = explore.definition
         scopes: dict[str, ViewFields] = {}
         base = str(definition.get("from") or definition.get("view_name") or explore.name)
         base_alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
-        lines = []
-        source = self._view_reference(base, dialect, needs, problems)
-        lines.append(f"FROM {source} AS {quote(base_alias, dialect)}")
         self._add_scope(scopes, base_alias, base, dialect)
         joins = _in_order([one for one in definition.get("joins") or () if isinstance(one, Mapping)])
-        raw: set[str] = set()
         for join in joins:
             alias = str(join.get("name"))
-            name = str(join.get("from") or join.get("view_name") or alias)
-            self._add_scope(scopes, alias, name, dialect)
-            if isinstance(join.get("sql"), str):
-                raw.add(alias)
+            self._add_scope(scopes, alias, str(join.get("from") or join.get("view_name") or alias), dialect)
+        raw = {str(join.get("name")) for join in joins if isinstance(join.get("sql"), str)}
+        used: set[str] = set()
 
         def column(view: str, name: str) -> str | None:
-            if view in raw and view in scopes:
-                return "(" + scopes[view].sql(name, column) + ")" if name in scopes[view].fields else None
             if view not in scopes or name not in scopes[view].fields:
                 return None
-            if scopes[view].is_foreign(name):
+            used.add(view)
+            if view in raw or scopes[view].is_foreign(name):
                 return "(" + scopes[view].sql(name, column) + ")"
             return f"{quote(view, dialect)}.{quote(name, dialect)}"
 
@@ -268,39 +292,36 @@ class _Reader:
                 view, dot, name = found[1].rpartition(".")
                 written = column(view if dot else base_alias, name)
                 if written is None:
-                    problems.append(not_read(f"{found[0]} is not a field of a view of the explore"))
+                    problems.append(not_read(f"{found[0]} is not a field of a view of the explore {explore.name}"))
                 return written or "NULL"
 
             return _REFERENCE.sub(replace, plain)
 
-        lines += [self._join(join, expand, dialect, needs, problems, base_alias) for join in joins]
-        conditions = [
-            f"({expand(definition[key])})" for key in ("sql_always_where",) if isinstance(definition.get(key), str)
-        ]
+        outputs = []
+        listed = (
+            wanted if wanted is not None else (f"{alias}.{name}" for alias in scopes for name in scopes[alias].fields)
+        )
+        for one in dict.fromkeys(listed):
+            written = column(*one.split(".", 1))
+            if written is None:
+                problems.append(not_read(f"the field {one} is not in the explore {explore.name}"))
+            outputs.append(f"{written or 'NULL'} AS {quote(_explore_column(one), dialect)}")
+        conditions = [f"({expand(definition['sql_always_where'])})"] if definition.get("sql_always_where") else []
         always = definition.get("always_filter")
         for name in _filters_of(always) if isinstance(always, Mapping) else ():
-            written = column(*(name.rsplit(".", 1) if "." in name else (base_alias, name)))
+            written = column(*(name.split(".", 1) if "." in name else (base_alias, name)))
             conditions += [f"({written} = {LITERAL})"] if written else []
-        outputs = []
+        lines: list[str] = []
+        for join in reversed(joins):  # what a condition reads is joined before it
+            if wanted is None or str(join.get("name")) in used:
+                lines.insert(0, self._join(join, expand, dialect, needs, problems, base_alias))
+                used.update(_views_read(join))
+        source = self._view_reference(base, dialect, needs, problems)
         for alias, scope in scopes.items():
-            for name in scope.fields:
-                text = column(alias, name)
-                outputs.append(f"{text} AS {quote(_explore_column(f'{alias}.{name}'), dialect)}")
-        for scope in scopes.values():
-            problems += scope.problems
+            problems += scope.problems if wanted is None or alias in used else []
+        lines.insert(0, f"FROM {source} AS {quote(base_alias, dialect)}")
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + "\n" + "\n".join(lines)
-        sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
-        return QueryAsset(
-            f"explore/{slug(explore.name)}",
-            str(definition.get("label") or explore.name),
-            explore.at,
-            connection,
-            sql,
-            needs=tuple(dict.fromkeys(needs)),
-            problems=tuple(dict.fromkeys(problems)),
-            description=_text(definition.get("description")),
-            operation="LOOKML_EXPLORE",
-        )
+        return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
 
     def _add_scope(self, scopes: dict[str, ViewFields], alias: str, name: str, dialect: str) -> None:
         view = self.views.get(name)

@@ -48,6 +48,7 @@ KINDS = {
         BiKind("superset", "Superset", "lineage_ingest.bi.superset.reader", "read_superset"),
         BiKind("lookml", "LookML", "lineage_ingest.bi.lookml.reader", "read_lookml"),
         BiKind("tableau", "Tableau", "lineage_ingest.bi.tableau.reader", "read_tableau"),
+        BiKind("powerbi", "Power BI", "lineage_ingest.bi.powerbi.reader", "read_powerbi"),
         BiKind("plain", "The plain form", "lineage_ingest.bi.plain_form", "read_plain_form"),
     )
 }

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, dataset_key, split_location
-from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
@@ -111,6 +111,7 @@ class ExportResolution:
             completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
         if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
             completeness = Completeness.TABLES
+        statement = replace(statement, edges=self._with_stored_columns(query, statement.edges, naming))
         known = [self._location(key) for key in query.needs if key in self._queries]
         stated = [tables.name(parts) for parts in query.reads]
         sources = [one for one in dict.fromkeys((*statement.sources, *stated, *known)) if one != target]
@@ -127,6 +128,23 @@ class ExportResolution:
         )
         columns = tuple(str(column.name) for column in statement.schema) or query.columns
         return ResolvedQuery(query, statement, columns)
+
+    def _with_stored_columns(self, query: QueryAsset, edges: list[Edge], naming: Naming) -> list[Edge]:
+        """Return edges whose sources in other queries are named as these name them, whose dialect may be another."""
+        stored: dict[str, dict[str, str]] = {}
+        for key in query.needs:
+            resolved = self.results.get(key)
+            if resolved is not None and resolved.query.connection.dialect != naming.dialect.name:
+                fold = naming.dialect.fold_column
+                stored[self._location(key)] = {str(fold(one, quoted=True)): one for one in resolved.columns}
+        if not stored:
+            return edges
+        return [
+            edge._replace(source=ColumnRef(edge.source.table, stored[edge.source.table][edge.source.column]))
+            if edge.source.table in stored and edge.source.column in stored[edge.source.table]
+            else edge
+            for edge in edges
+        ]
 
     def _lineage(
         self, query: QueryAsset, options: ExtractionOptions, tables: _ExportTables, target: str

@@ -32,6 +32,8 @@ _AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": 
 _PLAIN = frozenset(("None", "User", ""))
 _PILL = re.compile(r"\[((?:[^\]]|\]\])*)\]\.\[((?:[^\]]|\]\])*)\]")
 _MAX_DEPTH = 40
+_OVER_SEVERAL = "duckdb"
+"""The dialect of a query over several connections, which Tableau runs itself: names are compared without case."""
 
 
 @dataclass(slots=True)
@@ -104,7 +106,7 @@ class Workbook:
         dialect = connection.dialect
         used = {one.get("connection") or "" for one in leaves(relation)}
         if len({by_name.get(one, connection) for one in used}) > 1:
-            dialect, connection = "ansi", Connection((f"{title} (several connections)",), "ansi", "tableau")
+            dialect, connection = _OVER_SEVERAL, Connection((f"{title} (several)",), _OVER_SEVERAL, "tableau")
             source.connection = connection
 
         def other(one: Element) -> str | None:
@@ -212,8 +214,8 @@ class Workbook:
         ):  # sets and groups: who is in them is decided by the fields that they name
             levels = {one.get("level") for one in group.iter("groupfilter")} & set(physical)
             if levels and group.get("name"):
-                parts = ", ".join(sorted(physical[str(level)] for level in levels))
-                physical.setdefault(str(group.get("name")), f"member_of({parts})")
+                read = ", ".join(sorted(physical[str(level)] for level in levels))
+                physical.setdefault(str(group.get("name")), f"member_of({read})")
                 source.captions.setdefault(
                     str(group.get("name")), group.get("caption") or unbracketed(str(group.get("name")))[-1]
                 )
@@ -287,7 +289,7 @@ class Workbook:
         ]
         connection = used[0][1].connection if used else Connection(("(none)",))
         if len({source.connection for _, source in used}) > 1:
-            connection = Connection((f"{name} (several connections)",), "ansi", "tableau")
+            connection = Connection((f"{name} (several)",), _OVER_SEVERAL, "tableau")
         dialect = connection.dialect
         filtered = {pill for one in element.iter("filter") for pill in _PILL.findall(one.get("column") or "")}
         shown = set(_PILL.findall(" ".join(self._shelves(element))))

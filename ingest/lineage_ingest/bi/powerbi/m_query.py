@@ -30,7 +30,8 @@ _DATABASES = {
 _SAME_COLUMNS = frozenset(
     (
         "Table.TransformColumnTypes", "Table.SelectColumns", "Table.RemoveColumns", "Table.ReorderColumns",
-        "Table.Sort", "Table.Buffer", "Table.FirstN", "Table.RemoveLastN", "Table.Skip", "Table.RemoveFirstN", "Table.LastN",
+        "Table.Sort", "Table.Buffer", "Table.FirstN",
+        "Table.RemoveLastN", "Table.Skip", "Table.RemoveFirstN", "Table.LastN",
         "Table.ReverseRows",
         "Table.RemoveRowsWithErrors", "Table.AlternateRows", "Table.Range", "Table.Repeat",
         "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View", "Table.RemoveMatchingRows",

@@ -178,10 +178,8 @@ def test_powerbi(tmp_path: Path) -> None:
         found = {one.lower() for one in edges_of(store)}
         assert any(one.startswith("mssql://") and ".dbo.factresellersales.salesamount ->" in one for one in found), own
         assert any(visual.lower() in one and one.endswith("[aggregation]") for one in found)
-        assert columns_of(store, f"powerbi://bi.test/{visual}") == [
-            "DimDate.CalendarYear",
-            "Sum(FactResellerSales.SalesAmount)",
-        ]
+        names = [one.casefold() for one in columns_of(store, f"powerbi://bi.test/{visual}")]
+        assert names == ["dimdate.calendaryear", "sum(factresellersales.salesamount)"]
 
 
 def test_a_report_on_a_published_model(tmp_path: Path) -> None:

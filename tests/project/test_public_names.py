@@ -11,9 +11,10 @@ from docs.python_reference import PACKAGES, PAGE, page
 PUBLIC = {
     "lineage": "Budget Catalog TableTrace extract extract_script trace_tables",
     "lineage_ingest": """
-        DatabaseFileOptions DatabaseOptions DatabaseSummary DbtOptions DbtSummary EngineKind EventSummary FollowOptions
-        FollowSummary IngestSummary Jdbc Kafka LogOptions LogSummary OptionError SparkOptions SqlOptions follow_log
-        ingest_dbt ingest_duckdb ingest_log ingest_openlineage ingest_postgres ingest_sql ingest_sqlite plan_log
+        BiOptions BiSummary DatabaseFileOptions DatabaseOptions DatabaseSummary DbtOptions DbtSummary EngineKind
+        EventSummary FollowOptions FollowSummary IngestSummary Jdbc Kafka LogOptions LogSummary OptionError SparkOptions
+        SqlOptions follow_log ingest_bi ingest_dbt ingest_duckdb ingest_log ingest_openlineage ingest_postgres
+        ingest_sql ingest_sqlite plan_log
     """,
     "lineage.sql": "Budget TableTrace extract extract_script mask_for_parsing mask_literals trace_tables",
     "lineage.model": """

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import Connection
+from lineage_ingest.bi.connections import BiConnection
 
 __all__ = ["Board", "BiExport", "ExportedTable", "QueryAsset", "not_read", "slug"]
 
@@ -27,7 +27,7 @@ class QueryAsset:
     key: str
     title: str
     at: str
-    connection: Connection
+    connection: BiConnection
     sql: str | None
     columns: tuple[str, ...] = ()
     reads: tuple[tuple[str, ...], ...] = ()
@@ -62,7 +62,7 @@ class Board:
 class ExportedTable:
     """A table of a database with its columns, as the tool knows them."""
 
-    connection: Connection
+    connection: BiConnection
     parts: tuple[str, ...]
     columns: tuple[str, ...]
 

@@ -9,7 +9,7 @@ from lineage.model.dialects import dialect_named
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL
+from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["parses", "without_templates"]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL, quote
 from lineage_ingest.bi.templates import parses, without_templates
+from lineage_ingest.bi.written_sql import LITERAL, quote
 
 __all__ = ["ViewFields", "without_liquid"]
 

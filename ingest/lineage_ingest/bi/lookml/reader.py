@@ -9,12 +9,12 @@ from typing import Any
 import lkml
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode
-from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
 from lineage_ingest.bi.lookml.field_sql import ViewFields, without_liquid
-from lineage_ingest.bi.lookml.project import LookmlProject, Named
-from lineage_ingest.bi.sql_text import LITERAL, asset_reference, quote
+from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
 
 __all__ = ["SUFFIXES", "read_lookml"]
 
@@ -29,10 +29,10 @@ def read_lookml(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the files of a project say."""
-    return _Reader(connections, server).read(files, progress)
+    return _LookmlReader(connections, server).read(files, progress)
 
 
-class _Reader:
+class _LookmlReader:
     def __init__(self, connections: ConnectionMap, server: str) -> None:
         self.map = connections
         self.server = server
@@ -42,7 +42,7 @@ class _Reader:
         self.is_whole = True
         self.views: dict[str, Named] = {}
         self.explores: dict[str, Named] = {}
-        self._connections: dict[str | None, Connection] = {}
+        self._connections: dict[str | None, BiConnection] = {}
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: the whole project is known before a query is written."""
@@ -101,11 +101,11 @@ class _Reader:
             raise UnreadableExportError(message, code=DiagnosticCode.ARTIFACT_DAMAGED) from None
         self.project.add(document, file.name, file.path)
 
-    def _connection(self, at: str) -> Connection:
+    def _connection(self, at: str) -> BiConnection:
         name = self.project.connection_of(at)
         if name not in self._connections:
             dialect = dialect_of_engine(name)
-            found = Connection((name or "(none)",), dialect or "ansi", is_known=dialect is not None)
+            found = BiConnection((name or "(none)",), dialect or "ansi", is_known=dialect is not None)
             self._connections[name] = self.map.apply(found)
         return self._connections[name]
 
@@ -190,7 +190,7 @@ class _Reader:
 
         return _REFERENCE.sub(replace, text)
 
-    def _derived_table(self, key: str, view: Named, derived: Mapping[str, Any], connection: Connection) -> QueryAsset:
+    def _derived_table(self, key: str, view: Named, derived: Mapping[str, Any], connection: BiConnection) -> QueryAsset:
         problems: list[Diagnostic] = []
         needs: list[str] = []
         sql: str | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL, quote
+from lineage_ingest.bi.written_sql import LITERAL, quote
 
 __all__ = ["MQuery", "MSource", "m_text"]
 

@@ -12,13 +12,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import Connection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate
 from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
-from lineage_ingest.bi.powerbi.report import ReportVisual, read_layout
-from lineage_ingest.bi.sql_text import LITERAL, asset_reference, number_repeated, quote, table_reference
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_powerbi"]
 
@@ -30,7 +30,7 @@ _SECONDS = 300
 """Time for the data model of one file."""
 _DIALECT = "duckdb"
 """The dialect in which what the model itself computes is written: it compares names without case, as DAX does."""
-_MODEL = Connection(("(data model)",), _DIALECT, "powerbi")
+_MODEL = BiConnection(("(data model)",), _DIALECT, "powerbi")
 _CALCULATED = 2
 """The type of a calculated column in the model's schema (TMSCHEMA_COLUMNS)."""
 
@@ -186,7 +186,7 @@ class _PbixFile:
             problems=tuple(query.problems), operation="POWERBI_TABLE",
         )  # fmt: skip
 
-    def _connection(self, source: MSource) -> Connection:
+    def _connection(self, source: MSource) -> BiConnection:
         server = source.server.replace("\\", "/").removesuffix(".snowflakecomputing.com")
         scheme = {"tsql": "mssql"}.get(source.dialect, source.dialect)
         namespace = "bigquery" if source.dialect == "bigquery" else f"{scheme}://{server}" if server else ""
@@ -198,7 +198,7 @@ class _PbixFile:
         if source.dialect == "mysql":
             database, schema = None, database
         return self._map.apply(
-            Connection(names, source.dialect, namespace, database, schema, is_known=source.dialect != "ansi")
+            BiConnection(names, source.dialect, namespace, database, schema, is_known=source.dialect != "ansi")
         )
 
     def _calculated_table(self, table: str, columns: Mapping[str, str], expression: str) -> QueryAsset:

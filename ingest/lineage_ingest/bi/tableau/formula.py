@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from lineage_ingest.bi.sql_text import LITERAL
 from lineage_ingest.bi.templates import parses
+from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["formula_as_sql"]
 

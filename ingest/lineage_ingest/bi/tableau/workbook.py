@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
-from lineage_ingest.bi.connections import Connection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
-from lineage_ingest.bi.sql_text import LITERAL, asset_reference, number_repeated, quote
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.relations import (
+from lineage_ingest.bi.tableau.source_relations import (
     Relations,
     connection_of_element,
     leaves,
@@ -20,6 +19,7 @@ from lineage_ingest.bi.tableau.relations import (
     relation_of,
     unbracketed,
 )
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -42,7 +42,7 @@ class _DataSource:
 
     name: str
     key: str
-    connection: Connection
+    connection: BiConnection
     captions: dict[str, str] = field(default_factory=dict)
 
 
@@ -88,7 +88,7 @@ class Workbook:
         problems: list[Diagnostic] = []
         connection_element = element.find("connection")
         by_name = self._connections(connection_element, title)
-        connection = next(iter(by_name.values()), self._map.apply(Connection((title,), is_known=False)))
+        connection = next(iter(by_name.values()), self._map.apply(BiConnection((title,), is_known=False)))
         source = _DataSource(name, key, connection)
         self._sources[name] = source
         relation = relation_of(connection_element) if connection_element is not None else None
@@ -106,7 +106,7 @@ class Workbook:
         dialect = connection.dialect
         used = {one.get("connection") or "" for one in leaves(relation)}
         if len({by_name.get(one, connection) for one in used}) > 1:
-            dialect, connection = _OVER_SEVERAL, Connection((f"{title} (several)",), _OVER_SEVERAL, "tableau")
+            dialect, connection = _OVER_SEVERAL, BiConnection((f"{title} (several)",), _OVER_SEVERAL, "tableau")
             source.connection = connection
 
         def other(one: Element) -> str | None:
@@ -133,7 +133,7 @@ class Workbook:
             problems=tuple(dict.fromkeys(problems)), operation="TABLEAU_DATA_SOURCE",
         )  # fmt: skip
 
-    def _connections(self, element: Element | None, title: str) -> dict[str, Connection]:
+    def _connections(self, element: Element | None, title: str) -> dict[str, BiConnection]:
         if element is None:
             return {}
         found = {}
@@ -147,7 +147,7 @@ class Workbook:
             found[""] = connection_of_element(element, names, self._map)
         return found
 
-    def _table(self, key: str, relation: Element, connection: Connection, at: str, records: Element) -> QueryAsset:
+    def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:
         """Return the query of one table of a data source that has several connections."""
         relations = Relations(connection.dialect)
         name = relation.get("name") or ""
@@ -287,9 +287,9 @@ class Workbook:
             for dependency in element.iter("datasource-dependencies")
             if dependency.get("datasource") in self._sources
         ]
-        connection = used[0][1].connection if used else Connection(("(none)",))
+        connection = used[0][1].connection if used else BiConnection(("(none)",))
         if len({source.connection for _, source in used}) > 1:
-            connection = Connection((f"{name} (several)",), _OVER_SEVERAL, "tableau")
+            connection = BiConnection((f"{name} (several)",), _OVER_SEVERAL, "tableau")
         dialect = connection.dialect
         filtered = {pill for one in element.iter("filter") for pill in _PILL.findall(one.get("column") or "")}
         shown = set(_PILL.findall(" ".join(self._shelves(element))))

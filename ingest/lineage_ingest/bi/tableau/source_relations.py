@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
-from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL, quote, table_reference
+from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -44,7 +44,7 @@ def relation_of(connection: Element) -> Element | None:
     return next((one for one in found if ".true..." in one.tag), found[0] if found else None)
 
 
-def connection_of_element(element: Element, names: tuple[str, ...], connections: ConnectionMap) -> Connection:
+def connection_of_element(element: Element, names: tuple[str, ...], connections: ConnectionMap) -> BiConnection:
     """Return the connection that a `connection` element describes, with what the options say of it."""
     engine = str(element.get("class") or "")
     dialect = dialect_of_engine(engine)
@@ -52,7 +52,9 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
     namespace = ""
     schema = element.get("schema")
     if engine in _FILES:
-        return connections.apply(Connection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/")))
+        return connections.apply(
+            BiConnection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/"))
+        )
     if dialect == "bigquery":
         namespace, database = "bigquery", element.get("CATALOG") or element.get("project") or database
     elif dialect == "snowflake":
@@ -64,7 +66,9 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
         database, schema = None, schema or database
     schema = schema or {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
     return connections.apply(
-        Connection(names, dialect or "ansi", namespace, database or None, schema or None, is_known=dialect is not None)
+        BiConnection(
+            names, dialect or "ansi", namespace, database or None, schema or None, is_known=dialect is not None
+        )
     )
 
 

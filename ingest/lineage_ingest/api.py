@@ -224,8 +224,8 @@ def ingest_bi(
         StoreError: the store could not be read or written.
     """
     from lineage_ingest.bi.connections import ConnectionMap  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.bi.export_kinds import read_export  # noqa: PLC0415
     from lineage_ingest.bi.ingest import BiRequest, ingest_bi_export  # noqa: PLC0415
-    from lineage_ingest.bi.kinds import read_export  # noqa: PLC0415
 
     options = options or BiOptions()
     extraction = _extraction_options(options, options.dialect or "ansi")

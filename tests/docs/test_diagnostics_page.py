@@ -20,6 +20,8 @@ WITHOUT_EXAMPLE = {
     "CATALOG_UNREADABLE": "tests/live_database/test_ingest_postgres.py",
     "NOT_FOLLOWED": "tests/live_database/test_ingest_postgres.py",
     "DATABASE_DIFFERS": "tests/live_database/test_verification.py",
+    "EXPRESSION_NOT_READ": "tests/bi/test_metabase.py",
+    "CONNECTION_UNKNOWN": "tests/bi/test_metabase.py",
 }
 """Codes that no SQL is known to give, or that need a server, with the test that gives them."""
 

@@ -40,6 +40,7 @@ SAME_MODULE = {
     "options": "of the command line, of a traversal",
     "paths": "between two columns: the traversal, its GraphQL type",
     "plan": "what an ingest will do; what a batch will change in the graph",
+    "reader": "of each kind of dashboard export",
     "records": "of a text log; of the graph",
     "renames": "ALTER … RENAME in a script, and in the graph",
     "returning": "RETURNING in a program, and in a statement",

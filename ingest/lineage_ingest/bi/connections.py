@@ -9,7 +9,7 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
-__all__ = ["Connection", "ConnectionMap", "dialect_of_engine", "naming_of"]
+__all__ = ["BiConnection", "ConnectionMap", "dialect_of_engine", "naming_of"]
 
 _ENGINES = {
     "postgresql": "postgres", "cockroachdb": "postgres", "alloydb_postgres": "postgres", "greenplum": "postgres",
@@ -37,7 +37,7 @@ def dialect_of_engine(engine: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class BiConnection:
     """A database as the tool knows it: by its name or id, with what the export says of it.
 
     `names` are all its names, the first for messages. `namespace` is that of its datasets.
@@ -54,7 +54,7 @@ class Connection:
     """The export or an option says which SQL it speaks."""
 
 
-def naming_of(connection: Connection) -> Naming:
+def naming_of(connection: BiConnection) -> Naming:
     """Return how names in SQL of the connection are completed."""
     dialect = dialect_named(connection.dialect)
     database, schema = (
@@ -88,7 +88,7 @@ class ConnectionMap:
             found[name.strip().casefold()] = _parse_facts(rest)
         return cls(found, {key: value for key, value in default.items() if value})
 
-    def apply(self, connection: Connection) -> Connection:
+    def apply(self, connection: BiConnection) -> BiConnection:
         """Return the connection with what the options say of it; they override the export."""
         own = next((self.by_name[name.casefold()] for name in connection.names if name.casefold() in self.by_name), {})
         facts = {**self.default, **own}

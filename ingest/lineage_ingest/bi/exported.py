@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import Connection
+from lineage_ingest.bi.connections import BiConnection
 
 __all__ = ["Board", "BiExport", "ExportedTable", "QueryAsset", "not_read", "slug"]
 
@@ -27,7 +27,7 @@ class QueryAsset:
     key: str
     title: str
     at: str
-    connection: Connection
+    connection: BiConnection
     sql: str | None
     columns: tuple[str, ...] = ()
     reads: tuple[tuple[str, ...], ...] = ()
@@ -62,7 +62,7 @@ class Board:
 class ExportedTable:
     """A table of a database with its columns, as the tool knows them."""
 
-    connection: Connection
+    connection: BiConnection
     parts: tuple[str, ...]
     columns: tuple[str, ...]
 
@@ -78,6 +78,8 @@ class BiExport:
     problems: tuple[tuple[str, Diagnostic], ...] = ()
     """Problems of files, each with its file."""
     is_whole: bool = True
+    scopes: tuple[str, ...] = ()
+    """Beginnings of the keys that the files speak of (`Workbook/`); by default they speak of the whole server."""
 
     @property
     def assets(self) -> tuple[QueryAsset | Board, ...]:

@@ -27,9 +27,9 @@ from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
-from lineage_ingest.bi.connections import Connection, naming_of
+from lineage_ingest.bi.connections import BiConnection, naming_of
+from lineage_ingest.bi.export_resolution import ResolvedQuery
 from lineage_ingest.bi.exported import BiExport, Board
-from lineage_ingest.bi.resolution import ResolvedQuery
 
 __all__ = ["ExportNames", "build_batch"]
 
@@ -135,15 +135,15 @@ def board_columns(board: Board, resolved: Mapping[str, ResolvedQuery]) -> Iterat
                 yield key, column, f"{shown} / {column}"
 
 
-def _by_connection(resolved: Mapping[str, ResolvedQuery]) -> Iterator[tuple[Connection, list[ResolvedQuery]]]:
-    found: dict[Connection, list[ResolvedQuery]] = {}
+def _by_connection(resolved: Mapping[str, ResolvedQuery]) -> Iterator[tuple[BiConnection, list[ResolvedQuery]]]:
+    found: dict[BiConnection, list[ResolvedQuery]] = {}
     for one in resolved.values():
         found.setdefault(one.query.connection, []).append(one)
     yield from found.items()
 
 
 def _batch_of_connection(
-    names: ExportNames, connection: Connection, queries: Sequence[ResolvedQuery], at: datetime
+    names: ExportNames, connection: BiConnection, queries: Sequence[ResolvedQuery], at: datetime
 ) -> LineageBatch:
     naming = naming_of(connection)
     files = {one.query.key: FileOrigin(one.query.at, names.file_key(one.query.key)) for one in queries}

@@ -53,6 +53,10 @@ class UnreadableExportError(Exception):
         self.diagnostic = Diagnostic(code, Severity.ERROR, message, hint=hint)
 
 
+_ARCHIVES = frozenset((".zip", ".twbx", ".tdsx"))
+_OPENED_BY_READERS = frozenset((".pbix",))
+
+
 @dataclass(frozen=True, slots=True)
 class ExportFile:
     """A file, or a member of an archive: its name for messages, its path in the export, its content.
@@ -64,6 +68,8 @@ class ExportFile:
     path: str
     content: bytes = b""
     problem: Diagnostic | None = None
+    file: Path | None = None
+    """The file, if a reader opens it by itself: then there is no content here."""
 
     @property
     def suffix(self) -> str:
@@ -84,7 +90,7 @@ def read_files(paths: tuple[Path, ...], suffixes: frozenset[str]) -> Iterator[Ex
                 if one.is_file() and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
             for one in listed:
-                if one.suffix.lower() in suffixes or one.suffix.lower() == ".zip":
+                if one.suffix.lower() in suffixes | _ARCHIVES:
                     yield from _read_path(one, one.relative_to(path).as_posix(), suffixes)
         else:
             yield from _read_path(path, path.name, suffixes)
@@ -92,8 +98,10 @@ def read_files(paths: tuple[Path, ...], suffixes: frozenset[str]) -> Iterator[Ex
 
 def _read_path(path: Path, name: str, suffixes: frozenset[str]) -> Iterator[ExportFile]:
     try:
-        if path.suffix.lower() == ".zip":
+        if path.suffix.lower() in _ARCHIVES:
             yield from _read_archive(path, suffixes)
+        elif path.suffix.lower() in _OPENED_BY_READERS:
+            yield ExportFile(str(path), name, file=path)
         else:
             yield ExportFile(str(path), name, read_bytes(path))
     except UnreadableExportError as error:
@@ -119,10 +127,13 @@ def read_bytes(path: Path) -> bytes:
 def _read_archive(path: Path, suffixes: frozenset[str]) -> Iterator[ExportFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            check_archive(archive)
-            for member in archive.infolist():
-                if member.is_dir() or PurePosixPath(member.filename).suffix.lower() not in suffixes:
-                    continue
+            wanted = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and PurePosixPath(member.filename).suffix.lower() in suffixes
+            ]
+            check_archive(archive, wanted)
+            for member in wanted:
                 shown = f"{path}!{member.filename}"
                 try:
                     yield ExportFile(shown, member.filename, read_member(archive, member))
@@ -136,15 +147,15 @@ def _read_archive(path: Path, suffixes: frozenset[str]) -> Iterator[ExportFile]:
         ) from None
 
 
-def check_archive(archive: zipfile.ZipFile, limit: int = MAX_ARCHIVE) -> None:
-    """Check the declared sizes of an archive's members before any is unpacked.
+def check_archive(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], limit: int = MAX_ARCHIVE) -> None:
+    """Check the declared sizes of the members that are to be read, before any is unpacked.
 
     Raises:
-        UnreadableExportError: there are too many members, or they are too large.
+        UnreadableExportError: the archive has too many members, or these are too large.
     """
-    members = archive.infolist()
-    if len(members) > MAX_MEMBERS:
-        raise UnreadableExportError(f"the archive has {len(members):,} members, more than the limit of {MAX_MEMBERS:,}")
+    count = len(archive.infolist())
+    if count > MAX_MEMBERS:
+        raise UnreadableExportError(f"the archive has {count:,} members, more than the limit of {MAX_MEMBERS:,}")
     whole = sum(member.file_size for member in members)
     if whole > limit:
         raise UnreadableExportError(f"the archive has {whole:,} bytes unpacked, more than the limit of {limit:,}")

@@ -16,10 +16,10 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
 from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.bi.connections import Connection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.export_resolution import ExportResolution
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
 from lineage_ingest.bi.exposure_batch import ExportNames, build_batch
-from lineage_ingest.bi.resolution import ExportResolution
 from lineage_ingest.live_database.catalog_annotations import Annotation, annotate
 
 __all__ = ["BiRequest", "BiSummary", "Reader", "ingest_bi_export"]
@@ -137,7 +137,7 @@ def _without_repeated_keys(export: BiExport) -> BiExport:
 def _with_connection_problems(export: BiExport) -> BiExport:
     """Return the export with a diagnostic for each connection whose tables may be named otherwise elsewhere."""
     problems = list(export.problems)
-    used: dict[Connection, str] = {}
+    used: dict[BiConnection, str] = {}
     for query in export.queries:
         if query.sql is not None or query.reads:
             used.setdefault(query.connection, query.at)
@@ -158,7 +158,9 @@ def _gone(store: GraphStore, names: ExportNames, export: BiExport) -> list[str]:
     """Return the file keys of stored queries and dashboards that the export no longer contains."""
     here = {names.file_key(one.key) for one in export.assets}
     wanted = JobSelection(files=(beginning(names.project),), kinds=(JobKind.DASHBOARD,))
-    return [str(head.file_key) for head in store.select_jobs(wanted) if str(head.file_key) not in here]
+    known = [str(head.file_key) for head in store.select_jobs(wanted)]
+    in_scope = [one for one in known if not export.scopes or FileKey.parse(one).path.startswith(export.scopes)]
+    return [one for one in in_scope if one not in here]
 
 
 def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:

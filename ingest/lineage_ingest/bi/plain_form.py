@@ -7,10 +7,10 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import split_name
-from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_rows, yaml_of
-from lineage_ingest.bi.sql_text import quote, table_reference
+from lineage_ingest.bi.written_sql import quote, table_reference
 
 __all__ = ["SUFFIXES", "read_plain_form"]
 
@@ -40,7 +40,7 @@ class _PlainReader:
         self.map = connections
         self.server = server
         self.stated_server = ""
-        self.connections: dict[str, Connection] = {}
+        self.connections: dict[str, BiConnection] = {}
         self.queries: list[QueryAsset] = []
         self.boards: list[Board] = []
         self.problems: list[tuple[str, Diagnostic]] = []
@@ -107,7 +107,7 @@ class _PlainReader:
 
     def _add_connection(self, name: str, facts: Mapping[str, Any]) -> None:
         dialect = dialect_of_engine(str(facts.get("dialect") or ""))
-        connection = Connection(
+        connection = BiConnection(
             (name,),
             dialect or "ansi",
             str(facts.get("namespace") or ""),
@@ -117,12 +117,12 @@ class _PlainReader:
         )
         self.connections[name] = self.map.apply(connection)
 
-    def _connection(self, name: str | None) -> Connection:
+    def _connection(self, name: str | None) -> BiConnection:
         if name is None and len(self.connections) == 1:
             return next(iter(self.connections.values()))
         found = self.connections.get(name or "default")
         if found is None:
-            found = self.map.apply(Connection((name or "default",), is_known=False))
+            found = self.map.apply(BiConnection((name or "default",), is_known=False))
             self.connections[name or "default"] = found
         return found
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 from lineage.model.diagnostics import Diagnostic, Severity
+from lineage.model.dialects import dialect_named
+from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.trees import take_apart
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL
+from lineage_ingest.bi.written_sql import LITERAL
 
-__all__ = ["without_templates"]
+__all__ = ["parses", "without_templates"]
 
 _PIECE = re.compile(r"(?P<string>'(?:[^']|'')*')|(?P<block>\{%.*?%\})|(?P<value>\{\{.*?\}\})|\{#.*?#\}", re.DOTALL)
 _INSIDE = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
@@ -37,3 +40,13 @@ def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
         return LITERAL if found["value"] is not None else " "
 
     return _PIECE.sub(replace, sql), problems
+
+
+def parses(sql: str, dialect: str) -> bool:
+    """Return whether SQL is one statement without an error."""
+    found = list(parse_statements(sql, dialect_named(dialect)))
+    is_whole = len(found) == 1 and found[0].tree is not None and found[0].problem is None
+    for one in found:
+        if one.tree is not None:
+            take_apart(one.tree)
+    return is_whole

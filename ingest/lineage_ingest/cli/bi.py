@@ -23,8 +23,8 @@ from lineage.cli.options import (
 from lineage.cli.progress import progress_bar
 from lineage.model.diagnostics import Severity
 from lineage_ingest.api import ingest_bi
+from lineage_ingest.bi.export_kinds import KINDS
 from lineage_ingest.bi.ingest import BiSummary
-from lineage_ingest.bi.kinds import KINDS
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
 from lineage_ingest.options import BiOptions, OptionError

@@ -10,9 +10,9 @@ from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.metabase.clauses import AGGREGATIONS, CALLS, COMPARISONS, INFIX, aggregation_name
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
-from lineage_ingest.bi.metabase.metadata import CardReference, Metadata, ObjectId, as_id
+from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id
 from lineage_ingest.bi.metabase.native import write_native
-from lineage_ingest.bi.sql_text import LITERAL, asset_reference, number_repeated, quote, table_reference
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["QueryWriter"]
 
@@ -44,7 +44,7 @@ class _Scope:
 class QueryWriter:
     """Writes one card's query as SQL. `problems` has what could not be read, `needs` the cards that it reads."""
 
-    def __init__(self, metadata: Metadata, dialect: str) -> None:
+    def __init__(self, metadata: MetabaseObjects, dialect: str) -> None:
         self._metadata = metadata
         self._dialect = dialect
         self.problems: list[Diagnostic] = []

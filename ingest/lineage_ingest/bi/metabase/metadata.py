@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import slug
 
-__all__ = ["CardReference", "FieldInfo", "Metadata", "ObjectId", "TableInfo", "as_id", "connection_of"]
+__all__ = ["CardReference", "FieldInfo", "MetabaseObjects", "ObjectId", "TableInfo", "as_id", "connection_of"]
 
 ObjectId: TypeAlias = int | str | tuple[Any, ...]
 
@@ -45,10 +45,10 @@ class CardReference:
 
 
 @dataclass(slots=True)
-class Metadata:
+class MetabaseObjects:
     """The objects of an export, by id."""
 
-    databases: dict[ObjectId, Connection] = field(default_factory=dict)
+    databases: dict[ObjectId, BiConnection] = field(default_factory=dict)
     tables: dict[ObjectId, TableInfo] = field(default_factory=dict)
     fields: dict[ObjectId, FieldInfo] = field(default_factory=dict)
     cards: dict[ObjectId, CardReference] = field(default_factory=dict)
@@ -57,12 +57,12 @@ class Metadata:
     users: dict[ObjectId, str] = field(default_factory=dict)
     connections: ConnectionMap = field(default_factory=ConnectionMap)
 
-    def connection(self, database: ObjectId | None) -> Connection:
+    def connection(self, database: ObjectId | None) -> BiConnection:
         """Return the connection to a database, also to one that the export does not describe."""
         if database in self.databases:
             return self.databases[database]
         name = str(database) if database is not None else "(none)"
-        return self.connections.apply(Connection((name,), is_known=False))
+        return self.connections.apply(BiConnection((name,), is_known=False))
 
     def table(self, table: ObjectId) -> TableInfo | None:
         """Return a table; one that is named by its parts need not be described."""
@@ -114,7 +114,7 @@ def as_id(value: Any) -> ObjectId:
     return value if isinstance(value, int | str) else str(value)
 
 
-def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> Connection:
+def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> BiConnection:
     """Return the connection that a database's JSON describes, with what the options say of it."""
     details = database.get("details")
     details = details if isinstance(details, Mapping) else {}
@@ -133,7 +133,7 @@ def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> Co
     own = next(
         (details[key] for key in ("dbname", "db", "catalog", "project-id", "service-name") if details.get(key)), None
     )
-    found = Connection(
+    found = BiConnection(
         tuple(names) or ("(none)",),
         dialect or "ansi",
         namespace,

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from lineage.model.diagnostics import Severity
+from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL
+from lineage_ingest.bi.metabase.metadata import CardReference
+from lineage_ingest.bi.written_sql import LITERAL
 
-if TYPE_CHECKING:
-    from lineage_ingest.bi.metabase.mbql import QueryWriter
-
-__all__ = ["write_native"]
+__all__ = ["NativeReferences", "write_native"]
 
 _PIECE = re.compile(
     r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^']|'')*')|(?P<tag>\{\{(?P<name>[^{}]*)\}\})|(?P<optional>\[\[|\]\])",
@@ -27,7 +25,26 @@ _CARD = re.compile(r"#\s*(\d+)(?:-.*)?$", re.DOTALL)
 _MAX_SNIPPETS = 20
 
 
-def write_native(sql: str, tags: Mapping[str, Any], writer: QueryWriter, depth: int = 0) -> str:
+class NativeReferences(Protocol):
+    """What a native query can refer to, and where problems go."""
+
+    def card(self, one: Any) -> CardReference | None:
+        """Return a card of the export."""
+
+    def read_card(self, card: CardReference) -> str:
+        """Return the reference to a card, and note that it is read."""
+
+    def snippet(self, name: str) -> str | None:
+        """Return the text of a snippet by its name."""
+
+    def field_condition(self, clause: Any, alias: str | None) -> str | None:
+        """Return the condition that a field filter becomes; None if its field is not known."""
+
+    def report(self, problem: Diagnostic) -> None:
+        """Add a problem."""
+
+
+def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, depth: int = 0) -> str:
     """Return the SQL with each tag replaced; optional clauses are kept, as if all their variables had values."""
 
     def replace(found: re.Match[str]) -> str:
@@ -45,7 +62,7 @@ def write_native(sql: str, tags: Mapping[str, Any], writer: QueryWriter, depth: 
     return _PIECE.sub(replace, sql)
 
 
-def _tag(name: str, tags: Mapping[str, Any], writer: QueryWriter, depth: int) -> str:
+def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, depth: int) -> str:
     tag = tags.get(name)
     tag = tag if isinstance(tag, Mapping) else {}
     kind = str(tag.get("type") or "")

@@ -12,7 +12,7 @@ from lineage_ingest.bi.exported import BiExport, Board, ExportedTable, QueryAsse
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, yaml_of
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
-from lineage_ingest.bi.metabase.metadata import FieldInfo, Metadata, TableInfo, as_id, connection_of
+from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, TableInfo, as_id, connection_of
 
 __all__ = ["SUFFIXES", "read_metabase"]
 
@@ -25,12 +25,12 @@ def read_metabase(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the files of an export say."""
-    return _Reader(connections, server).read(files, progress)
+    return _MetabaseReader(connections, server).read(files, progress)
 
 
-class _Reader:
+class _MetabaseReader:
     def __init__(self, connections: ConnectionMap, server: str) -> None:
-        self.metadata = Metadata(connections=connections)
+        self.metadata = MetabaseObjects(connections=connections)
         self.server = server
         self.cards: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.dashboards: dict[str, tuple[str, Mapping[str, Any]]] = {}

@@ -9,8 +9,8 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.sql_text import LITERAL, number_repeated, quote
 from lineage_ingest.bi.templates import without_templates
+from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote
 
 __all__ = ["ChartQuery"]
 

@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import Connection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
-from lineage_ingest.bi.sql_text import asset_reference, quote, table_reference
 from lineage_ingest.bi.superset.chart_query import ChartQuery, names_of
 from lineage_ingest.bi.templates import without_templates
+from lineage_ingest.bi.written_sql import asset_reference, quote, table_reference
 
 __all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
 
@@ -24,14 +24,14 @@ def read_superset(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the files of an export say."""
-    return _Reader(connections, server).read(files, progress)
+    return _SupersetReader(connections, server).read(files, progress)
 
 
-class _Reader:
+class _SupersetReader:
     def __init__(self, connections: ConnectionMap, server: str) -> None:
         self.map = connections
         self.server = server
-        self.databases: dict[str, Connection] = {}
+        self.databases: dict[str, BiConnection] = {}
         self.datasets: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.charts: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.dashboards: dict[str, tuple[str, Mapping[str, Any]]] = {}
@@ -81,10 +81,10 @@ class _Reader:
 
     # Datasets
 
-    def _connection(self, dataset: Mapping[str, Any]) -> Connection:
+    def _connection(self, dataset: Mapping[str, Any]) -> BiConnection:
         uuid = str(dataset.get("database_uuid") or "")
         if uuid not in self.databases:
-            self.databases[uuid] = self.map.apply(Connection((uuid or "(none)",), is_known=False))
+            self.databases[uuid] = self.map.apply(BiConnection((uuid or "(none)",), is_known=False))
         return self.databases[uuid]
 
     def _dataset(self, at: str, dataset: Mapping[str, Any]) -> QueryAsset:
@@ -137,7 +137,7 @@ class _Reader:
     def _chart(self, at: str, chart: Mapping[str, Any]) -> QueryAsset:
         found = self.datasets.get(str(chart.get("dataset_uuid") or ""))
         dataset: Mapping[str, Any] = found[1] if found is not None else {}
-        connection = self._connection(dataset) if found is not None else self.map.apply(Connection(("(none)",)))
+        connection = self._connection(dataset) if found is not None else self.map.apply(BiConnection(("(none)",)))
         columns, metrics = _rows(dataset.get("columns")), _rows(dataset.get("metrics"))
         needs: tuple[str, ...] = ()
         problems: list[Diagnostic] = []
@@ -202,7 +202,7 @@ class _Reader:
         )
 
 
-def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionMap) -> Connection:
+def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionMap) -> BiConnection:
     """Return the connection of a SQLAlchemy address, with what the options say of it; its password is not kept.
 
     >>> connection_of_uri("postgresql+psycopg2://me:XXX@db:5432/shop", ("w",), ConnectionMap()).namespace
@@ -212,7 +212,7 @@ def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionM
         parts = urlsplit(uri)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return connections.apply(Connection(names, is_known=False))
+        return connections.apply(BiConnection(names, is_known=False))
     dialect = dialect_of_engine(parts.scheme)
     path = [unquote(part) for part in parts.path.split("/") if part]
     database, schema = (path[0] if path else None), (path[1] if len(path) > 1 else None)
@@ -230,7 +230,7 @@ def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionM
         database, schema = None, database
     if schema is None:
         schema = {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
-    found = Connection(names, dialect or "ansi", namespace, database, schema, is_known=dialect is not None)
+    found = BiConnection(names, dialect or "ansi", namespace, database, schema, is_known=dialect is not None)
     return connections.apply(found)
 
 

@@ -46,6 +46,9 @@ KINDS = {
     for kind in (
         BiKind("metabase", "Metabase", "lineage_ingest.bi.metabase.reader", "read_metabase"),
         BiKind("superset", "Superset", "lineage_ingest.bi.superset.reader", "read_superset"),
+        BiKind("lookml", "LookML", "lineage_ingest.bi.lookml.reader", "read_lookml"),
+        BiKind("tableau", "Tableau", "lineage_ingest.bi.tableau.reader", "read_tableau"),
+        BiKind("powerbi", "Power BI", "lineage_ingest.bi.powerbi.reader", "read_powerbi"),
         BiKind("plain", "The plain form", "lineage_ingest.bi.plain_form", "read_plain_form"),
     )
 }

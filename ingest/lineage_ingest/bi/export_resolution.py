@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, dataset_key, split_location
-from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
@@ -17,7 +17,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
-from lineage_ingest.bi.connections import Connection, naming_of
+from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.exported import BiExport, QueryAsset
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 
@@ -52,14 +52,14 @@ class ExportResolution:
         self._catalog = catalog
         self._queries = {query.key: query for query in export.queries}
         self._by_fold = {key.casefold(): key for key in self._queries}
-        self._exported: dict[Connection, dict[str, tuple[str, ...]]] = {}
+        self._exported: dict[BiConnection, dict[str, tuple[str, ...]]] = {}
         for table in export.tables:
             naming = naming_of(table.connection)
             name = str(naming.qualify([str(naming.dialect.fold_table(part, quoted=True)) for part in table.parts]))
             columns = tuple(naming.dialect.fold_column(column, quoted=True) for column in table.columns)
             self._exported.setdefault(table.connection, {})[name] = columns
-        self._learnt: dict[Connection, LearntSchemas] = {}
-        self._shared: dict[Connection, BaseTables] = {}
+        self._learnt: dict[BiConnection, LearntSchemas] = {}
+        self._shared: dict[BiConnection, BaseTables] = {}
         self.results: dict[str, ResolvedQuery] = {}
 
     def resolve(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> dict[str, ResolvedQuery]:
@@ -111,6 +111,7 @@ class ExportResolution:
             completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
         if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
             completeness = Completeness.TABLES
+        statement = replace(statement, edges=self._with_stored_columns(query, statement.edges, naming))
         known = [self._location(key) for key in query.needs if key in self._queries]
         stated = [tables.name(parts) for parts in query.reads]
         sources = [one for one in dict.fromkeys((*statement.sources, *stated, *known)) if one != target]
@@ -127,6 +128,23 @@ class ExportResolution:
         )
         columns = tuple(str(column.name) for column in statement.schema) or query.columns
         return ResolvedQuery(query, statement, columns)
+
+    def _with_stored_columns(self, query: QueryAsset, edges: list[Edge], naming: Naming) -> list[Edge]:
+        """Return edges whose sources in other queries are named as these name them, whose dialect may be another."""
+        stored: dict[str, dict[str, str]] = {}
+        for key in query.needs:
+            resolved = self.results.get(key)
+            if resolved is not None and resolved.query.connection.dialect != naming.dialect.name:
+                fold = naming.dialect.fold_column
+                stored[self._location(key)] = {str(fold(one, quoted=True)): one for one in resolved.columns}
+        if not stored:
+            return edges
+        return [
+            edge._replace(source=ColumnRef(edge.source.table, stored[edge.source.table][edge.source.column]))
+            if edge.source.table in stored and edge.source.column in stored[edge.source.table]
+            else edge
+            for edge in edges
+        ]
 
     def _lineage(
         self, query: QueryAsset, options: ExtractionOptions, tables: _ExportTables, target: str
@@ -148,7 +166,7 @@ class ExportResolution:
 
     # The tables
 
-    def shared(self, connection: Connection) -> BaseTables:
+    def shared(self, connection: BiConnection) -> BaseTables:
         """Return the objects that all queries of a connection share."""
         return self._shared.setdefault(connection, BaseTables())
 
@@ -160,7 +178,7 @@ class ExportResolution:
         resolved = self.results.get(found)
         return self._location(found), resolved.columns if resolved is not None else ()
 
-    def columns(self, connection: Connection, naming: Naming, name: str) -> tuple[str, ...] | None:
+    def columns(self, connection: BiConnection, naming: Naming, name: str) -> tuple[str, ...] | None:
         """Return the columns of a table of the database; None if nothing knows them."""
         learnt = self._learnt.get(connection)
         if learnt is None:
@@ -174,7 +192,7 @@ class ExportResolution:
             self._learnt[connection] = learnt
         return learnt(name) or self._exported.get(connection, {}).get(name)
 
-    def is_exported(self, connection: Connection, name: str) -> bool:
+    def is_exported(self, connection: BiConnection, name: str) -> bool:
         """Return whether the tool lists a table of this full name."""
         return name in self._exported.get(connection, ())
 

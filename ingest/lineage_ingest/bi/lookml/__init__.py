@@ -1,0 +1,1 @@
+"""LookML: views, derived tables, explores and LookML dashboards of a project."""

@@ -1,0 +1,209 @@
+"""The SQL of a view's fields: dimensions, dimension groups and measures, with references between them replaced.
+
+https://cloud.google.com/looker/docs/reference/param-field-sql
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.templates import parses, without_templates
+from lineage_ingest.bi.written_sql import LITERAL, quote
+
+__all__ = ["ViewFields", "without_liquid"]
+
+_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+_CONDITION = re.compile(r"\{%-?\s*condition\s+[\w.]+\s*-?%\}(.*?)\{%-?\s*endcondition\s*-?%\}", re.DOTALL)
+_MAX_DEPTH = 40
+_AGGREGATES = {
+    "sum": "SUM", "average": "AVG", "max": "MAX", "min": "MIN", "sum_distinct": "SUM", "average_distinct": "AVG",
+    "median": "MEDIAN", "median_distinct": "MEDIAN", "percentile": "MEDIAN", "percentile_distinct": "MEDIAN",
+    "list": "ARRAY_AGG", "date": "MAX", "max_date": "MAX",
+}  # fmt: skip
+_OVER_MEASURES = frozenset(("number", "string", "yesno", "date", "running_total", "percent_of_total",
+                            "percent_of_previous", "int", "period_over_period"))  # fmt: skip
+_TIMEFRAMES = ("raw", "time", "date", "week", "month", "quarter", "year")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewField:
+    """A field as people see it: its name, its definition, and, for a dimension group, the timeframe or interval."""
+
+    name: str
+    kind: str
+    definition: Mapping[str, Any]
+    part: str = ""
+
+
+class ViewFields:
+    """The fields of one view. `elsewhere` returns the SQL of a field of another view; None if it cannot be there."""
+
+    def __init__(
+        self,
+        name: str,
+        definition: Mapping[str, Any],
+        dialect: str,
+        constants: Callable[[str], str],
+        alias: str = "",
+    ) -> None:
+        self.name = name
+        self._dialect = dialect
+        self._constants = constants
+        self.table = quote(alias or name, dialect)
+        self.fields = {one.name: one for one in _fields_of(definition)}
+        self.problems: list[Diagnostic] = []
+
+    def is_foreign(self, name: str, depth: int = 0) -> bool:
+        """Return whether a field reads a field of another view, itself or by way of fields of this one."""
+        one = self.fields.get(name)
+        if one is None or depth > _MAX_DEPTH:
+            return False
+        for text in _texts(one.definition):
+            for reference in _REFERENCE.findall(self._constants(text)):
+                view, dot, own = reference.rpartition(".")
+                if dot and view not in (self.name, "") and own != "SQL_TABLE_NAME":
+                    return True
+                if reference != "TABLE" and own != name and self.is_foreign(own, depth + 1):
+                    return True
+        return False
+
+    def sql(self, name: str, elsewhere: Callable[[str, str], str | None], depth: int = 0) -> str:
+        """Return the SQL of a field."""
+        one = self.fields.get(name)
+        if one is None or depth > _MAX_DEPTH:
+            self._report(
+                f"the field {self.name}.{name} is not in the project" if one is None else "fields read themselves"
+            )
+            return "NULL"
+        definition = one.definition
+        if one.kind == "measure":
+            return self._measure(one, elsewhere, depth)
+        if isinstance(definition.get("case"), Mapping):
+            return self._case(definition["case"], elsewhere, depth)
+        if one.kind == "dimension_group" and definition.get("type") == "duration":
+            parts = [self._expand(str(definition[key]), elsewhere, depth, one.name) for key in ("sql_start", "sql_end")
+                     if definition.get(key)]  # fmt: skip
+            return f"duration_{one.part}({', '.join(parts)})"
+        if definition.get("type") == "location":
+            parts = [self._expand(str(definition[key]), elsewhere, depth, one.name)
+                     for key in ("sql_latitude", "sql_longitude") if definition.get(key)]  # fmt: skip
+            return f"location({', '.join(parts)})" if parts else "NULL"
+        base = one.name if one.kind == "dimension" else str(definition.get("name"))
+        text = str(definition.get("sql") or f"${{TABLE}}.{base}")
+        expanded = self._expand(text, elsewhere, depth, one.name)
+        return f"timeframe_{one.part}({expanded})" if one.part and one.part != "raw" else expanded
+
+    def _measure(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
+        definition = one.definition
+        kind = str(definition.get("type") or "string")
+        text = str(definition.get("sql") or "")
+        if kind == "list" and definition.get("list_field"):
+            text = "${" + str(definition["list_field"]) + "}"
+        expanded = self._expand(text, elsewhere, depth, one.name) if text.strip() else ""
+        conditions = [
+            f"{self._expand('${' + name + '}', elsewhere, depth, one.name)} = {LITERAL}"
+            for name in _filtered(definition)
+        ]
+        if conditions and (expanded or kind == "count"):
+            expanded = f"CASE WHEN {' AND '.join(conditions)} THEN {expanded or '1'} END"
+        if kind == "count":
+            return f"COUNT({expanded})" if conditions else "COUNT(*)"
+        if kind in ("count_distinct",):
+            return f"COUNT(DISTINCT {expanded})" if expanded else "COUNT(*)"
+        if kind in _AGGREGATES and expanded and kind != "date":
+            return f"{_AGGREGATES[kind]}({expanded})"
+        if kind in _OVER_MEASURES:
+            return expanded or "NULL"
+        self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
+        return f"measure_of({expanded})" if expanded else "NULL"
+
+    def _case(self, case: Mapping[str, Any], elsewhere: Callable[[str, str], str | None], depth: int) -> str:
+        whens = [one for one in case.get("whens") or () if isinstance(one, Mapping)]
+        texts = [
+            f"WHEN {self._expand(str(one.get('sql') or ''), elsewhere, depth, '')} THEN {LITERAL}" for one in whens
+        ]
+        return f"CASE {' '.join(texts)} ELSE {LITERAL} END" if texts else "NULL"
+
+    def _expand(self, text: str, elsewhere: Callable[[str, str], str | None], depth: int, own: str) -> str:
+        """Return SQL with constants, Liquid and references replaced."""
+        text = self._constants(text).strip().rstrip(";").strip()
+        plain, problems = without_liquid(text)
+        is_templated = plain != text
+
+        def replace(found: re.Match[str]) -> str:
+            reference = found[1]
+            if reference == "TABLE":
+                return self.table
+            view, dot, name = reference.rpartition(".")
+            if dot and view not in (self.name, ""):
+                written = elsewhere(view, name)
+                if written is None:
+                    self._report(f"{self.name}.{own} reads {reference}, which is not in reach")
+                    return "NULL"
+                return written
+            if name == own and not dot and depth:
+                self._report(f"the field {self.name}.{own} reads itself")
+                return "NULL"
+            return f"({self.sql(name, elsewhere, depth + 1)})"
+
+        expanded = _REFERENCE.sub(replace, plain)
+        for problem in problems:
+            self._add(problem)
+        if is_templated and not parses(f"SELECT {expanded}", self._dialect):
+            self._report(f"Liquid: without its tags, the SQL of {self.name}.{own} cannot be parsed")
+            return "NULL"
+        return expanded
+
+    def _report(self, message: str) -> None:
+        self._add(not_read(message))
+
+    def _add(self, problem: Diagnostic) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def without_liquid(text: str) -> tuple[str, list[Diagnostic]]:
+    """Return SQL without Liquid, and what is in doubt; what a condition tag filters is read as a condition on it."""
+    return without_templates(_CONDITION.sub(r"((\1) IS NOT NULL)", text), "Liquid")
+
+
+def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
+    for one in definition.get("dimensions") or ():
+        yield ViewField(str(one.get("name")), "dimension", one)
+    for one in definition.get("dimension_groups") or ():
+        name = str(one.get("name"))
+        if one.get("type") == "duration":
+            for part in one.get("intervals") or ("day",):
+                yield ViewField(f"{part}s_{name}", "dimension_group", one, str(part))
+        else:
+            for part in one.get("timeframes") or _TIMEFRAMES:
+                yield ViewField(f"{name}_{part}", "dimension_group", one, str(part))
+    for one in definition.get("measures") or ():
+        yield ViewField(str(one.get("name")), "measure", one)
+
+
+def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("sql", "sql_start", "sql_end", "sql_latitude", "sql_longitude"):
+        if isinstance(definition.get(key), str):
+            yield definition[key]
+    case = definition.get("case")
+    for one in case.get("whens") or () if isinstance(case, Mapping) else ():
+        yield str(one.get("sql") or "")
+    for name in _filtered(definition):
+        yield "${" + name + "}"
+
+
+def _filtered(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields that a measure filters by, in both forms of the parameter."""
+    for group in definition.get("filters__all") or ():
+        for one in group if isinstance(group, list) else [group]:
+            if isinstance(one, Mapping):
+                yield from ([str(one["field"])] if "field" in one else map(str, one))
+    for one in definition.get("filters") or ():
+        if isinstance(one, Mapping):
+            yield from ([str(one["field"])] if "field" in one else map(str, one))

@@ -1,0 +1,149 @@
+"""A LookML project: its views and explores with refinements and extensions merged, constants, connections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import Any
+
+__all__ = ["FIELD_LISTS", "LookmlProject", "Named"]
+
+FIELD_LISTS = ("dimensions", "dimension_groups", "measures", "filters", "parameters")
+_LISTS_BY_NAME = (*FIELD_LISTS, "joins", "sets")
+_CONSTANT = re.compile(r"@\{(\w+)\}")
+_MAX_EXTENSIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A view or an explore: its merged definition, and the file of its first one."""
+
+    name: str
+    at: str
+    definition: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class LookmlProject:
+    """What the files of a project say, by name."""
+
+    constants: dict[str, str] = field(default_factory=dict)
+    connections: dict[str, str] = field(default_factory=dict)
+    """Names of connections, by the path of the model file."""
+    includes: dict[str, list[str]] = field(default_factory=dict)
+    """Patterns of included files, by the path of the file that has them."""
+    paths: dict[str, str] = field(default_factory=dict)
+    """The paths of files in the project, by their names."""
+    name: str = ""
+    _views: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
+    _explores: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
+    missing: list[tuple[str, str]] = field(default_factory=list)
+    """Files, and what they extend or refine that is not in the project."""
+
+    def add(self, document: Mapping[str, Any], at: str, path: str) -> None:
+        """Add what one file says."""
+        self.paths[at] = path
+        if document.get("project_name"):
+            self.name = str(document["project_name"])
+        for constant in document.get("constants") or ():
+            self.constants[str(constant.get("name"))] = str(constant.get("value") or "")
+        if document.get("connection"):
+            self.connections[path] = str(document["connection"])
+        self.includes[path] = [str(one) for one in document.get("includes") or ()]
+        for kind, known in (("views", self._views), ("explores", self._explores)):
+            for one in document.get(kind) or ():
+                known.setdefault(str(one.get("name")), []).append((at, one))
+
+    def with_constants(self, text: str) -> str:
+        """Return a text with `@{NAME}` replaced; a constant that is not known stays."""
+        return _CONSTANT.sub(lambda found: self.constants.get(found[1], found[0]), text)
+
+    def views(self) -> dict[str, Named]:
+        """Return the views by name."""
+        return self._merged(self._views)
+
+    def explores(self) -> dict[str, Named]:
+        """Return the explores by name."""
+        return self._merged(self._explores)
+
+    def connection_of(self, at: str) -> str | None:
+        """Return the name of the connection of what a file defines: that of a model that is it or includes it."""
+        path = self.paths.get(at, at)
+        names = [self.connections[path]] if path in self.connections else []
+        if not names:
+            names = [name for model, name in self.connections.items() if path in self._included_by(model)]
+        if not names:
+            names = list(self.connections.values())
+        return self.with_constants(names[0]) if names else None
+
+    def _included_by(self, model: str) -> set[str]:
+        found: set[str] = set()
+        open_paths = [model]
+        while open_paths:
+            for pattern in self.includes.get(open_paths.pop(), ()):
+                plain = pattern.lstrip("/").removeprefix("*/")
+                for path in self.includes:
+                    fits = any(fnmatch(path, one) for one in (plain, f"{plain}.lkml", f"*/{plain}", f"*/{plain}.lkml"))
+                    if fits and path not in found:
+                        found.add(path)
+                        open_paths.append(path)
+        return found
+
+    def _merged(self, known: Mapping[str, list[tuple[str, Mapping[str, Any]]]]) -> dict[str, Named]:
+        found: dict[str, Named] = {}
+        for name, definitions in known.items():
+            if name.startswith("+"):
+                if name[1:] not in known:
+                    self.missing.append((definitions[0][0], name[1:]))
+                continue
+            refinements = [one for _, one in known.get(f"+{name}", ())]
+            own: Mapping[str, Any] = {}
+            for one in (*(definition for _, definition in definitions), *refinements):
+                own = _override(own, self._extended(one, known, definitions[0][0], 0))
+            found[name] = Named(name, definitions[0][0], own)
+        return found
+
+    def _extended(
+        self,
+        definition: Mapping[str, Any],
+        known: Mapping[str, list[tuple[str, Mapping[str, Any]]]],
+        at: str,
+        depth: int,
+    ) -> Mapping[str, Any]:
+        """Return a definition over those that it extends."""
+        base: Mapping[str, Any] = {}
+        for name in _names(definition.get("extends__all", definition.get("extends"))):
+            if name not in known or depth > _MAX_EXTENSIONS:
+                self.missing.append((at, name))
+                continue
+            for _, one in (*known[name], *known.get(f"+{name}", ())):
+                base = _override(base, self._extended(one, known, at, depth + 1))
+        without = {key: value for key, value in base.items() if key not in ("extension", "name")}
+        return _override(without, definition)
+
+
+def _override(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition with another one's parameters over it; fields and joins are merged by name."""
+    found = dict(base)
+    for key, value in own.items():
+        if key in _LISTS_BY_NAME and isinstance(value, list) and isinstance(base.get(key), list):
+            merged = {str(one.get("name")): one for one in base[key] if isinstance(one, Mapping)}
+            for one in value:
+                if isinstance(one, Mapping):
+                    name = str(one.get("name"))
+                    merged[name] = {**merged.get(name, {}), **one}
+            found[key] = list(merged.values())
+        else:
+            found[key] = value
+    return found
+
+
+def _names(value: Any) -> list[str]:
+    """Return the names in `extends`, which the parser gives as a list, or a list of lists."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [name for one in value for name in _names(one)]
+    return []

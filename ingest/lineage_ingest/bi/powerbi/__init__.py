@@ -1,0 +1,1 @@
+"""Power BI: tables, measures and visuals of `.pbix` files."""

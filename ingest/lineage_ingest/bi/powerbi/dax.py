@@ -1,0 +1,46 @@
+"""DAX: the columns and measures that an expression names.
+
+Which of them decide, and which contribute, is not told apart, except in the plainest aggregations.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["references_of", "simple_aggregate"]
+
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|--[^\n]*|/\*.*?\*/)|(?P<string>\"(?:[^\"]|\"\")*\")"
+    r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[A-Za-z_][\w]*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\])",
+    re.DOTALL,
+)
+_SIMPLE = re.compile(
+    r"\s*(SUM|AVERAGE|MIN|MAX|COUNT|COUNTA|DISTINCTCOUNT|MEDIAN)\s*\(\s*((?:'(?:[^']|'')*'|\w+)?\s*\[(?:[^\]]|\]\])*\])\s*\)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_AGGREGATES = {"SUM": "SUM({})", "AVERAGE": "AVG({})", "MIN": "MIN({})", "MAX": "MAX({})", "COUNT": "COUNT({})",
+               "COUNTA": "COUNT({})", "DISTINCTCOUNT": "COUNT(DISTINCT {})", "MEDIAN": "MEDIAN({})"}  # fmt: skip
+
+
+def references_of(expression: str) -> list[tuple[str | None, str]]:
+    """Return the columns and measures that an expression names, each with its table if that is named.
+
+    >>> references_of("SUM('Internet Sales'[Amount]) / [Orders] // [no]")
+    [('Internet Sales', 'Amount'), (None, 'Orders')]
+    """
+    found: dict[tuple[str | None, str], None] = {}
+    for token in _TOKEN.finditer(expression):
+        if token["column"] is not None:
+            table = token["quoted"].replace("''", "'") if token["quoted"] is not None else token["table"]
+            found[table, token["name"].replace("]]", "]")] = None
+    return list(found)
+
+
+def simple_aggregate(expression: str) -> str | None:
+    """Return a pattern of SQL for an expression that is one aggregation of one column; None for any other.
+
+    >>> simple_aggregate("DISTINCTCOUNT(Orders[id])"), simple_aggregate("SUM(a[b]) + 1")
+    ('COUNT(DISTINCT {})', None)
+    """
+    match = _SIMPLE.fullmatch(expression)
+    return _AGGREGATES[match[1].upper()] if match is not None else None

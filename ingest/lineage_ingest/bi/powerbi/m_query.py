@@ -1,0 +1,306 @@
+"""M (Power Query): the source of a query, and where a column of its result comes from, step by step.
+
+https://learn.microsoft.com/en-us/powerquery-m/m-spec-lexical-structure
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from lineage.model.diagnostics import Diagnostic
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.written_sql import LITERAL, quote
+
+__all__ = ["MQuery", "MSource", "m_text"]
+
+_TOKEN = re.compile(
+    r'(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"]|"")*")|(?P<name>\#"(?:[^"]|"")*"|[A-Za-z_][\w.]*)'
+    r"|(?P<open>[({\[])|(?P<close>[)}\]])|(?P<other>.)",
+    re.DOTALL,
+)
+_DATABASES = {
+    "Sql.Database": "tsql", "Sql.Databases": "tsql", "PostgreSQL.Database": "postgres", "MySQL.Database": "mysql",
+    "Oracle.Database": "oracle", "Snowflake.Databases": "snowflake", "GoogleBigQuery.Database": "bigquery",
+    "AmazonRedshift.Database": "redshift", "Databricks.Catalogs": "databricks", "Databricks.Query": "databricks",
+    "Teradata.Database": "teradata", "DB2.Database": "ansi", "Odbc.DataSource": "ansi", "Odbc.Query": "ansi",
+    "OleDb.Query": "ansi", "AzureDataExplorer.Contents": "ansi", "AmazonAthena.Databases": "athena",
+}  # fmt: skip
+_SAME_COLUMNS = frozenset(
+    (
+        "Table.TransformColumnTypes", "Table.SelectColumns", "Table.RemoveColumns", "Table.ReorderColumns",
+        "Table.Sort", "Table.Buffer", "Table.FirstN",
+        "Table.RemoveLastN", "Table.Skip", "Table.RemoveFirstN", "Table.LastN",
+        "Table.ReverseRows",
+        "Table.RemoveRowsWithErrors", "Table.AlternateRows", "Table.Range", "Table.Repeat",
+        "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View", "Table.RemoveMatchingRows",
+    )
+)  # fmt: skip
+_FILTERS = frozenset(("Table.SelectRows", "Table.SelectRowsWithErrors", "Table.RemoveRows"))
+_TRANSFORMS = frozenset(("Table.TransformColumns", "Table.ReplaceValue", "Table.FillDown", "Table.FillUp"))
+_NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
+_KEY = re.compile(r"(\w+)\s*=\s*(\"(?:[^\"]|\"\")*\"|#\"(?:[^\"]|\"\")*\"|[\w.]+)")
+_FIELD = re.compile(r"\[\s*(#\"(?:[^\"]|\"\")*\"|[^\[\]\"=,]+?)\s*\]")
+_MAX_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class MSource:
+    """What a query reads: the dialect and address of a database, and a table's name or SQL."""
+
+    dialect: str
+    server: str = ""
+    database: str = ""
+    parts: tuple[str, ...] = ()
+    sql: str = ""
+
+
+@dataclass(slots=True)
+class MQuery:
+    """The steps of one query. `others` are the queries and parameters that it may refer to, by name."""
+
+    text: str
+    others: Mapping[str, str] = field(default_factory=dict)
+    dialect: str = "ansi"
+    problems: list[Diagnostic] = field(default_factory=list)
+    _parsed: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
+
+    def source(self) -> MSource | None:
+        """Return what the query reads; None if that is no database."""
+        return self._source()
+
+    def trace(self, column: str, alias: str) -> str:
+        """Return the SQL of a column of the result, over the query's source with this alias."""
+        return self._trace("", self._result(""), column, alias, 0)
+
+    def filters(self, alias: str) -> list[str]:
+        """Return the conditions that decide the rows, as SQL."""
+        found: list[str] = []
+        scope, expression = "", self._result("")
+        for _ in range(_MAX_DEPTH):
+            function, arguments = _call(expression)
+            if function in _FILTERS | {"Table.Distinct"} and len(arguments) > 1:
+                named = _FIELD.findall(arguments[1]) if function in _FILTERS else _strings(arguments[1])
+                inner = self._expression(scope, arguments[0])
+                for name in named:
+                    text = self._trace(*inner, m_text(name) or name.strip(), alias, 0)
+                    found.append(f"({text} = {LITERAL})")
+            following = self._previous(scope, expression)
+            if following is None:
+                break
+            scope, expression = following
+        return list(dict.fromkeys(found))
+
+    # Steps
+
+    def _steps(self, query: str) -> tuple[dict[str, str], str]:
+        """Return the steps of a query by name, and the name or expression of its result."""
+        if query not in self._parsed:
+            self._parsed[query] = _parse_let(self.text if query == "" else self.others.get(query, ""))
+        return self._parsed[query]
+
+    def _result(self, query: str) -> str:
+        steps, result = self._steps(query)
+        return steps.get(_plain(result), result)
+
+    def _expression(self, query: str, name: str) -> tuple[str, str]:
+        """Return the query and expression that an argument means: a step, another query, or an expression itself."""
+        plain = _plain(name)
+        steps, _ = self._steps(query)
+        if plain in steps:
+            return query, steps[plain]
+        if plain in self.others and plain != query:
+            return plain, self._result(plain)
+        return query, name
+
+    def _previous(self, query: str, expression: str) -> tuple[str, str] | None:
+        """Return what an expression is made from; None if it is the beginning."""
+        found = self._expression(query, expression.strip())
+        if found[1] != expression.strip() or found[0] != query:
+            return found
+        navigation = _NAVIGATION.search(expression)
+        if navigation is not None:
+            return self._expression(query, expression[: navigation.start()].strip())
+        function, arguments = _call(expression)
+        if arguments and (function.startswith("Table.") or function in ("Value.NativeQuery",)):
+            return self._expression(query, arguments[0].strip())
+        return None
+
+    def _value(self, query: str, argument: str) -> str:
+        """Return the text that an argument has: a literal, or a parameter's value."""
+        text = m_text(argument.strip())
+        if text is not None:
+            return text
+        _, expression = self._expression(query, argument.strip())
+        value = expression.partition(" meta ")[0].strip()
+        return m_text(value) or ""
+
+    # The source
+
+    def _source(self) -> MSource | None:
+        names: list[str] = []
+        sql = ""
+        query, expression = "", self._result("")
+        for _ in range(_MAX_DEPTH):
+            navigation = _NAVIGATION.search(expression)
+            if navigation is not None:
+                keys = dict(_KEY.findall(navigation["keys"]))
+                own = [self._value(query, keys[key]) for key in ("Schema", "Item", "Name") if key in keys]
+                names = [one for one in own if one] + names
+            function, arguments = _call(expression[: navigation.start()] if navigation is not None else expression)
+            if function == "Value.NativeQuery" and len(arguments) > 1:
+                sql = sql or self._value(query, arguments[1])
+            if function in _DATABASES:
+                return self._database(query, function, arguments, names, sql)
+            following = self._previous(query, expression)
+            if following is None:
+                return None
+            query, expression = following
+        return None
+
+    def _database(self, query: str, function: str, arguments: list[str], names: list[str], sql: str) -> MSource:
+        plain = [one for one in arguments if not one.strip().startswith("[")]
+        values = [self._value(query, one) for one in plain]
+        for one in arguments:
+            if one.strip().startswith("["):
+                options = dict(_KEY.findall(one))
+                sql = sql or self._value(query, options.get("Query", ""))
+        server, database = [*values, "", ""][:2]
+        if function in ("Odbc.Query", "OleDb.Query", "Databricks.Query"):
+            sql, database = sql or database, ""
+        if function in ("Snowflake.Databases", "Databricks.Catalogs", "Sql.Databases", "AmazonAthena.Databases",
+                        "GoogleBigQuery.Database"):  # fmt: skip
+            database = ""
+        return MSource(_DATABASES[function], server, database, tuple(names), sql)
+
+    # Columns
+
+    def _trace(self, query: str, expression: str, column: str, alias: str, depth: int) -> str:
+        if depth > _MAX_DEPTH:
+            return "NULL"
+        function, arguments = _call(expression)
+        previous = self._previous(query, expression)
+        if previous is None or function in _DATABASES or _NAVIGATION.search(expression) is not None:
+            return f"{alias}.{quote(column, self.dialect)}"
+
+        def before(name: str) -> str:
+            return self._trace(*previous, name, alias, depth + 1)
+
+        if function == "Table.RenameColumns" and len(arguments) > 1:
+            pairs = _pairs(arguments[1])
+            old = {new: name for name, new in pairs}
+            return before(old.get(column, column))
+        if function == "Table.DuplicateColumn" and len(arguments) > 2 and m_text(arguments[2].strip()) == column:
+            return before(m_text(arguments[1].strip()) or column)
+        if function == "Table.AddColumn" and len(arguments) > 2:
+            if m_text(arguments[1].strip()) != column:
+                return before(column)
+            return self._function_of(arguments[2], before)
+        if function == "Table.AddIndexColumn" and len(arguments) > 1:
+            return "NULL" if m_text(arguments[1].strip()) == column else before(column)
+        if function in _TRANSFORMS:
+            is_changed = column in {text for one in arguments[1:] for text in _strings(one)}
+            return f"m_transformed({before(column)})" if is_changed else before(column)
+        if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
+            return before(column)
+        self._report(f"the step {function} is not read: columns are taken to be those before it")
+        return before(column)
+
+    def _function_of(self, text: str, before: Callable[[str], str]) -> str:
+        names = [m_text(name) or name.strip() for name in _FIELD.findall(_without_strings(text))]
+        return f"m_expression({', '.join(dict.fromkeys(before(name) for name in names))})" if names else LITERAL
+
+    def _report(self, message: str) -> None:
+        problem = not_read(message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def m_text(literal: str) -> str | None:
+    """Return the text of a literal, or of a quoted name; None for anything else.
+
+    >>> m_text('"a b"'), m_text('#"Order Id"'), m_text("x")
+    ('a b', 'Order Id', None)
+    """
+    plain = literal.strip().removeprefix("#")
+    if len(plain) > 1 and plain[0] == plain[-1] == '"':
+        text = plain[1:-1].replace('""', '"')
+        return text.replace("#(lf)", "\n").replace("#(cr)", "\r").replace("#(tab)", "\t")
+    return None
+
+
+def _plain(name: str) -> str:
+    return m_text(name) or name.strip()
+
+
+def _parse_let(text: str) -> tuple[dict[str, str], str]:
+    """Return the steps of `let … in …` by name, and its result; other text is its own result."""
+    stripped = text.strip()
+    if not re.match(r"let\b", stripped):
+        return {}, stripped
+    steps: dict[str, str] = {}
+    depth, name, start, inner = 0, None, None, 0
+    last = stripped
+    position = 3
+    for token in _TOKEN.finditer(stripped, 3):
+        kind = token.lastgroup
+        if kind == "space":
+            continue
+        if kind == "name" and token[0] == "let" and depth >= 0:
+            inner += 1
+        elif kind == "name" and token[0] == "in" and depth == 0:
+            if inner:
+                inner -= 1
+                continue
+            if name is not None and start is not None:
+                steps[name] = stripped[start : token.start()].strip()
+            last = stripped[token.end() :].strip()
+            break
+        elif kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth -= 1
+        elif token[0] == "," and depth == 0 and not inner:
+            if name is not None and start is not None:
+                steps[name] = stripped[start : token.start()].strip()
+            name, start, position = None, None, token.end()
+        elif token[0] == "=" and depth == 0 and name is None and not inner:
+            name, start = _plain(stripped[position : token.start()]), token.end()
+    return steps, last
+
+
+def _call(expression: str) -> tuple[str, list[str]]:
+    """Return the function that an expression calls, and its arguments; an empty name if it is no call."""
+    match = re.match(r"\s*([A-Za-z_][\w.]*)\s*\(", expression)
+    if match is None:
+        return "", []
+    arguments: list[str] = []
+    depth, start = 0, match.end()
+    for token in _TOKEN.finditer(expression, match.end()):
+        if token.lastgroup == "open":
+            depth += 1
+        elif token.lastgroup == "close":
+            if depth == 0:
+                arguments.append(expression[start : token.start()])
+                break
+            depth -= 1
+        elif token[0] == "," and depth == 0:
+            arguments.append(expression[start : token.start()])
+            start = token.end()
+    return match[1], [one for one in arguments if one.strip()]
+
+
+def _strings(text: str) -> Iterator[str]:
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "string":
+            yield m_text(token[0]) or ""
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    listed = list(_strings(text))
+    return list(zip(listed[::2], listed[1::2], strict=False))
+
+
+def _without_strings(text: str) -> str:
+    return "".join(" " if token.lastgroup == "string" else token[0] for token in _TOKEN.finditer(text))

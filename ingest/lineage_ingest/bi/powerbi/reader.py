@@ -1,0 +1,343 @@
+"""Read .pbix files: the tables of the data model with their sources, calculations, and the visuals of the report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
+from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate
+from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
+
+__all__ = ["SUFFIXES", "read_powerbi"]
+
+if find_spec("pbixray") is None:  # importing it takes seconds, and another process does so
+    raise ModuleNotFoundError("No module named 'pbixray'", name="pbixray")
+
+SUFFIXES = frozenset((".pbix",))
+_SECONDS = 300
+"""Time for the data model of one file."""
+_DIALECT = "duckdb"
+"""The dialect in which what the model itself computes is written: it compares names without case, as DAX does."""
+_MODEL = BiConnection(("(data model)",), _DIALECT, "powerbi")
+_CALCULATED = 2
+"""The type of a calculated column in the model's schema (TMSCHEMA_COLUMNS)."""
+
+
+def read_powerbi(
+    files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
+) -> BiExport:
+    """Return what the files say. Each speaks of its own report only."""
+    queries: list[QueryAsset] = []
+    boards: list[Board] = []
+    problems: list[tuple[str, Diagnostic]] = []
+    scopes: list[str] = []
+    is_whole = True
+    for number, file in enumerate(files):
+        progress(number + 1)
+        if file.problem is not None or file.file is None:
+            is_whole = False
+            message = "a .pbix file inside an archive is not read: unpack it"
+            own = file.problem or Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message)
+            problems.append((file.name, own))
+            continue
+        try:
+            report = _PbixFile(file.file, file.name, PurePosixPath(file.path).stem, connections)
+            queries += report.queries()
+            boards += report.boards()
+            problems += report.problems
+            scopes.append(report.scope)
+        except UnreadableExportError as error:
+            is_whole = False
+            problems.append((file.name, error.diagnostic))
+    return BiExport(server, tuple(queries), tuple(boards), (), tuple(problems), is_whole, tuple(scopes))
+
+
+class _PbixFile:
+    def __init__(self, path: Path, at: str, title: str, connections: ConnectionMap) -> None:
+        self._at = at
+        self._title = title
+        self._map = connections
+        self.scope = f"{slug(title)}/"
+        self.problems: list[tuple[str, Diagnostic]] = []
+        layout = self._open(path)
+        self._model = _read_model(path)
+        if self._model.get("live"):
+            message = "the report has no data model of its own: it reads one that is published elsewhere"
+            self.problems.append((at, not_read(message)))
+        elif self._model.get("error"):
+            message = f"the data model is damaged, or of an unknown version ({self._model['error']})"
+            raise UnreadableExportError(message, "save the report again", DiagnosticCode.ARTIFACT_DAMAGED)
+        for part in self._model.get("unread") or ():
+            self.problems.append((at, not_read(f"a part of the data model could not be read: {part}")))
+        visible = {str(row.get("TableName")) for row in self._rows("schema")}
+        self._columns: dict[str, dict[str, str]] = {}
+        """The columns that come from sources, by table and name, with their names in the source."""
+        for row in self._rows("columns"):
+            table, name = str(row.get("TableName")), str(row.get("Name"))
+            if row.get("Type") in (_CALCULATED, str(_CALCULATED)) or name.startswith("RowNumber-"):
+                continue
+            if table in visible or not visible:  # others are the engine's own (`H$…`, `R$…`)
+                self._columns.setdefault(table, {})[name] = str(row.get("SourceColumn") or name)
+        if not self._columns:
+            for row in self._rows("schema"):
+                name = str(row.get("ColumnName"))
+                self._columns.setdefault(str(row.get("TableName")), {})[name] = name
+        self._calculated: dict[str, dict[str, tuple[str, bool]]] = {}
+        """Expressions of calculated columns and measures, by table and name, and whether it is a measure."""
+        for row in self._rows("calculated"):
+            own = self._calculated.setdefault(str(row.get("TableName")), {})
+            own[str(row.get("ColumnName"))] = (str(row.get("Expression") or ""), False)
+            self._columns.get(str(row.get("TableName")), {}).pop(str(row.get("ColumnName")), None)
+        for row in self._rows("measures"):
+            own = self._calculated.setdefault(str(row.get("TableName")), {})
+            own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
+        self._visuals: list[ReportVisual] = []
+        if layout is None:
+            message = "the report's pages are not in a form that is known (Report/Layout is missing)"
+            self.problems.append((at, not_read(message)))
+        else:
+            self._visuals = read_layout(layout)
+        self._shown: list[str] = []
+
+    def _open(self, path: Path) -> bytes | None:
+        """Return the layout of the report; the sizes of all members are checked before any is unpacked."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = [member for member in archive.infolist() if not member.is_dir()]
+                check_archive(archive, members, 8 * 1024**3)
+                layout = next((member for member in members if member.filename == "Report/Layout"), None)
+                return read_member(archive, layout) if layout is not None else None
+        except (zipfile.BadZipFile, OSError, EOFError):
+            message = "the file is damaged or not complete: it is no readable archive"
+            raise UnreadableExportError(message, "save the report again", DiagnosticCode.ARTIFACT_DAMAGED) from None
+
+    def _rows(self, name: str) -> list[Mapping[str, Any]]:
+        found = self._model.get(name)
+        return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+
+    def _table_key(self, table: str) -> str:
+        return f"{self.scope}table/{slug(table)}"
+
+    def _fields_key(self, table: str) -> str:
+        return f"{self.scope}calculated/{slug(table)}"
+
+    # Tables
+
+    def queries(self) -> Iterator[QueryAsset]:
+        """Yield the tables, their calculations, and the visuals."""
+        mashup = {str(row.get("name")): str(row.get("expression") or "") for row in self._rows("mashup")}
+        for row in self._rows("parameters"):
+            name = row.get("ParameterName")
+            if name is not None:
+                mashup.setdefault(str(name), str(row.get("Expression") or ""))
+        expressions = {**mashup}
+        for row in self._rows("queries"):
+            expressions[str(row.get("TableName"))] = str(row.get("Expression") or "")
+        formulas = {
+            str(row.get("TableName")): str(row.get("Expression") or "") for row in self._rows("calculated_tables")
+        }
+        for table, columns in self._columns.items():
+            if table in formulas:
+                yield self._calculated_table(table, columns, formulas[table])
+            else:
+                yield self._table(table, columns, expressions)
+        for table in self._calculated:
+            yield self._calculations(table)
+        for visual in self._visuals:
+            if visual.selects or visual.unread:
+                yield self._visual(visual)
+
+    def _table(self, table: str, columns: Mapping[str, str], expressions: Mapping[str, str]) -> QueryAsset:
+        at = f"{self._at}#table/{table}"
+        text = expressions.get(table, "")
+        others = {name: one for name, one in expressions.items() if name != table}
+        query = MQuery(text, others)
+        source = query.source() if text else None
+        if source is None or not (source.sql or source.parts):
+            what = "the source of the table is no database that is known" if text else "the table has no M query"
+            problem = not_read(what, severity=Severity.WARNING)
+            return QueryAsset(self._table_key(table), table, at, _MODEL, None, tuple(columns),
+                              problems=(problem,), operation="POWERBI_TABLE")  # fmt: skip
+        connection = self._connection(source)
+        query.dialect = connection.dialect
+        listed = [f"{query.trace(own, 't')} AS {quote(name, connection.dialect)}" for name, own in columns.items()]
+        inner = (
+            f"(\n{source.sql.strip().rstrip(';')}\n)"
+            if source.sql
+            else table_reference(source.parts, connection.dialect)
+        )
+        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {inner} AS t"
+        conditions = query.filters("t")
+        sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
+        return QueryAsset(
+            self._table_key(table), table, at, connection, sql, tuple(columns),
+            problems=tuple(query.problems), operation="POWERBI_TABLE",
+        )  # fmt: skip
+
+    def _connection(self, source: MSource) -> BiConnection:
+        server = source.server.replace("\\", "/").removesuffix(".snowflakecomputing.com")
+        scheme = {"tsql": "mssql"}.get(source.dialect, source.dialect)
+        namespace = "bigquery" if source.dialect == "bigquery" else f"{scheme}://{server}" if server else ""
+        if source.dialect == "ansi":
+            namespace = ""
+        schema = {"tsql": "dbo", "postgres": "public", "redshift": "public", "snowflake": "PUBLIC"}.get(source.dialect)
+        names = tuple(one for one in (source.server, source.database) if one) or (source.dialect,)
+        database = source.database or None
+        if source.dialect == "mysql":
+            database, schema = None, database
+        return self._map.apply(
+            BiConnection(names, source.dialect, namespace, database, schema, is_known=source.dialect != "ansi")
+        )
+
+    def _calculated_table(self, table: str, columns: Mapping[str, str], expression: str) -> QueryAsset:
+        """Return a table that DAX computes: which of its columns comes from where is not told."""
+        needs, unknown = [], []
+        for other, name in references_of(expression):
+            if other in self._columns and other != table:
+                needs.append(self._table_key(other))
+            elif other is not None and other != table:
+                unknown.append(f"{other}[{name}]")
+        needs += [self._table_key(other) for other in self._columns if f"'{other}'" in expression and other != table]
+        message = "the table is computed by DAX: only the tables that it names are known"
+        return QueryAsset(
+            self._table_key(table), table, f"{self._at}#table/{table}", _MODEL, None, tuple(columns),
+            needs=tuple(dict.fromkeys(needs)), problems=(not_read(message),), operation="POWERBI_CALCULATED_TABLE",
+        )  # fmt: skip
+
+    # Calculations
+
+    def _calculations(self, table: str) -> QueryAsset:
+        """Return the calculated columns and measures of a table, over the columns that their DAX names."""
+        needs: dict[str, str] = {}
+        unknown: list[str] = []
+        by_name = 0
+        outputs: dict[str, str] = {}
+        for name, (expression, is_measure) in self._calculated[table].items():
+            leaves: dict[tuple[str, str], None] = {}
+            self._collect(table, expression, leaves, unknown, 0)
+            texts = []
+            for other, column in leaves:
+                alias = needs.setdefault(self._table_key(other), f"m{len(needs) + 1}")
+                texts.append(f"{alias}.{quote(column, _DIALECT)}")
+            pattern = simple_aggregate(expression)
+            if pattern is not None and len(texts) == 1:
+                outputs[name] = pattern.format(texts[0])
+            elif not texts:
+                outputs[name] = LITERAL
+            else:
+                by_name += 1
+                text = f"dax({', '.join(texts)})"
+                outputs[name] = f"MAX({text})" if is_measure else text
+        problems = [not_read(f"DAX: {one} is not in the model") for one in dict.fromkeys(unknown)]
+        if by_name:
+            message = (
+                f"DAX: {by_name} expression{'s are' if by_name > 1 else ' is'} read by the names in "
+                f"{'them' if by_name > 1 else 'it'}: which decide, and which contribute, is not known"
+            )
+            problems.append(not_read(message, severity=Severity.WARNING))
+        sql = "SELECT " + ",\n  ".join(f"{text} AS {quote(name, _DIALECT)}" for name, text in outputs.items())
+        froms = [f"{asset_reference(key, _DIALECT)} AS {alias}" for key, alias in needs.items()]
+        sql += "\nFROM " + "\nCROSS JOIN ".join(froms) if froms else ""
+        return QueryAsset(
+            self._fields_key(table), f"{table} (calculated)", f"{self._at}#calculated/{table}", _MODEL, sql,
+            needs=tuple(needs), problems=tuple(problems), operation="POWERBI_CALCULATIONS",
+        )  # fmt: skip
+
+    def _collect(
+        self, table: str, expression: str, leaves: dict[tuple[str, str], None], unknown: list[str], depth: int
+    ) -> None:
+        """Add the columns of sources that an expression names, also by way of other calculations."""
+        if depth > 30:
+            unknown.append("a calculation that reads itself")
+            return
+        for other, name in references_of(expression):
+            owner = other if other is not None else table
+            if name in self._columns.get(owner, {}):
+                leaves[owner, name] = None
+                continue
+            calculation = self._calculated.get(owner, {}).get(name)
+            if calculation is None and other is None:  # a measure may be named without its table
+                calculation, owner = next(
+                    ((own[name], one) for one, own in self._calculated.items() if name in own), (None, owner)
+                )
+            if calculation is not None:
+                self._collect(owner, calculation[0], leaves, unknown, depth + 1)
+            elif other is not None or depth == 0:
+                unknown.append(f"{other or ''}[{name}]")
+
+    # Visuals
+
+    def _visual(self, visual: ReportVisual) -> QueryAsset:
+        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{slug(visual.name)[:8]}"
+        needs: dict[str, str] = {}
+        problems: list[Diagnostic] = []
+        outputs: list[tuple[str, str]] = []
+
+        def column(table: str, name: str) -> str | None:
+            if name in self._columns.get(table, {}):
+                own = self._table_key(table)
+            elif name in self._calculated.get(table, {}):
+                own = self._fields_key(table)
+            else:
+                problems.append(not_read(f"{table}[{name}] is not in the model"))
+                return None
+            return f"{needs.setdefault(own, f'm{len(needs) + 1}')}.{quote(name, _DIALECT)}"
+
+        for label, table, name, pattern in visual.selects:
+            text = column(table, name)
+            outputs.append((label, pattern.format(text) if text is not None else "NULL"))
+        filters = [text for table, name in dict.fromkeys(visual.filters) if (text := column(table, name)) is not None]
+        if visual.unread:
+            problems.append(not_read(f"{visual.unread} fields of the visual are not of a known form"))
+        labels = number_repeated(label for label, _ in outputs)
+        listed = [f"{text} AS {quote(label, _DIALECT)}" for label, (_, text) in zip(labels, outputs, strict=True)]
+        sql = None
+        if listed and needs:
+            sql = "SELECT " + ",\n  ".join(listed) + "\nFROM "
+            sql += "\nCROSS JOIN ".join(f"{asset_reference(own, _DIALECT)} AS {alias}" for own, alias in needs.items())
+            sql += "\nWHERE " + " AND ".join(f"({one} = {LITERAL})" for one in filters) if filters else ""
+        self._shown.append(key)
+        return QueryAsset(
+            key, f"{visual.page}: {visual.kind} {visual.name[:8]}", f"{self._at}#page/{visual.page}/{visual.name}",
+            _MODEL, sql, tuple(labels), needs=tuple(needs), problems=tuple(dict.fromkeys(problems)),
+            operation="POWERBI_VISUAL",
+        )  # fmt: skip
+
+    def boards(self) -> Iterator[Board]:
+        """Yield the report, which shows its visuals; `queries` must have been read."""
+        if self._shown:
+            yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
+
+
+def _read_model(path: Path) -> Mapping[str, Any]:
+    """Return what the data model contains, read in a process of its own: a damaged file can crash it.
+
+    Raises:
+        UnreadableExportError: the process crashed, or took too long.
+    """
+    command = [sys.executable, "-m", "lineage_ingest.bi.powerbi.model_dump", str(path)]
+    hint = "save the report again"
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise UnreadableExportError(f"reading the data model took more than {_SECONDS} s") from None
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = None
+    if done.returncode != 0 or not isinstance(found, Mapping):
+        message = "the data model cannot be read: it is damaged, or larger than the memory that one file may take"
+        raise UnreadableExportError(message, hint, DiagnosticCode.ARTIFACT_DAMAGED)
+    return found

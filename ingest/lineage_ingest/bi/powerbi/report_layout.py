@@ -1,0 +1,130 @@
+"""The report of a .pbix file: its pages and visuals, with the fields that each visual shows and filters by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage_ingest.bi.files import UnreadableExportError
+
+__all__ = ["ReportVisual", "read_layout"]
+
+_FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
+              6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
+"""Codes of QueryAggregateFunction."""
+
+
+@dataclass(slots=True)
+class ReportVisual:
+    """A visual: its page, name and type; what it selects (label, table, field, pattern of SQL), what it filters by."""
+
+    page: str
+    name: str
+    kind: str
+    selects: list[tuple[str, str, str, str]] = field(default_factory=list)
+    filters: list[tuple[str, str]] = field(default_factory=list)
+    unread: int = 0
+    """Number of expressions of an unknown form."""
+
+
+def read_layout(content: bytes) -> list[ReportVisual]:
+    """Return the visuals that show fields.
+
+    Raises:
+        UnreadableExportError: the layout is not of the known form.
+    """
+    try:
+        layout = json.loads(content.decode("utf-16-le").lstrip("\ufeff"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise UnreadableExportError(f"the report's layout is not valid ({type(error).__name__})") from None
+    found: list[ReportVisual] = []
+    for section in _maps(layout.get("sections") if isinstance(layout, Mapping) else None):
+        page = str(section.get("displayName") or section.get("name") or "page")
+        shared = list(_filters(section.get("filters")))
+        for container in _maps(section.get("visualContainers")):
+            config = _parsed(container.get("config"))
+            single = config.get("singleVisual") if isinstance(config, Mapping) else None
+            if not isinstance(single, Mapping) or not isinstance(single.get("prototypeQuery"), Mapping):
+                continue
+            visual = ReportVisual(
+                page, str(config.get("name") or len(found)), str(single.get("visualType") or "visual")
+            )
+            _read_query(single["prototypeQuery"], visual)
+            visual.filters += [*_filters(container.get("filters")), *shared]
+            found.append(visual)
+    return found
+
+
+def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
+    aliases = {str(one.get("Name")): str(one.get("Entity")) for one in _maps(query.get("From"))}
+    for one in _maps(query.get("Select")):
+        read = _field(one, aliases)
+        if read is None:
+            visual.unread += 1
+            continue
+        table, name, pattern = read
+        visual.selects.append((str(one.get("Name") or f"{table}.{name}"), table, name, pattern))
+    for one in _maps(query.get("Where")):
+        visual.filters += [(table, name) for table, name, _ in _fields_in(one, aliases)]
+
+
+def _field(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Return the table and name of an expression's field, and the pattern of SQL around it."""
+    for key in ("Column", "Measure"):
+        inner = one.get(key)
+        if isinstance(inner, Mapping):
+            expression = inner.get("Expression")
+            source = expression.get("SourceRef") if isinstance(expression, Mapping) else None
+            if isinstance(source, Mapping):
+                table = source.get("Entity") or aliases.get(str(source.get("Source")))
+                return (str(table), str(inner.get("Property")), "{}") if table else None
+            return None
+    aggregation = one.get("Aggregation")
+    if isinstance(aggregation, Mapping) and isinstance(aggregation.get("Expression"), Mapping):
+        read = _field(aggregation["Expression"], aliases)
+        function = aggregation.get("Function")
+        pattern = _FUNCTIONS.get(function) if isinstance(function, int) else None
+        return (read[0], read[1], pattern) if read is not None and pattern is not None else None
+    level = one.get("HierarchyLevel")
+    if isinstance(level, Mapping):
+        read = next(iter(_fields_in(level, aliases)), None)
+        return (read[0], read[1], "level({})") if read is not None else None
+    return None
+
+
+def _fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str, str]]:
+    if depth > 40:
+        return
+    if isinstance(value, Mapping):
+        if {"Column", "Measure"} & set(value):
+            read = _field(value, aliases)
+            if read is not None:
+                yield read
+                return
+        for one in value.values():
+            yield from _fields_in(one, aliases, depth + 1)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _fields_in(one, aliases, depth + 1)
+
+
+def _filters(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the filters that are set."""
+    for one in _maps(_parsed(value)):
+        if one.get("filter") is not None:
+            yield from ((table, name) for table, name, _ in _fields_in(one.get("expression"), {}))
+
+
+def _parsed(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except (json.JSONDecodeError, RecursionError):
+            return None
+    return value
+
+
+def _maps(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""Tableau: data sources, worksheets and dashboards of workbooks (`.twb`, `.twbx`)."""

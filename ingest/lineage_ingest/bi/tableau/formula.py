@@ -1,0 +1,66 @@
+"""Calculated fields: Tableau's formulas as SQL, as far as lineage needs them.
+
+https://help.tableau.com/current/pro/desktop/en-us/functions_functions_tableaucalculation.htm
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from lineage_ingest.bi.templates import parses
+from lineage_ingest.bi.written_sql import LITERAL
+
+__all__ = ["formula_as_sql"]
+
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")|(?P<date>\#[^\#\n]*\#)"
+    r"|(?P<field>(?:\[(?:[^\]]|\]\])*\]\.)?\[(?:[^\]]|\]\])*\])|(?P<word>[A-Za-z_]\w*)|(?P<other>==|.)",
+    re.DOTALL,
+)
+_WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
+          "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
+          "false": "FALSE", "null": "NULL"}  # fmt: skip
+_LOD = re.compile(r"\s*(?:fixed|include|exclude)\b", re.IGNORECASE)
+
+
+def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> tuple[str, bool]:
+    """Return the SQL of a formula, and whether it was read; if not, the SQL is a function of the fields it names.
+
+    >>> formula_as_sql("IF [a] > 1 THEN SUM([b]) ELSE 0 END", lambda name: name.strip("[]"), "postgres")
+    ('CASE WHEN a > 1 THEN SUM(b) ELSE 0 END', True)
+    """
+    fields: list[str] = []
+    found: list[str] = []
+    depth = 0
+    for token in _TOKEN.finditer(formula):
+        if token["comment"] is not None:
+            found.append(" ")
+        elif token["string"] is not None or token["date"] is not None:
+            found.append(LITERAL)
+        elif token["field"] is not None:
+            fields.append(field(token["field"]))
+            found.append(fields[-1])
+        elif token["word"] is not None:
+            word = token["word"].lower()
+            if word == "if":
+                found.append("CASE WHEN")
+            elif depth and word in ("fixed", "include", "exclude"):
+                continue
+            else:
+                found.append(_WORDS.get(word, token["word"]))
+        elif token["other"] == "{":
+            depth += 1
+            found.append("lod(" if _LOD.match(formula, token.end()) else "(")
+        elif token["other"] == "}":
+            depth -= 1
+            found.append(")")
+        elif token["other"] == ":" and depth:
+            before = "".join(found).rstrip()
+            found.append("" if before.endswith("lod(") else ",")
+        else:
+            found.append("=" if token["other"] == "==" else token["other"])
+    text = re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(found)).strip()
+    if text and parses(f"SELECT {text}", dialect):
+        return text, True
+    return (f"calculated({', '.join(dict.fromkeys(fields))})" if fields else "NULL"), False

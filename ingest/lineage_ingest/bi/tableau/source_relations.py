@@ -1,0 +1,170 @@
+"""Relations of a data source: tables, custom SQL, joins, unions, as SQL in FROM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+__all__ = ["Relations", "connection_of_element", "plain_tag", "relation_of", "unbracketed"]
+
+_PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
+_JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
+_FILES = frozenset(("excel-direct", "textscan", "hyper", "dataengine", "msaccess", "json", "ogrdirect", "google-sheets",
+                    "semistructpassivestore-direct", "excel"))  # fmt: skip
+_PARAMETER = re.compile(r"<\s*\[?Parameters\]?\s*\.\s*(?:\[[^\]]*\]|\w+)\s*>", re.IGNORECASE)
+
+
+def plain_tag(element: Element) -> str:
+    """Return an element's tag without the mark of a format feature (`_.fcp.….true...relation`)."""
+    return element.tag.rsplit("...", 1)[-1]
+
+
+def unbracketed(name: str) -> tuple[str, ...]:
+    """Return the parts of a bracketed name.
+
+    >>> unbracketed("[dbo].[Order Items]"), unbracketed("plain")
+    (('dbo', 'Order Items'), ('plain',))
+    """
+    return tuple(part.replace("]]", "]") for part in _PART.findall(name)) or (name,)
+
+
+def relation_of(connection: Element) -> Element | None:
+    """Return the relation of a data source's connection; of two forms, the newer one."""
+    found = [child for child in connection if plain_tag(child) == "relation"]
+    return next((one for one in found if ".true..." in one.tag), found[0] if found else None)
+
+
+def connection_of_element(element: Element, names: tuple[str, ...], connections: ConnectionMap) -> BiConnection:
+    """Return the connection that a `connection` element describes, with what the options say of it."""
+    engine = str(element.get("class") or "")
+    dialect = dialect_of_engine(engine)
+    server, port, database = element.get("server") or "", element.get("port"), element.get("dbname")
+    namespace = ""
+    schema = element.get("schema")
+    if engine in _FILES:
+        return connections.apply(
+            BiConnection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/"))
+        )
+    if dialect == "bigquery":
+        namespace, database = "bigquery", element.get("CATALOG") or element.get("project") or database
+    elif dialect == "snowflake":
+        namespace = f"snowflake://{server.removesuffix('.snowflakecomputing.com')}"
+    elif server and dialect is not None:
+        scheme = {"tsql": "mssql"}.get(dialect, dialect)
+        namespace = f"{scheme}://{server}" + (f":{port}" if port else "")
+    if dialect in ("mysql", "hive", "spark"):
+        database, schema = None, schema or database
+    schema = schema or {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
+    return connections.apply(
+        BiConnection(
+            names, dialect or "ansi", namespace, database or None, schema or None, is_known=dialect is not None
+        )
+    )
+
+
+@dataclass(slots=True)
+class Relations:
+    """Writes a relation as SQL. `table` returns the reference to a relation of another connection than the query's."""
+
+    dialect: str
+    table: Callable[[Element], str | None] = lambda _element: None
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def write(self, relation: Element, depth: int = 0) -> str:
+        """Return the SQL of a relation, with its alias."""
+        kind = relation.get("type") or "table"
+        name = relation.get("name") or "relation"
+        if depth > 50:
+            self._report("joins nest too deeply to be read")
+            return "(SELECT NULL) AS deep"
+        if kind == "join":
+            return self._join(relation, depth)
+        if kind == "collection":
+            return self._collection(relation, depth)
+        other = self.table(relation)
+        if other is not None:
+            return f"{other} AS {quote(name, self.dialect)}"
+        if kind == "union":
+            return self._union(relation, name, depth)
+        return f"{self.source(relation)} AS {quote(name, self.dialect)}"
+
+    def source(self, relation: Element) -> str:
+        """Return the SQL of a table or of custom SQL, without an alias."""
+        kind = relation.get("type") or "table"
+        if kind == "text":
+            return f"(\n{self._custom_sql(relation.text or '')}\n)"
+        if kind != "table":
+            self._report(f"a relation of type {kind!r} is not read")
+        return table_reference(unbracketed(relation.get("table") or relation.get("name") or ""), self.dialect)
+
+    def _custom_sql(self, text: str) -> str:
+        """Return custom SQL with its parameters as literals; in the file, `<` and `>` are doubled."""
+        plain = _PARAMETER.sub(LITERAL, text)
+        if plain != text:
+            self.problems.append(not_read("a parameter in custom SQL is read as a literal", severity=Severity.INFO))
+        return plain.replace("<<", "<").replace(">>", ">").replace("==", "=").strip().rstrip(";")
+
+    def _join(self, relation: Element, depth: int) -> str:
+        parts = [self.write(one, depth + 1) for one in relation if plain_tag(one) == "relation"]
+        if len(parts) < 2:
+            self._report("a join has fewer than two sides")
+            return parts[0] if parts else "(SELECT NULL) AS nothing"
+        kind = str(relation.get("join") or "inner")
+        if kind not in _JOINS:
+            self._report(f"the join type {kind!r} is not known")
+        condition = next((one for one in relation if plain_tag(one) == "clause"), None)
+        expression = condition.find("expression") if condition is not None else None
+        written = self._expression(expression) if expression is not None else "TRUE"
+        if expression is None and kind != "cross":
+            self._report("the condition of a join is not known")
+        on = "" if kind == "cross" else f" ON {written}"
+        return f"{parts[0]}\n{_JOINS.get(kind, 'JOIN')} {parts[1]}{on}"
+
+    def _collection(self, relation: Element, depth: int) -> str:
+        """Return tables related in the data model: Tableau joins those that a worksheet uses."""
+        parts = [self.write(one, depth + 1) for one in relation if plain_tag(one) == "relation"]
+        return "\nCROSS JOIN ".join(dict.fromkeys(parts)) or "(SELECT NULL) AS nothing"
+
+    def _union(self, relation: Element, name: str, depth: int) -> str:
+        parts = [self.source(one) for one in relation if plain_tag(one) == "relation"]
+        if depth > 50 or not parts:
+            return "(SELECT NULL) AS nothing"
+        selects = "\nUNION ALL ".join(f"SELECT * FROM {one} AS u" for one in parts)  # noqa: S608
+        return f"(\n{selects}\n) AS {quote(name, self.dialect)}"
+
+    def _expression(self, expression: Element, depth: int = 0) -> str:
+        operator = expression.get("op") or ""
+        children = [one for one in expression if plain_tag(one) == "expression"]
+        if not children:
+            if operator.startswith("["):
+                return ".".join(quote(part, self.dialect) for part in unbracketed(operator))
+            return LITERAL
+        parts = [self._expression(one, depth + 1) for one in children] if depth < 50 else ["NULL"]
+        if operator.upper() in ("AND", "OR", "=", "<>", "!=", "<", ">", "<=", ">=", "=="):
+            return "(" + f" {operator.upper().replace('==', '=')} ".join(parts) + ")"
+        return f"join_of({', '.join(parts)})"
+
+    def _report(self, message: str) -> None:
+        self.problems.append(not_read(message))
+
+
+def leaves(relation: Element) -> Iterator[Element]:
+    """Yield the tables and custom SQL of a relation."""
+    stack = [relation]
+    while stack:
+        one = stack.pop()
+        inner = [child for child in one if plain_tag(child) == "relation"]
+        if one.get("type") in ("join", "collection", "union") and inner:
+            stack.extend(reversed(inner))
+        else:
+            yield one

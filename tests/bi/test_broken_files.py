@@ -1,0 +1,63 @@
+"""Broken input: each is a diagnostic, and the rest is ingested."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+from lineage.store import open_store
+from tests.bi.exports import DATA, codes, ingest
+from tests.bi.test_metabase import DATABASE, card
+
+
+def test_a_zip_bomb_and_half_an_archive(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("cards.json", b"[" + b" " * 50_000_000 + b"]")
+    whole = (folder / "bomb.zip").read_bytes()
+    (folder / "half.zip").write_bytes(whole[: len(whole) // 2])
+    (folder / "db.json").write_text(json.dumps(DATABASE), encoding="utf-8")
+    (folder / "half.json").write_text(json.dumps([card(2, {})])[:-9], encoding="utf-8")
+    (folder / "cards.json").write_text(json.dumps([card(1, {"source-table": 10})]), encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert codes(summary) == {"UNREADABLE_FILE", "ARTIFACT_DAMAGED"}
+        assert any("zip bomb" in one.diagnostic.message for one in summary.diagnostics)
+        assert summary.batch.run.counts["queries"] == 1
+        assert summary.batch.run.counts["resolved"] == 1
+
+
+def test_aliases_of_yaml_that_expand_without_end(tmp_path: Path) -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    (tmp_path / "bomb.yaml").write_text(f"l0: &l0 [x]\n{levels}", encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "superset", [tmp_path / "bomb.yaml", DATA / "superset"])
+        assert any("aliases" in one.diagnostic.message for one in summary.diagnostics)
+        assert summary.batch.run.counts["dashboards"] == 1
+
+
+def test_entities_of_xml(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE w [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><workbook>&b;</workbook>'
+    (tmp_path / "bomb.twb").write_text(bomb, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", [tmp_path / "bomb.twb", DATA / "tableau" / "sample-superstore.twb"])
+        assert codes(summary) == {"UNREADABLE_FILE"}
+        assert summary.batch.run.counts["resolved"] == 2
+
+
+def test_a_corrupt_pbix(tmp_path: Path) -> None:
+    good = DATA / "powerbi" / "directquery-parameters.pbix"
+    content = bytearray(good.read_bytes())
+    (tmp_path / "half.pbix").write_bytes(content[: len(content) // 2])
+    with zipfile.ZipFile(good) as read, zipfile.ZipFile(tmp_path / "corrupt.pbix", "w") as written:
+        for member in read.infolist():
+            data = bytearray(read.read(member))
+            if member.filename == "DataModel":
+                data[200:4000] = bytes(3800)
+            written.writestr(member.filename, bytes(data))
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "powerbi", [tmp_path / "half.pbix", tmp_path / "corrupt.pbix", good])
+        assert codes(summary) == {"ARTIFACT_DAMAGED"}
+        assert summary.batch.run.counts["resolved"] == 6

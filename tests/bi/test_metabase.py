@@ -1,0 +1,230 @@
+"""Metabase: real answers of its API, hand-written queries of every kind, and the serialization export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lineage.model.statement import Completeness
+from lineage.store import open_store
+from lineage.traversal import impact, resolve
+from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest, into, write_json
+
+DATABASE = {
+    "id": 2, "name": "Warehouse", "engine": "postgres", "details": {"host": "db", "port": 5432, "dbname": "shop"},
+    "tables": [
+        {"id": 10, "name": "orders", "schema": "public", "db_id": 2, "fields": [
+            {"id": 101, "name": "id"}, {"id": 102, "name": "amount"}, {"id": 103, "name": "created_at"},
+            {"id": 105, "name": "customer_id", "fk_target_field_id": 106}, {"id": 107, "name": "status"}]},
+        {"id": 11, "name": "customers", "schema": "public", "db_id": 2, "fields": [
+            {"id": 106, "name": "id"}, {"id": 104, "name": "country"}]},
+    ],
+}  # fmt: skip
+
+
+def card(identity: int, query: dict[str, object], name: str = "Card", **more: object) -> dict[str, object]:
+    return {"id": identity, "name": name, "database_id": 2, **more,
+            "dataset_query": {"database": 2, "type": "query", "query": query}}  # fmt: skip
+
+
+def native(identity: int, sql: str, tags: dict[str, object] | None = None) -> dict[str, object]:
+    query = {"database": 2, "type": "native", "native": {"query": sql, "template-tags": tags or {}}}
+    return {"id": identity, "name": "Native", "dataset_query": query}
+
+
+@pytest.mark.parametrize("version", ["mbql4", "mbql5"])
+def test_columns_are_those_that_metabase_states(tmp_path: Path, version: str) -> None:
+    """`result_metadata` is Metabase's own list of a card's columns."""
+    folder = DATA / "metabase" / version
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert not summary.diagnostics
+        assert set(completeness(store).values()) == {Completeness.FULL}
+        for file in sorted((folder / "card").iterdir()):
+            stated = json.loads(file.read_text(encoding="utf-8"))
+            [key] = [one.key for one in store.datasets() if f"/card/{stated['id']}-" in one.key]
+            names = [one["name"] for one in stated["result_metadata"]]
+            assert sorted(columns_of(store, key)) == sorted(names), file.name
+
+
+def test_both_versions_of_mbql_have_the_same_edges(tmp_path: Path) -> None:
+    found = []
+    for version in ("mbql4", "mbql5"):
+        folder = DATA / "metabase" / version
+        with open_store(tmp_path / f"{version}.lbug") as store:
+            ingest(store, "metabase", [folder / "card", folder / "metadata.json"])
+            found.append(edges_of(store, rows=True))
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+def test_a_structured_query(tmp_path: Path) -> None:
+    query = {
+        "source-table": 10,
+        "expressions": {"net": ["-", ["field", 102, None], 1]},
+        "aggregation": [["sum", ["expression", "net"]], ["aggregation-options", ["count"], {"name": "orders"}]],
+        "breakout": [["field", 103, {"temporal-unit": "month"}], ["field", 104, {"source-field": 105}]],
+        "filter": ["and", ["=", ["field", 107, None], "paid"], ["not-null", ["field", 101, None]]],
+        "order-by": [["desc", ["aggregation", 0]]],
+    }
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        own = "card/1-Card"
+        assert into(store, own, rows=True) == {
+            f"postgres://db:5432/shop.public.orders.amount -> {own}.sum [AGGREGATION]",
+            f"postgres://db:5432/shop.public.orders.created_at -> {own}.created_at [TRANSFORMATION]",
+            f"postgres://db:5432/shop.public.customers.country -> {own}.country [IDENTITY]",
+            f"postgres://db:5432/shop.public.orders.status ~> {own} [FILTER]",
+            f"postgres://db:5432/shop.public.orders.id ~> {own} [FILTER]",
+            f"postgres://db:5432/shop.public.orders.customer_id ~> {own} [JOIN]",
+            f"postgres://db:5432/shop.public.customers.id ~> {own} [JOIN]",
+            f"postgres://db:5432/shop.public.orders.created_at ~> {own} [GROUP_BY]",
+            f"postgres://db:5432/shop.public.customers.country ~> {own} [GROUP_BY]",
+            f"postgres://db:5432/shop.public.orders.amount ~> {own} [SORT]",
+        }
+        assert columns_of(store, "metabase://bi.test/card/1-Card") == ["created_at", "country", "sum", "orders"]
+
+
+def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> None:
+    sql = (
+        "SELECT o.id, {{snippet: money}} AS amount, r.total -- {{no}}\nFROM orders o\n"
+        "JOIN {{#1-base}} AS r ON r.customer_id = o.customer_id\n"
+        "WHERE o.status = {{status}} [[AND {{created}}]] AND note <> 'secret {{x}}' LIMIT {{n}}"
+    )
+    tags = {
+        "status": {"type": "text"}, "n": {"type": "number"}, "x": {"type": "text"},
+        "#1-base": {"type": "card", "card-id": 1}, "snippet: money": {"type": "snippet", "snippet-name": "money"},
+        "created": {"type": "dimension", "dimension": ["field", 103, None], "alias": "o.created_at"},
+    }  # fmt: skip
+    base = card(1, {"source-table": 10, "aggregation": [["aggregation-options", ["sum", ["field", 102, None]],
+                {"name": "total"}]], "breakout": [["field", 105, None]]})  # fmt: skip
+    snippet = {"id": 3, "name": "money", "content": "o.amount / 100"}
+    folder = write_json(
+        tmp_path / "in", {"db.json": DATABASE, "c.json": [native(2, sql, tags), base], "s.json": snippet}
+    )
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert {str(one.diagnostic.severity) for one in summary.diagnostics} <= {"info", "warning"}
+        found = into(store, "card/2-Native", rows=True)
+        assert {
+            "postgres://db:5432/shop.public.orders.amount -> card/2-Native.amount [TRANSFORMATION]",
+            "card/1-Card.total -> card/2-Native.total [IDENTITY]",
+            "postgres://db:5432/shop.public.orders.created_at ~> card/2-Native [FILTER]",
+            "postgres://db:5432/shop.public.orders.status ~> card/2-Native [FILTER]",
+        } <= found
+        [job] = store.jobs([key for key in _jobs(store) if "card/2" in key])
+        assert job.sql is not None
+        assert "secret" not in job.sql
+        answer = impact(store, resolve(store, "shop.public.orders.amount"))
+        assert "card/2-Native" in {one.table for one in answer.columns}
+
+
+def _jobs(store: object) -> list[str]:
+    from tests.bi.exports import _job_keys  # noqa: PLC0415
+
+    return _job_keys(store)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"source-table": 10, "aggregation": [["quantum", ["field", 102, None]]]},
+        {"source-table": 10, "filter": ["segment", 9]},
+        {"source-table": 99},
+        {"source-table": "card__77"},
+        {"source-table": 10, "fields": [["field", 999, None]]},
+        {"source-table": 10, "surprise": True},
+        {"source-table": 10, "aggregation": [["metric", 5]]},
+        {
+            "source-table": 10,
+            "joins": [{"alias": "j", "source-table": 11, "strategy": "odd", "condition": ["=", 1, 1]}],
+        },
+    ],
+)
+def test_what_is_not_known_is_reported_and_the_card_is_not_full(tmp_path: Path, query: dict[str, object]) -> None:
+    folder = write_json(
+        tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query), card(2, {"source-table": 10})]}
+    )
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
+        found = completeness(store)
+        assert found["card/1-Card"] is not Completeness.FULL
+        assert found["card/2-Card"] is Completeness.FULL
+
+
+def test_a_card_that_reads_itself(tmp_path: Path) -> None:
+    cards = [card(1, {"source-table": "card__2"}, "A"), card(2, {"source-table": "card__1"}, "B")]
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "CYCLIC_DEFINITION" in codes(ingest(store, "metabase", folder))
+        assert Completeness.FULL not in completeness(store).values()
+
+
+SERIALIZED = {
+    "databases/shop/shop.yaml": "name: Shop\nengine: postgres\nserdes/meta: [{id: Shop, model: Database}]\n",
+    "databases/shop/schemas/public/tables/orders/orders.yaml": (
+        "name: orders\nschema: public\ndb_id: Shop\nserdes/meta:\n- {id: Shop, model: Database}\n"
+        "- {id: public, model: Schema}\n- {id: orders, model: Table}\n"
+    ),
+    "databases/shop/schemas/public/tables/orders/fields/amount.yaml": (
+        "name: amount\ntable_id: [Shop, public, orders]\nserdes/meta:\n- {id: Shop, model: Database}\n"
+        "- {id: public, model: Schema}\n- {id: orders, model: Table}\n- {id: amount, model: Field}\n"
+    ),
+    "collections/main/cards/abc_total.yaml": (
+        "name: Total\nentity_id: abc\ncreator_id: ann@example.com\ndatabase_id: Shop\n"
+        "dataset_query:\n  database: Shop\n"
+        "  type: query\n  query:\n    source-table: [Shop, public, orders]\n    aggregation:\n    - - sum\n"
+        "      - [field, [Shop, public, orders, amount], null]\nserdes/meta: [{id: abc, model: Card}]\n"
+    ),
+    "collections/main/dashboards/def_board.yaml": (
+        "name: Board\nentity_id: def\ndashcards:\n- {card_id: abc}\nserdes/meta: [{id: def, model: Dashboard}]\n"
+    ),
+}
+
+
+def test_a_serialization_export(tmp_path: Path) -> None:
+    for name, text in SERIALIZED.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(text, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", tmp_path / "in", connections=("Shop=postgres://db:5432,database=shop",))
+        assert not summary.diagnostics
+        assert edges_of(store) == {
+            "postgres://db:5432/shop.public.orders.amount -> card/abc-Total.sum [AGGREGATION]",
+            "card/abc-Total.sum -> dashboard/def-Board.Total / sum [IDENTITY]",
+        }
+        [dataset] = [one for one in store.datasets() if one.name == "card/abc-Total"]
+        assert "owner:ann@example.com" in dataset.tags
+        assert dataset.kind == "exposure"
+
+
+def test_an_unknown_connection_is_reported(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "in", {"cards.json": [native(1, "SELECT a FROM t")]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "CONNECTION_UNKNOWN" in codes(ingest(store, "metabase", folder))
+        assert completeness(store)["card/1-Native"] is Completeness.PARTIAL
+        mapped = ingest(store, "metabase", folder, connections=("2=postgres://db:5432,dialect=postgres,schema=s",))
+        assert not mapped.diagnostics
+
+
+def test_replacing_renaming_and_two_servers(tmp_path: Path) -> None:
+    one, other = card(1, {"source-table": 10}, "One"), card(2, {"source-table": 10}, "Two")
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [one, other]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        again = ingest(store, "metabase", folder)
+        assert (again.applied.edges_created, again.applied.edges_ended, again.gone) == (0, 0, ())
+        assert ingest(store, "metabase", folder, server="other.test").gone == ()
+        write_json(folder, {"cards.json": [{**one, "name": "Renamed"}]})
+        assert ingest(store, "metabase", folder, is_part=True).gone == ()
+        gone = ingest(store, "metabase", folder).gone
+        assert set(gone) == {"card/1-One", "card/2-Two"}
+        (folder / "cards.json").write_text("[{", encoding="utf-8")
+        damaged = ingest(store, "metabase", folder)
+        assert damaged.gone == ()
+        assert "ARTIFACT_DAMAGED" in codes(damaged)
+        answer = impact(store, resolve(store, "shop.public.orders.amount"))
+        assert sorted({one.table for one in answer.columns}) == ["card/1-One", "card/1-Renamed", "card/2-Two"]

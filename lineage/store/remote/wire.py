@@ -26,7 +26,7 @@ PATH = "/api/v1/store"
 """Path of the service's store routes: one route per method below it."""
 
 
-ROUTES_VERSION = 10
+ROUTES_VERSION = 11
 """Incremented when arguments or results change: client and service must have the same version."""
 
 
@@ -66,7 +66,7 @@ class Method:
 
 
 _EFFECTS = dict.fromkeys(
-    ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs"), Effect.INGESTS
+    ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs", "forget_facts"), Effect.INGESTS
 ) | dict.fromkeys(("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES)
 # The client implements `explore` and `parts` itself; a dump is for tests, and has values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})

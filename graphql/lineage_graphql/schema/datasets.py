@@ -15,7 +15,7 @@ from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
-from lineage_graphql.schema.facts import Facts, facts_of
+from lineage_graphql.schema.facts import StatedFacts, facts_of
 from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
@@ -86,7 +86,7 @@ class Table(Node):
         )
 
     @strawberry.field(description="What sources state of it, such as a dbt project: documentation, tests, ….")
-    def facts(self) -> list[Facts]:
+    def facts(self) -> list[StatedFacts]:
         """Return the facts of each source."""
         return facts_of(facts_from(self.stored_facts))
 
@@ -213,7 +213,7 @@ class Column(Node):
         )
 
     @strawberry.field(description="What sources state of it, such as a dbt project: documentation, tests, ….")
-    def facts(self) -> list[Facts]:
+    def facts(self) -> list[StatedFacts]:
         """Return the facts of each source."""
         return facts_of(facts_from(self.stored_facts))
 

@@ -10,7 +10,7 @@ import strawberry
 from lineage.model import facts as model
 from lineage_graphql.schema.fields import doc_field
 
-__all__ = ["Facts", "facts_of"]
+__all__ = ["StatedFacts", "facts_of"]
 
 
 @strawberry.type(description="A test of a table or of its columns, with its last result.")
@@ -28,7 +28,7 @@ class DataTest:
 
 
 @strawberry.type(description="A declared constraint.")
-class DeclaredConstraint:
+class TableConstraint:
     """A constraint."""
 
     kind: str = doc_field("Type: `not_null`, `primary_key`, `check`, ….")
@@ -45,7 +45,7 @@ class Metadatum:
 
 
 @strawberry.type(description="How recent the rows of a source were.")
-class Freshness:
+class SourceFreshness:
     """The freshness of a source."""
 
     status: str = doc_field("`pass`, `warn` or `error`.")
@@ -54,7 +54,7 @@ class Freshness:
 
 
 @strawberry.type(description="What one source states of a table or column, such as a node of a dbt project.")
-class Facts:
+class StatedFacts:
     """The facts of one source."""
 
     source: str = doc_field("Key of the source.")
@@ -65,15 +65,15 @@ class Facts:
     owner: str | None = doc_field("Owner.")
     data_type: str | None = doc_field("Declared data type.")
     is_contracted: bool = doc_field("Whether types and constraints are enforced when the table is built.")
-    constraints: list[DeclaredConstraint] = doc_field("Declared constraints.")
+    constraints: list[TableConstraint] = doc_field("Declared constraints.")
     tests: list[DataTest] = doc_field("Tests with their last results.")
-    freshness: Freshness | None = doc_field("Freshness of a source.")
+    freshness: SourceFreshness | None = doc_field("SourceFreshness of a source.")
 
 
-def facts_of(stated: Iterable[model.Facts]) -> list[Facts]:
+def facts_of(stated: Iterable[model.Facts]) -> list[StatedFacts]:
     """Return the GraphQL objects of facts."""
     return [
-        Facts(
+        StatedFacts(
             source=one.source,
             at=one.at,
             description=one.description,
@@ -83,11 +83,13 @@ def facts_of(stated: Iterable[model.Facts]) -> list[Facts]:
             data_type=one.data_type,
             is_contracted=one.is_contracted,
             constraints=[
-                DeclaredConstraint(kind=each.kind, columns=list(each.columns), expression=each.expression)
+                TableConstraint(kind=each.kind, columns=list(each.columns), expression=each.expression)
                 for each in one.constraints
             ],
             tests=list(map(_test_of, one.checks)),
-            freshness=Freshness(status=one.freshness.status, at=one.freshness.at, loaded_at=one.freshness.loaded_at)
+            freshness=SourceFreshness(
+                status=one.freshness.status, at=one.freshness.at, loaded_at=one.freshness.loaded_at
+            )
             if one.freshness is not None
             else None,
         )

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from lineage_ingest import ingest_dbt
-from lineage_ingest.dbt.info_schema import DbtColumnEdge, read_info_schema
+from lineage_ingest.dbt.info_schema import read_analysed_columns
 from tests.dbt.manifests import manifest, model, source, write
 
 RAW = "source.shop.raw.orders"
@@ -27,22 +27,12 @@ def column(node: str, name: str, index: int, inferred: str | None, actual: str |
             "data_type_inferred": inferred, "data_type_actual": actual}  # fmt: skip
 
 
-def edge(parent: str, child: str, evolution: str) -> dict[str, Any]:
-    return {"parent_node_unique_id": RAW, "parent_column_name": parent, "child_node_unique_id": "model.shop.a",
-            "child_column_name": child, "evolution": evolution, "ingested_at": None}  # fmt: skip
-
-
-def test_columns_and_edges_are_read(tmp_path: Path) -> None:
-    assert not read_info_schema(tmp_path).is_there
-    write_table(tmp_path, "dbt.column_lineage", [edge("id", "id", "copy"), edge("day", "id", "scan")])
+def test_columns_are_read_where_all_are_analysed(tmp_path: Path) -> None:
+    assert read_analysed_columns(tmp_path).columns == {}
     rows = [column(RAW, "day", 1, "date"), column(RAW, "id", 0, "int", "bigint"), column("model.shop.b", "x", 0, None)]
     write_table(tmp_path, "dbt.node_columns", rows)
-    found = read_info_schema(tmp_path)
-    assert found.edges == (
-        DbtColumnEdge(RAW, "day", "model.shop.a", "id", "scan"),
-        DbtColumnEdge(RAW, "id", "model.shop.a", "id", "copy"),
-    )
-    assert found.columns == {RAW: (("id", "bigint"), ("day", "date"))}  # of `b`, only a declaration is known
+    # Of `b`, only a declaration is known.
+    assert read_analysed_columns(tmp_path).columns == {RAW: (("id", "bigint"), ("day", "date"))}
 
 
 def test_a_star_over_a_source_is_expanded_by_its_columns(tmp_path: Path) -> None:
@@ -58,12 +48,9 @@ def test_a_star_over_a_source_is_expanded_by_its_columns(tmp_path: Path) -> None
 def test_damaged_files_are_reported(tmp_path: Path) -> None:
     nodes = [source("orders", {"id": "int"}), model("a", 'select id from "wh"."raw"."orders"', RAW)]
     target = write(tmp_path / "target", manifest(*nodes))
-    write_table(target, "dbt.column_lineage", [{"other": 1}])
     path = write_table(target, "dbt.node_columns", [column(RAW, "id", 0, "int")])
     path.write_bytes(path.read_bytes()[:40])
     summary = ingest_dbt(target, store=tmp_path / "store.lbug")
     assert [one.source for one in summary.diagnostics] == ["info_schema/v1/dbt.node_columns.parquet"]
-    assert [one for one, _ in read_info_schema(target).problems] == [
-        "info_schema/v1/dbt.node_columns.parquet",
-        "info_schema/v1/dbt.column_lineage.parquet",
-    ]
+    write_table(target, "dbt.node_columns", [{"other": 1}])
+    assert [problem.code for _, problem in read_analysed_columns(target).problems] == ["ARTIFACT_DAMAGED"]

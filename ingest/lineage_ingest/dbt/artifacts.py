@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import Freshness
-from lineage_ingest.dbt.info_schema import read_info_schema
+from lineage_ingest.dbt.info_schema import read_analysed_columns
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
 from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
@@ -82,9 +82,9 @@ def read_artifacts(target: Path) -> Artifacts:
     elif results.results and results.at is not None and results.at < at:
         problems.append(("run_results.json", _older_results(results.at, at)))
     catalog = _read_catalog(target / "catalog.json", at, problems)
-    info_schema = read_info_schema(target, edges=False)
-    problems += info_schema.problems
-    catalog = {**info_schema.columns, **catalog}  # what the database has precedes what was analysed
+    analysed = read_analysed_columns(target)
+    problems += analysed.problems
+    catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
     macros = data.get("macros")
     freshness = freshness_in(_read_beside(target / "sources.json", problems))
     return Artifacts(

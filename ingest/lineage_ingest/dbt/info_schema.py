@@ -1,7 +1,6 @@
-"""dbt's Information Schema (dbt 2): Parquet files in `target/info_schema/v1`, one per table.
+"""Columns from dbt's Information Schema (dbt 2): the Parquet file `dbt.node_columns` in `target/info_schema/v1`.
 
-`dbt.node_columns` has the columns of nodes with their types, `dbt.column_lineage` the edges that dbt's own static
-analysis finds: a second opinion. Both are empty without `--static-analysis strict`.
+It has types only with `--static-analysis strict`. The edges beside it are a second opinion, for `lineage compare`.
 Manual: https://docs.getdbt.com/reference/info-schema
 """
 
@@ -15,53 +14,29 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 
-__all__ = ["DbtColumnEdge", "InfoSchema", "read_info_schema"]
+__all__ = ["AnalysedColumns", "read_analysed_columns"]
 
 _FOLDER = Path("info_schema") / "v1"
-_LINEAGE, _COLUMNS = "dbt.column_lineage.parquet", "dbt.node_columns.parquet"
-_EDGE = ("parent_node_unique_id", "parent_column_name", "child_node_unique_id", "child_column_name", "evolution")
+_COLUMNS = "dbt.node_columns.parquet"
 _COLUMN = ("node_unique_id", "column_name", "column_index", "data_type_inferred", "data_type_actual")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DbtColumnEdge:
-    """An edge of `dbt.column_lineage`: columns by the unique id of their node and their name, as dbt writes them.
-
-    `evolution` is `copy` (the value is passed through), `mod` (it is transformed) or `scan` (the column is read, but is
-    no part of the value: keys of joins and groups, filters). `from_node` may be an ephemeral model, which has no table.
-    """
-
-    from_node: str
-    from_column: str
-    to_node: str
-    to_column: str
-    evolution: str
-
-
 @dataclass(frozen=True, slots=True)
-class InfoSchema:
-    """What the files have: columns (name, type) in order by unique id, and the edges, sorted.
+class AnalysedColumns:
+    """Columns (name, type) in order by unique id, of nodes whose columns were all analysed or read from the database.
 
-    `columns` has only nodes whose columns were all analysed or read from the database. `is_there` is False without a
-    folder; without strict analysis there are no `edges`. `problems` are files that cannot be read.
+    `problems` are files that cannot be read, by name.
     """
 
-    is_there: bool = False
     columns: Mapping[str, tuple[tuple[str, str | None], ...]] = field(default_factory=dict)
-    edges: tuple[DbtColumnEdge, ...] = ()
     problems: tuple[tuple[str, Diagnostic], ...] = ()
 
 
-def read_info_schema(target: Path, *, edges: bool = True) -> InfoSchema:
-    """Return the Information Schema in a target folder; without `edges`, only its columns."""
-    folder = target / _FOLDER
-    if not folder.is_dir():
-        return InfoSchema()
+def read_analysed_columns(target: Path) -> AnalysedColumns:
+    """Return the columns in the Information Schema of a target folder; none without one."""
     problems: list[tuple[str, Diagnostic]] = []
-    listed = _rows(folder / _COLUMNS, _COLUMN, problems)
-    stated = _rows(folder / _LINEAGE, _EDGE, problems) if edges else ()
-    found = {DbtColumnEdge(*map(str, row)) for row in stated if all(isinstance(value, str) for value in row)}
-    return InfoSchema(True, dict(_schemas(listed)), tuple(sorted(found)), tuple(problems))
+    columns = dict(_schemas(_rows(target / _FOLDER / _COLUMNS, _COLUMN, problems)))
+    return AnalysedColumns(columns, tuple(problems))
 
 
 def _schemas(rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, tuple[tuple[str, str | None], ...]]]:

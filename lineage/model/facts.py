@@ -16,6 +16,7 @@ __all__ = ["Check", "CheckResult", "Constraint", "Facts", "FactsRecord", "Freshn
 
 MAX_TEXT = 10_000
 """Maximum characters of a description, and of all metadata of one source; longer ones are cut, or left out."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 MAX_CHECKS = 200
 """Maximum number of tests of one dataset or column."""
 
@@ -125,7 +126,7 @@ def facts_text(facts: Iterable[Facts]) -> str | None:
     '{"dbt/shop:model.shop.a@":{"at":"2026-03-01T00:00:00+00:00","description":"Orders."}}'
     """
     found = {one.source: _to_json(one) for one in sorted(facts, key=lambda one: one.source)}
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) if found else None
+    return _ENCODER.encode(found) if found else None
 
 
 def facts_from(text: str | None) -> tuple[Facts, ...]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -30,7 +31,6 @@ _NAMES_COLUMNS = re.compile(r"column|field", re.IGNORECASE)
 """Arguments of generic tests that name columns of the tested table: `column_name`, `combination_of_columns`, …"""
 _OF_THE_OTHER = frozenset(("field", "to_column", "compare_columns", "compare_column_name"))
 """Those that name columns of the table that it is compared with."""
-_ANY_TIME = datetime.min
 _WORST_FIRST = ("error", "fail", "warn", "skipped", None, "pass")
 
 
@@ -49,7 +49,7 @@ class TableFacts:
         """Return a digest of what they say, whenever they say it; empty if they say nothing."""
         if not (self.columns or _says(self.table)):
             return ""
-        return digest_of(*(replace(one, at=_ANY_TIME) for one in (self.table, *self.columns.values())), *self.columns)
+        return digest_of(_said(self.table), *((path, *_said(one)) for path, one in self.columns.items()))
 
 
 class ProjectFacts:
@@ -79,7 +79,7 @@ class ProjectFacts:
             self._at,
             description=_cut(node.description),
             tags=_tags(node.tags, node.config.tags),
-            meta=_meta({**node.meta, **node.config.meta}),
+            meta=_meta(node.meta, node.config.meta),
             owner=self._artifacts.manifest.owners.get(group) if group is not None else None,
             is_contracted=node.config.contract.enforced,
             constraints=tuple(self._constraint(one, paths) for one in node.constraints),
@@ -92,7 +92,7 @@ class ProjectFacts:
                 known = own.get(path) or Facts(source, self._at)
                 own[path] = replace(known, checks=(*known.checks, check))
         absent = tuple(path for path in own if columns is not None and path not in paths.values())
-        told = {path: replace(one, checks=_bounded(one.checks)) for path, one in own.items() if _says(one)}
+        told = {path: _with_fewer_checks(one) for path, one in own.items() if _says(one)}
         return TableFacts(facts, told, absent)
 
     def of_consumer(self, consumer: Consumer) -> TableFacts:
@@ -104,7 +104,7 @@ class ProjectFacts:
             self._at,
             description=_cut(consumer.description),
             tags=_tags(consumer.tags, consumer.config.tags),
-            meta=_meta({**consumer.meta, **consumer.config.meta}),
+            meta=_meta(consumer.meta, consumer.config.meta),
             owner=owner or (self._artifacts.manifest.owners.get(group) if group is not None else None),
         )
         return TableFacts(facts, {})
@@ -115,7 +115,7 @@ class ProjectFacts:
             self._at,
             description=_cut(column.description),
             tags=_tags(column.tags, column.config.tags),
-            meta=_meta({**column.meta, **column.config.meta}),
+            meta=_meta(column.meta, column.config.meta),
             data_type=column.data_type,
             constraints=tuple(replace(self._constraint(one, {}), columns=(path,)) for one in column.constraints),
         )
@@ -158,8 +158,13 @@ class ProjectFacts:
 
     def _path(self, name: str, paths: Mapping[str, str], quoted: bool) -> str:
         """Return the path of a column named in YAML: that of the table's column, whose case may differ."""
-        folded = column_text(self._dialect.fold_column(name.strip('"`'), quoted=quoted))
-        return paths.get(folded.lower(), str(folded))
+        folded = _folded(self._dialect, name, quoted)
+        return paths.get(folded.lower(), folded)
+
+
+@lru_cache(maxsize=100_000)
+def _folded(dialect: Dialect, name: str, quoted: bool) -> str:
+    return str(column_text(dialect.fold_column(name.strip('"`'), quoted=quoted)))
 
 
 def absent_columns(table: DbtTable, absent: Collection[str]) -> tuple[str, Diagnostic]:
@@ -173,12 +178,23 @@ def absent_columns(table: DbtTable, absent: Collection[str]) -> tuple[str, Diagn
 
 
 def _says(facts: Facts) -> bool:
-    said = (facts.description, facts.tags, facts.meta, facts.owner, facts.data_type, facts.constraints, facts.checks)
-    return any(said) or facts.is_contracted or facts.freshness is not None
+    return any(_said(facts))
 
 
-def _tags(*lists: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({tag for one in lists for tag in one if tag.strip()}))
+def _said(facts: Facts) -> tuple[object, ...]:
+    """Return what facts say, without who says it when."""
+    return (
+        facts.description, facts.tags, facts.meta, facts.owner, facts.data_type, facts.is_contracted,
+        facts.constraints, facts.checks, facts.freshness,
+    )  # fmt: skip
+
+
+def _with_fewer_checks(facts: Facts) -> Facts:
+    return facts if len(facts.checks) <= MAX_CHECKS else replace(facts, checks=_bounded(facts.checks))
+
+
+def _tags(*lists: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted({tag for one in lists for tag in one if tag.strip()})) if any(lists) else ()
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -193,8 +209,11 @@ def _cut(text: str | None) -> str | None:
     return f"{text[: MAX_TEXT - 1]}…"
 
 
-def _meta(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return metadata as JSON values; what exceeds the maximum together is left out."""
+def _meta(*levels: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return metadata as JSON values, of the last level that has a name; what exceeds the maximum is left out."""
+    if not any(levels):
+        return ()
+    values = {name: value for level in levels for name, value in level.items()}
     found, length = [], 0
     for name, value in values.items():
         text = json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)

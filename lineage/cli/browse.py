@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lineage.cli.ask import AsOfOption, NameArgument, RowsOption
+from lineage.cli.facts import first_description, shown_facts, tags_of
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
 from lineage.model.names import dataset_of, is_column_key
@@ -199,8 +200,9 @@ def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
         "schema_known": dataset.schema_known,
         "other_names": [name for name in dataset.aliases if name not in (*former, dataset.name)],
         "earlier_names": [{"name": name, "until": _time(until)} for name, until in former.items()],
-        "description": dataset.description,
-        "tags": list(dataset.tags),
+        "description": dataset.description or first_description(dataset.stated_facts),
+        "tags": sorted({*dataset.tags, *tags_of(dataset.stated_facts)}),
+        **shown_facts(dataset.stated_facts),
         "first_seen": _time(dataset.first_seen),
         "last_seen": _time(dataset.last_seen),
         "dropped": _time(dataset.dropped_at),
@@ -233,7 +235,8 @@ def _column_row(column: StoredColumn) -> tuple[object, ...]:
     position = None if column.ordinal is None else column.ordinal + 1
     known = "use" if column.inferred else "schema"
     dropped = f"{column.dropped_at:%Y-%m-%d %H:%M:%S}" if column.dropped_at else None
-    of_people = (column.tags, column.description)
+    facts = column.stated_facts
+    of_people = (sorted({*column.tags, *tags_of(facts)}), column.description or first_description(facts))
     return (position, column.display_path, column.data_type, known, column.aliases, dropped, *of_people)
 
 
@@ -247,8 +250,9 @@ def _column_values(column: StoredColumn) -> dict[str, Any]:
         "earlier_names": list(column.aliases),
         "first_seen": _time(column.first_seen),
         "dropped": _time(column.dropped_at),
-        "tags": list(column.tags),
-        "description": column.description,
+        "tags": sorted({*column.tags, *tags_of(column.stated_facts)}),
+        "description": column.description or first_description(column.stated_facts),
+        **shown_facts(column.stated_facts),
     }
 
 

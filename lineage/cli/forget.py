@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -10,8 +11,10 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.files import beginning
 from lineage.model.names import is_column_key
 from lineage.store import open_store
+from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection
 
 __all__ = ["forget"]
@@ -36,7 +39,8 @@ def forget(
 ) -> None:
     """Retire the lineage of a project, a file, a job or a namespace. `--as-of` still shows it.
 
-    Several options select the jobs that match all of them. Ingest a job again to make its lineage live again.
+    Several options select the jobs that match all of them. Ingest a job again to make its lineage live again. Facts
+    (descriptions, tags, tests of a dbt project) have no history: they are deleted.
 
     Example: lineage forget --project github.com/acme/shop --dry-run
     """
@@ -49,19 +53,34 @@ def forget(
         files = {head.file_key or head.source for head in heads} - {None}
         edges = sum(is_column_key(edge.source) for edge in opened.edges_of(keys)) if keys else 0
         found = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
-        ask = bool(keys) and not dry_run and not yes
+        facts = _sources_of_facts(opened, wanted, files)
+        if facts:
+            found += f" and the facts of {counted(len(facts), 'source')}"
+        ask = bool(keys or facts) and not dry_run and not yes
         if ask:
             note(f"this retires {found}")
             if not sys.stdin.isatty():
                 note("nothing was changed; confirm with --yes", "red")
                 raise typer.Exit(2)
             typer.confirm("Retire them?", abort=True, err=True)
-        done = not dry_run and bool(keys)
+        done = not dry_run and bool(keys or facts)
         if done:
             edges = opened.retire_jobs(keys, datetime.now(UTC)).edges
+            opened.forget_facts(facts)
     if output is OutputFormat.JSON:
-        print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges})
-    elif not keys:
+        print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges, "facts": facts})
+    elif not (keys or facts):
         note("no live job matches", "yellow")
     else:
         say(f"{'retired' if done else 'this would retire'} {found}")
+
+
+def _sources_of_facts(store: GraphStore, wanted: JobSelection, files: Collection[str | None]) -> list[str]:
+    """Return the sources whose facts are meant: those of the files, or all of a project."""
+    found = {file for file in files if file is not None}
+    if wanted.project is not None and wanted.source is wanted.job is wanted.namespace is None:
+        found.update(store.fact_sources(beginning(wanted.project)))
+    if wanted.environment is not None:
+        found = {one for one in found if one.endswith(f"@{wanted.environment}")}
+    known = {one.partition(":")[0] for one in found}
+    return sorted(found.intersection(source for text in known for source in store.fact_sources(text)))

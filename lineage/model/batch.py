@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.evidence import Chain, SourcePosition
+from lineage.model.facts import FactsRecord
 from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key, path_spelling
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
@@ -400,7 +401,8 @@ class LineageBatch:
 
     Changes to datasets apply at their own time, between the observations of jobs. `complete_sources` are the keys of
     the files whose complete content is in this batch; a deleted file is listed too, without any job. `aliases` are
-    pairs of keys that identify one dataset at all times (a path, and the catalog table at that path).
+    pairs of keys that identify one dataset at all times (a path, and the catalog table at that path). `facts` replace
+    what their source stated before of the same dataset.
     """
 
     run: RunRecord
@@ -412,3 +414,4 @@ class LineageBatch:
     usage: tuple[UsageRecord, ...] = ()
     complete_sources: tuple[str, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
+    facts: tuple[FactsRecord, ...] = ()

@@ -247,6 +247,16 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written; nothing has changed then.
         """
 
+    def fact_sources(self, beginning: str) -> list[str]:
+        """Return the sources of facts (`StoredDataset.facts`) whose keys begin with this text, sorted."""
+
+    def forget_facts(self, sources: Collection[str]) -> int:
+        """Delete the facts of these sources; return the number of datasets that had any.
+
+        Raises:
+            StoreError: the store could not be reached or written.
+        """
+
     def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:
         """Retire the live edges between two nodes, of one job or of all; return how many.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from lineage.model.batch import DiagnosticRecord, JobKind
 from lineage.model.evidence import Chain, SourcePosition
+from lineage.model.facts import Facts, facts_from
 from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
 from lineage.model.spelling import Spelled
@@ -56,7 +57,8 @@ class StoredDataset:
     """A dataset of the graph. `dropped_at` is set by a DROP and cleared when the dataset is created again.
 
     `aliases` are all other names that find it, former names included (see `former_names`). `description` and `tags`
-    come from data stewards. `schema_at` is the time of its newest complete schema. `spelling` is the name as written,
+    come from data stewards, `facts` (as text, see `lineage.model.facts`) from other sources. `schema_at` is the time of
+    its newest complete schema. `spelling` is the name as written,
     where names compare without case and this one is written differently.
 
     Three more times decide about batches that arrive late: `written_at` is when a job last wrote it, `kind_at` when
@@ -80,6 +82,12 @@ class StoredDataset:
     written_at: datetime | None = None
     kind_at: datetime | None = None
     spelled_at: datetime | None = None
+    facts: str | None = None
+
+    @property
+    def stated_facts(self) -> tuple[Facts, ...]:
+        """The facts that sources state of it, ordered by source."""
+        return facts_from(self.facts)
 
     @property
     def display_name(self) -> str:
@@ -114,7 +122,8 @@ class StoredColumn:
     `inferred` columns are known from queries, not from a schema. `dropped_at` is set when a newer schema lacks a column
     that still has lineage. `aliases` are its earlier paths. `first_seen` is None for columns stored by versions that
     did not record it. `spelling` is the path as written, where paths compare without case and this one is written
-    differently. `last_ordinal` is the former ordinal of a column that the newest schema lacks.
+    differently. `last_ordinal` is the former ordinal of a column that the newest schema lacks. `facts` are those of
+    sources, as text.
     """
 
     key: str
@@ -131,6 +140,12 @@ class StoredColumn:
     first_seen: datetime | None = None
     spelling: str | None = None
     last_ordinal: int | None = None
+    facts: str | None = None
+
+    @property
+    def stated_facts(self) -> tuple[Facts, ...]:
+        """The facts that sources state of it, ordered by source."""
+        return facts_from(self.facts)
 
     @property
     def name(self) -> str:

@@ -93,7 +93,9 @@ def test_what_dbt_has_only_parsed_gives_the_same_edges(project: Path, tmp_path: 
     run_dbt(project, "parse", "--no-partial-parse")
     with open_store(tmp_path / "parsed.lbug") as parsed:
         summary = ingest_dbt(project / "target", store=parsed)
-        assert {str(found.diagnostic.code) for found in summary.diagnostics} == {"NOT_COMPILED"}
+        codes = {str(found.diagnostic.code) for found in summary.diagnostics}
+        # The results are of the build; its properties describe a column that `customers` does not have.
+        assert codes == {"NOT_COMPILED", "ARTIFACT_OUTDATED", "UNKNOWN_COLUMN"}
         assert not summary.has_errors
         for table in ("customers", "orders", "stg_payments"):
             assert edges_into(parsed, table) == edges_into(store, table)
@@ -108,3 +110,15 @@ def test_types_come_from_the_catalog(project: Path, tmp_path: Path) -> None:
     assert types["customer_id"] == "INTEGER"
     assert types["first_order"] == "DATE"
     assert types["customer_lifetime_value"] == "DOUBLE"
+
+
+def test_tests_of_the_build_are_facts_with_their_results(built: Path, tmp_path: Path) -> None:
+    with open_store(tmp_path / "facts.lbug") as store:
+        ingest_dbt(built / "target", store=store)
+        [orders] = store.find_datasets("orders")
+        [facts] = orders.stated_facts
+        assert facts.description is not None
+        by_kind = {one.kind for one in facts.checks}
+        assert by_kind == {"unique", "not_null", "accepted_values", "relationships"}
+        assert {one.result.status for one in facts.checks if one.result} == {"pass"}
+        assert all(one.result is not None and len(one.columns) == 1 for one in facts.checks)

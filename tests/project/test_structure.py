@@ -30,6 +30,7 @@ SAME_MODULE = {
     "evidence": "the model, and how the terminal shows it",
     "explorer": "each store's own",
     "extraction": "SQL's front door, the stage of the log pipeline that calls it, its GraphQL field",
+    "facts": "the model, their planning and storing; a project's; how the terminal and GraphQL show them",
     "files": "files as sources and destinations of statements",
     "forgetting": "its planning and its storing",
     "ingest": "each kind of input has one, and its command",

@@ -15,6 +15,7 @@ import pytest
 
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.model.facts import Facts, FactsRecord
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
@@ -89,10 +90,13 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "diagnostics_after": ((), {"limit": 5}),
         "select_jobs": ((JobSelection(job="staged.sql"),), {}),
         "diagnosed_files": ((["shop:"],), {}),
+        "fact_sources": (("dbt/",), {}),
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
+    stated = Facts("dbt/shop:model.users@", day(9), description="Users.")
+    own.apply(replace(batch(run="facts"), facts=(FactsRecord(key("users"), stated),)))
     own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 
 from lineage.model.batch import JobKind
+from lineage.model.facts import facts_from
 from lineage.model.names import is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
+from lineage_graphql.schema.facts import StatedFacts, facts_of
 from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
@@ -61,6 +63,7 @@ class Table(Node):
     dropped_at: datetime | None = doc_field("Time of the drop; null if the table exists.")
     description: str | None = doc_field("Description written by a steward.")
     tags: list[str] = doc_field("Tags set by stewards.")
+    stored_facts: strawberry.Private[str | None]
 
     @classmethod
     def of(cls, stored: StoredDataset) -> Table:
@@ -79,7 +82,13 @@ class Table(Node):
             dropped_at=stored.dropped_at,
             description=stored.description,
             tags=list(stored.tags),
+            stored_facts=stored.facts,
         )
+
+    @strawberry.field(description="What sources state of it, such as a dbt project: documentation, tests, ….")
+    def facts(self) -> list[StatedFacts]:
+        """Return the facts of each source."""
+        return facts_of(facts_from(self.stored_facts))
 
     @strawberry.field(description="Other current names, such as the path of the table's files.")
     async def aliases(self, info: LineageInfo) -> list[str]:
@@ -181,6 +190,7 @@ class Column(Node):
     parent_key: strawberry.ID | None = doc_field("Key of the enclosing column, for a nested field.")
     description: str | None = doc_field("Description written by a steward.")
     tags: list[str] = doc_field("Tags set by stewards.")
+    stored_facts: strawberry.Private[str | None]
     aliases: list[str] = doc_field("Earlier paths, before renames.")
 
     @classmethod
@@ -198,8 +208,14 @@ class Column(Node):
             parent_key=strawberry.ID(stored.parent) if stored.parent else None,
             description=stored.description,
             tags=list(stored.tags),
+            stored_facts=stored.facts,
             aliases=list(stored.aliases),
         )
+
+    @strawberry.field(description="What sources state of it, such as a dbt project: documentation, tests, ….")
+    def facts(self) -> list[StatedFacts]:
+        """Return the facts of each source."""
+        return facts_of(facts_from(self.stored_facts))
 
     @strawberry.field(description="Its table.")
     async def table(self, info: LineageInfo) -> Table:

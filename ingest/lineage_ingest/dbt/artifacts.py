@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.facts import Freshness
+from lineage_ingest.dbt.info_schema import read_analysed_columns
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
+from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
 __all__ = ["Artifacts", "NoManifestError", "read_artifacts"]
 
@@ -42,6 +45,10 @@ class Artifacts:
     catalog: Mapping[str, tuple[tuple[str, str | None], ...]]
     macros: Mapping[str, Any]
     problems: tuple[tuple[str, Diagnostic], ...]
+    results: RunResults = field(default_factory=RunResults)
+    """The results of the last run's tests."""
+    freshness: Mapping[str, Freshness] = field(default_factory=dict)
+    """How recent the rows of sources were, by unique id."""
 
 
 def read_artifacts(target: Path) -> Artifacts:
@@ -68,11 +75,28 @@ def read_artifacts(target: Path) -> Artifacts:
         problems.append(("manifest.json", wrong))
     at = manifest.metadata.generated_at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    at = max(at, _end_of_run(target / "run_results.json", manifest.metadata.invocation_id) or at)
+    results = results_in(_read_beside(target / "run_results.json", problems))
+    if results.at is not None and results.invocation == manifest.metadata.invocation_id is not None:
+        # The definitions hold from the end of the command on: while it runs, tables are replaced by renaming them.
+        at = max(at, results.at)
+    elif results.results and results.at is not None and results.at < at:
+        problems.append(("run_results.json", _older_results(results.at, at)))
     catalog = _read_catalog(target / "catalog.json", at, problems)
+    analysed = read_analysed_columns(target)
+    problems += analysed.problems
+    catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
     macros = data.get("macros")
+    freshness = freshness_in(_read_beside(target / "sources.json", problems))
     return Artifacts(
-        target, manifest, at, is_whole, catalog, macros if isinstance(macros, dict) else {}, tuple(problems)
+        target,
+        manifest,
+        at,
+        is_whole,
+        catalog,
+        macros if isinstance(macros, dict) else {},
+        tuple(problems),
+        results,
+        freshness,
     )
 
 
@@ -139,29 +163,34 @@ _SAME_RUN = 6 * 3600
 """Seconds. `dbt docs generate` writes both files; a build after it writes a newer manifest of the same day."""
 
 
+def _read_beside(path: Path, problems: list[tuple[str, Diagnostic]]) -> Any:
+    """Return the content of an artifact that need not be there; report one that is damaged."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problems.append((path.name, _damaged(f"the file cannot be read: {error.strerror or type(error).__name__}")))
+        return None
+    data, is_whole = _read_json(raw)
+    if not is_whole:
+        problems.append((path.name, _damaged("the file ends in the middle: the results after that are missing")))
+    elif not isinstance(data, dict):
+        problems.append((path.name, _damaged("the file is not a JSON object")))
+    return data
+
+
 def _generated_at(data: Any) -> datetime | None:
     metadata = data.get("metadata") if isinstance(data, dict) else None
-    text = metadata.get("generated_at") if isinstance(metadata, dict) else None
-    try:
-        found = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return time_from(metadata.get("generated_at")) if isinstance(metadata, dict) else None
 
 
-def _end_of_run(path: Path, invocation: str | None) -> datetime | None:
-    """Return when the dbt command that wrote the manifest had run its SQL; None if the results are not of that command.
-
-    The definitions hold from then on: while it runs, tables are replaced by renaming them.
-    """
-    try:
-        data, _ = _read_json(path.read_bytes())
-    except OSError:
-        return None
-    metadata = data.get("metadata") if isinstance(data, dict) else None
-    if invocation is None or not isinstance(metadata, dict) or metadata.get("invocation_id") != invocation:
-        return None
-    return _generated_at(data)
+def _older_results(written: datetime, at: datetime) -> Diagnostic:
+    message = (
+        f"the results of tests are of {written:%Y-%m-%d %H:%M}, older than the manifest ({at:%Y-%m-%d %H:%M}): models "
+        "or tests may have changed since"
+    )
+    return Diagnostic(DiagnosticCode.ARTIFACT_OUTDATED, Severity.INFO, message, hint="run `dbt build` or `dbt test`")
 
 
 def _outdated(written: datetime, at: datetime) -> Diagnostic:

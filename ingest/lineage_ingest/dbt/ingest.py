@@ -6,7 +6,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -23,10 +23,11 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
-from lineage_ingest.dbt.project_batch import ProjectBatch, python_model_diagnostic
+from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile, digest_of
@@ -100,6 +101,7 @@ class _Ingest:
         unchanged = self._add_models()
         self._add_other_tables()
         self._add_consumers()
+        silent = self._add_facts()
         for source, problem in self.project.problems():
             self.batch.add_problem(source, problem)
         gone = self._gone()
@@ -109,6 +111,8 @@ class _Ingest:
         seconds = time.perf_counter() - self.began
         batch = self.batch.records(self.label, content, self._counts(), seconds)
         applied = self._apply(batch)
+        if silent:
+            store.forget_facts(silent)
         if request.state is not None and (session := store.last_session) is not None:
             request.state.write(ProjectState(request.basis, session, request.at, self.nodes))
         return DbtSummary(
@@ -249,6 +253,34 @@ class _Ingest:
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
+
+    def _add_facts(self) -> list[str]:
+        """Add the facts that have changed; return the sources that state none any more."""
+        names, known = self.request.names, self.earlier.nodes if self.earlier is not None else {}
+        facts = ProjectFacts(self.request.artifacts, names, self.request.at)
+        for key, node in self.nodes.items():
+            table, consumer = self.project.tables.get(key), self.project.consumers.get(key)
+            if table is not None:
+                columns = node.columns or tuple(one.name for one in table.complete) or None
+                found, dataset = facts.of_table(table, columns), self.batch.key_of(table.name)
+                if found.absent:
+                    self.batch.add_problem(*absent_columns(table, found.absent))
+            elif consumer is not None:
+                found, dataset = facts.of_consumer(consumer), consumer_key(key)
+            else:
+                continue
+            digest = found.digest()
+            self.nodes[key] = replace(node, facts=digest)
+            if digest and (key not in known or known[key].facts != digest):
+                self.batch.add_facts(dataset, found)
+        if not self.request.artifacts.is_whole:
+            return []
+        stating = {str(names.file_key(key)) for key, node in self.nodes.items() if node.facts}
+        if self.earlier is None:
+            stored = self.store.fact_sources(beginning(f"dbt/{names.project}"))
+        else:
+            stored = [str(names.file_key(key)) for key, node in known.items() if node.facts]
+        return [source for source in stored if source.endswith(f"@{names.environment}") and source not in stating]
 
     def _is_known(self, key: str, state: NodeState) -> bool:
         known = self.earlier.nodes.get(key) if self.earlier is not None else None

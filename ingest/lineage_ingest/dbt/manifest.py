@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -22,6 +22,7 @@ __all__ = [
     "DbtNode",
     "ResourceType",
     "SemanticElement",
+    "TestNode",
     "parse_manifest",
 ]
 
@@ -59,12 +60,45 @@ class _Tolerant(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
 
 
+class DeclaredConstraint(_Tolerant):
+    """A constraint of a contract; those of a table name their columns."""
+
+    type: str = "custom"
+    columns: _Texts = ()
+    expression: str | None = None
+
+
+_Constraints = Annotated[tuple[DeclaredConstraint, ...], BeforeValidator(_as_list)]
+
+
+class _Labels(_Tolerant):
+    """The part of a configuration that since dbt 1.10 holds metadata and tags."""
+
+    meta: _Meta = {}
+    tags: _Texts = ()
+
+
+_NO_LABELS = _Labels()
+
+
 class DescribedColumn(_Tolerant):
     """A column that a properties file describes."""
 
     name: str
     data_type: str | None = None
     quote: bool | None = None
+    description: str | None = None
+    meta: _Meta = {}
+    tags: _Texts = ()
+    constraints: _Constraints = ()
+    config: Annotated[_Labels, BeforeValidator(_or_empty)] = _NO_LABELS
+
+
+class _Contract(_Tolerant):
+    enforced: bool = False
+
+
+_NO_CONTRACT = _Contract()
 
 
 class Config(_Tolerant):
@@ -80,6 +114,12 @@ class Config(_Tolerant):
     strategy: str | None = None
     updated_at: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(_or_empty)] = {}
+    # Labels
+    meta: _Meta = {}
+    tags: _Texts = ()
+    group: str | None = None
+    severity: str | None = None
+    contract: Annotated[_Contract, BeforeValidator(_or_empty)] = _NO_CONTRACT
 
 
 class _DependsOn(_Tolerant):
@@ -111,6 +151,12 @@ class DbtNode(_Tolerant):
     columns: Annotated[dict[str, DescribedColumn], BeforeValidator(_or_empty)] = {}
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
     version: str | None = None
+    # What it says of its table
+    description: str | None = None
+    meta: _Meta = {}
+    tags: _Texts = ()
+    constraints: _Constraints = ()
+    patch_path: str | None = None
 
     @property
     def is_python(self) -> bool:
@@ -121,6 +167,32 @@ class DbtNode(_Tolerant):
     def is_ephemeral(self) -> bool:
         """Whether it has no relation: its SQL is a CTE of the models that read it."""
         return self.config.materialized == "ephemeral"
+
+
+class _TestMetadata(_Tolerant):
+    name: str = ""
+    namespace: str | None = None
+    kwargs: _Meta = {}
+
+
+_NO_METADATA = _TestMetadata()
+
+
+class TestNode(_Tolerant):
+    """A data test, generic or singular, or a unit test."""
+
+    __test__: ClassVar[bool] = False  # no test of pytest
+
+    unique_id: str
+    resource_type: str
+    name: str
+    original_file_path: str = ""
+    column_name: str | None = None
+    attached_node: str | None = None
+    test_metadata: Annotated[_TestMetadata, BeforeValidator(_or_empty)] = _NO_METADATA
+    config: Annotated[Config, BeforeValidator(_or_empty)] = Config()
+    depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
+    tested_node_unique_id: str | None = None
 
 
 class SemanticElement(_Tolerant):
@@ -154,6 +226,19 @@ _NO_TYPE_PARAMS, _NO_QUERY, _NO_RELATION = _TypeParams(), _QueryParams(), _NodeR
 _Elements = Annotated[tuple[SemanticElement, ...], BeforeValidator(_as_list)]
 
 
+class _Owner(_Tolerant):
+    name: str | None = None
+    email: str | None = None
+
+
+_NOBODY = _Owner()
+
+
+class _Group(_Tolerant):
+    name: str
+    owner: Annotated[_Owner, BeforeValidator(_or_empty)] = _NOBODY
+
+
 class Consumer(_Tolerant):
     """What reads models: an exposure, metric, semantic model or saved query."""
 
@@ -162,6 +247,13 @@ class Consumer(_Tolerant):
     name: str
     original_file_path: str = ""
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
+    # What it says of itself
+    description: str | None = None
+    meta: _Meta = {}
+    tags: _Texts = ()
+    config: Annotated[Config, BeforeValidator(_or_empty)] = Config()
+    group: str | None = None
+    owner: Annotated[_Owner, BeforeValidator(_or_empty)] = _NOBODY
     # Semantic models
     node_relation: Annotated[_NodeRelation, BeforeValidator(_or_empty)] = _NO_RELATION
     entities: _Elements = ()
@@ -192,6 +284,9 @@ class Manifest(_Tolerant):
     nodes: dict[str, DbtNode] = {}
     sources: dict[str, DbtNode] = {}
     consumers: dict[str, Consumer] = {}
+    tests: dict[str, TestNode] = {}
+    owners: dict[str, str] = {}
+    """Owners of groups, by the group's name."""
     invalid: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -201,8 +296,10 @@ class Manifest(_Tolerant):
         return (node for node in self.nodes.values() if node.resource_type in built)
 
 
-_NODE, _CONSUMER = TypeAdapter(DbtNode), TypeAdapter(Consumer)
+_NODE, _CONSUMER, _TEST = TypeAdapter(DbtNode), TypeAdapter(Consumer), TypeAdapter(TestNode)
+_GROUP = TypeAdapter(_Group)
 _READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
+_TESTS = frozenset((ResourceType.TEST,))
 _CONSUMERS = {
     "exposures": ResourceType.EXPOSURE,
     "metrics": ResourceType.METRIC,
@@ -239,11 +336,22 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
         typed = {key: {"resource_type": kind, **value} if isinstance(value, dict) else value
                  for key, value in found.items()} if isinstance(found, dict) else {}  # fmt: skip
         consumers |= valid(typed, _CONSUMER)
+    found = data.get("unit_tests")
+    unit_tests = {
+        key: {"resource_type": "unit_test", **value} if isinstance(value, dict) else value
+        for key, value in (found.items() if isinstance(found, dict) else ())
+    }
     return Manifest.model_construct(
         metadata=metadata,
         nodes=valid(data.get("nodes"), _NODE, _READ),
         sources=valid(data.get("sources"), _NODE),
         consumers=consumers,
+        tests=valid(data.get("nodes"), _TEST, _TESTS) | valid(unit_tests, _TEST),
+        owners={
+            one.name: owner
+            for one in valid(data.get("groups"), _GROUP).values()
+            if (owner := one.owner.name or one.owner.email) is not None
+        },
         invalid=tuple(invalid),
     )
 

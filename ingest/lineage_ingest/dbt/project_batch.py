@@ -18,11 +18,13 @@ from lineage.model.batch import (
     dbt_job_key,
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.facts import FactsRecord
 from lineage.model.names import column_key, column_text, dataset_key, split_location
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.dbt.facts import TableFacts
 from lineage_ingest.dbt.manifest import Consumer
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
@@ -56,6 +58,7 @@ class ProjectBatch:
         self._alone: list[_Alone] = []
         self._gone: list[str] = []
         self._problems: list[tuple[str, Diagnostic]] = []
+        self._facts: list[FactsRecord] = []
 
     def add_table(self, table: DbtTable) -> None:
         """Add a table with its known columns."""
@@ -110,6 +113,10 @@ class ProjectBatch:
         job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
         self._alone.append(_Alone(job, dataset, edges=edges))
 
+    def add_facts(self, dataset: str, facts: TableFacts) -> None:
+        """Add the facts of a node about its dataset."""
+        self._facts.append(FactsRecord(dataset, facts.table, facts.columns))
+
     def add_gone(self, file_key: str) -> None:
         """Add a node that the project no longer has."""
         self._gone.append(file_key)
@@ -145,6 +152,7 @@ class ProjectBatch:
             edges=(*batch.edges, *(edge for one in self._alone for edge in one.edges)),
             diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
             complete_sources=(*batch.complete_sources, str(self._names.file_key("artifacts"))),
+            facts=tuple(self._facts),
         )
 
     def _with_consumers(self, batch: LineageBatch) -> LineageBatch:

@@ -27,7 +27,7 @@ from lineage_ingest.dbt.model_resolution import ModelLookups
 
 __all__ = ["NodeState", "ProjectState", "StateFile", "digest_of", "product_digest"]
 
-_FORMAT = 1
+_FORMAT = 2
 MAX_FILES = 50
 """Number of projects and stores that are remembered; the least recently ingested are forgotten."""
 
@@ -47,6 +47,8 @@ class NodeState:
     """Number of columns of its table."""
     errors: int = 0
     """Number of the diagnostics that are errors."""
+    facts: str = ""
+    """Digest of the facts; empty if it states none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def _forget(files: Iterable[Path]) -> None:
 
 def _node_to(node: NodeState) -> list[Any]:
     look = node.lookups
-    counts = [node.completeness, node.diagnostics, node.edges, node.outputs, node.errors]
+    counts = [node.completeness, node.diagnostics, node.edges, node.outputs, node.errors, node.facts]
     return [node.input, node.stated, node.columns, [look.tables, look.schemas, look.seen], counts]
 
 

@@ -65,5 +65,6 @@ def _datasets_of(part: BatchPart) -> set[str]:
         found.add(edge.output)
     found.update(record.key for record in batch.datasets)
     found.update(dataset_of(used.of) for used in batch.usage)
+    found.update(stated.dataset for stated in batch.facts)
     found.update(key for change in batch.changes for key in change.datasets)
     return found

@@ -179,6 +179,7 @@ class _Loading:
             with_columns.update(key for key, reference in self.intake.references.items() if reference.columns)
         if Stage.DATASETS in self.intake.stages:
             with_columns.update(news.key for news in self.intake.datasets)
+            with_columns.update(record.dataset for record in self.intake.facts)
         for row in self._by_key("datasets_by_key", changed | referenced):
             dataset = dataset_from(row["n"])
             self.state.datasets[dataset.key] = dataset

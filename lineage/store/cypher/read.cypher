@@ -328,14 +328,17 @@ LIMIT $limit
 
 // name: datasets_with_tags
 MATCH (n:`Table`)
-WHERE all(tag IN $tags WHERE tag IN n.tags)
+WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
+// name: datasets_with_facts
+MATCH (n:`Table`) WHERE n.facts CONTAINS $beginning RETURN n
+
 // name: search_datasets
 MATCH (n:`Table`)
-WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -343,7 +346,7 @@ LIMIT $limit
 
 // name: search_aliases
 MATCH (n:`Table`)
-WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -354,14 +357,14 @@ LIMIT $limit
 
 // name: columns_with_tags
 MATCH (n:`Column`)
-WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
+WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_columns
 MATCH (n:`Column`)
-WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -465,7 +468,7 @@ n.file_key STARTS WITH $project
 n.namespace = $namespace
 
 // name: page_where_tags
-all(tag IN $tags WHERE tag IN n.tags)
+all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
 
 // name: page_where_codes
 n.code IN $codes
@@ -487,12 +490,12 @@ RETURN o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) A
 
 // name: count_search_datasets
 MATCH (n:`Table`)
-WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_search_aliases
 MATCH (n:`Table`)
-WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -500,15 +503,15 @@ RETURN count(DISTINCT n.key) AS number
 
 // name: count_search_columns
 MATCH (n:`Column`)
-WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_datasets_with_tags
 MATCH (n:`Table`)
-WHERE all(tag IN $tags WHERE tag IN n.tags)
+WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_columns_with_tags
 MATCH (n:`Column`)
-WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
+WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN count(n) AS number

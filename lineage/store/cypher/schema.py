@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.evidence import Chain, SourcePosition, chain_text, chains_from
+from lineage.model.facts import facts_from
 from lineage.model.names import short_name
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
@@ -58,7 +59,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 20
+SCHEMA_VERSION = 21
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
@@ -95,6 +96,13 @@ def _user_counts(
     return UserCounts(tuple(zip(users or (), queries or (), strict=True)), others or 0, other_queries or 0)
 
 
+def _source_tags(facts: str | None) -> list[str] | None:
+    """Return the tags in facts: a search finds them beside those of stewards. Most nodes have none."""
+    if facts is None or '"tags":' not in facts:
+        return None
+    return sorted({tag for one in facts_from(facts) for tag in one.tags}) or None
+
+
 _USERS = group(
     "users",
     {"users": _TEXTS, "user_queries": PropertyType.INTEGERS, "other_users": _INTEGER, "other_queries": _INTEGER},
@@ -125,6 +133,8 @@ TABLE = PropertyMap(
     stored("full_name", _TEXT, field="name", decode=lambda full, name: full or name, reads=("full_name", "name")),
     stored("spelling", _TEXT),
     stored("spelled_at", _TIME),
+    stored("facts", _TEXT),
+    derived("source_tags", _TEXTS, lambda dataset: _source_tags(dataset.facts)),
     keyed=True,
 )
 COLUMN = PropertyMap(
@@ -144,6 +154,8 @@ COLUMN = PropertyMap(
     stored("first_seen", _TIME),
     stored("spelling", _TEXT),
     stored("last_ordinal", _INTEGER),
+    stored("facts", _TEXT),
+    derived("source_tags", _TEXTS, lambda column: _source_tags(column.facts)),
     keyed=True,
 )
 JOB = PropertyMap(

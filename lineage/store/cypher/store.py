@@ -16,6 +16,7 @@ from lineage.store.cypher.annotations import describe, describe_all, retire_edge
 from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
 from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.dump import dump_graph
+from lineage.store.cypher.facts import fact_sources, forget_facts
 from lineage.store.cypher.former_names import former_names
 from lineage.store.cypher.known_names import load_names
 from lineage.store.cypher.loading import load_state
@@ -184,6 +185,8 @@ class CypherStore:
     describe = _writing(describe)
     describe_all = _writing(describe_all)
     retire_edges = _writing(retire_edges)
+    fact_sources = _reading(fact_sources)
+    forget_facts = _writing(forget_facts)
 
     job_keys = _reading(reads.job_keys)
     dataset_keys = _reading(reads.dataset_keys)

@@ -15,6 +15,7 @@ from itertools import chain
 from zlib import crc32
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
+from lineage.model.facts import FactsRecord
 from lineage.model.names import dataset_of
 from lineage.store.planning.dataset_references import (
     DatasetReference,
@@ -88,6 +89,7 @@ class BatchPart:
             (change.at for change in batch.changes),
             (record.at for record in batch.datasets if record.at is not None),
             (used.midnight for used in batch.usage),
+            (stated.facts.at for stated in batch.facts),
             (reference.first_seen for reference in self.references or ()),
         )
         return min(times, default=batch.run.at)
@@ -122,6 +124,9 @@ class _Parting:
         for record in batch.datasets:
             at = time_of(record)
             self.records[naming.today(record.key, at)].append(replace(record, at=at))
+        self.facts: dict[str, list[FactsRecord]] = defaultdict(list)
+        for stated in batch.facts:
+            self.facts[naming.today(stated.dataset, stated.facts.at)].append(stated)
         self.usage: dict[str, list[UsageRecord]] = defaultdict(list)
         for used in batch.usage:
             self.usage[naming.today(dataset_of(used.of), used.named_at)].append(used)
@@ -144,6 +149,7 @@ class _Parting:
 
         def size(key: str) -> int:
             described = sum(len(record.columns) for record in self.records.get(key, ()))
+            described += sum(len(record.columns) for record in self.facts.get(key, ()))
             return 1 + len(self.references[key].columns) + described
 
         return [
@@ -153,6 +159,7 @@ class _Parting:
                 references=tuple(self._mention(key, with_columns=made) for key in keys),
                 datasets=tuple(record for key in keys for record in self.records.get(key, ())),
                 usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
+                facts=() if made else tuple(one for key in keys for one in self.facts.get(key, ())),
             )
             for stripes, keys in _chunks({key: size(key) for key in self.references}, COLUMNS_IN_A_PART)
         ]

@@ -11,6 +11,7 @@ from lineage.model.names import ColumnPath, column_key, renamed_path, split_data
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
+from lineage.store.planning.facts import joined_facts
 from lineage.store.planning.graph_state import GraphState, JobOutput
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
@@ -148,7 +149,7 @@ def _move_column(state: GraphState, dataset: str, path: str, new: str, *, stays:
     there = state.columns.get(target)
     state.columns[target] = moved if there is None else _both(moved, there)
     if stays:
-        state.columns[key] = replace(column, aliases=(), description=None, tags=())
+        state.columns[key] = replace(column, aliases=(), description=None, tags=(), facts=None)
     else:
         del state.columns[key]
     _add_alias(state, target, path)
@@ -164,6 +165,7 @@ def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         inferred=there.inferred and arriving.inferred,
         description=there.description or arriving.description,
         tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
+        facts=joined_facts(there.facts, arriving.facts),
         aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
         first_seen=min(arriving.first_seen, there.first_seen) if arriving.first_seen and there.first_seen else None,
         spelling=there.spelling or arriving.spelling,

@@ -108,6 +108,8 @@ def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Dat
         for one in record.columns:
             if one.spelling is not None:
                 reference.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
+    for stated in batch.facts:
+        referenced(stated.dataset, stated.facts.at, stated.facts.at)
     for used in batch.usage:
         name_then, named_at = dataset_of(used.of), used.named_at
         # The usage is during that day: at its midnight the dataset may not have existed.

@@ -19,6 +19,7 @@ from lineage.model.batch import (
     UsageRecord,
 )
 from lineage.model.evidence import Chain, is_sound
+from lineage.model.facts import FactsRecord
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.namespaces import is_path
 from lineage.model.spelling import spelling_of
@@ -78,6 +79,7 @@ class Intake:
     usage: tuple[UsageRecord, ...]
     references: Mapping[str, DatasetReference]
     stages: frozenset[Stage]
+    facts: tuple[FactsRecord, ...] = ()
 
 
 def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
@@ -104,6 +106,7 @@ def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
         usage=_one_a_day(used_today(record) for record in batch.usage),
         references=part.references_today(naming),
         stages=part.stages,
+        facts=tuple(_facts_today(record, naming) for record in batch.facts),
     )
 
 
@@ -188,6 +191,14 @@ def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
         last_read=latest(one.last_read, other.last_read),
         last_write=latest(one.last_write, other.last_write),
     )
+
+
+def _facts_today(record: FactsRecord, naming: NamesOverTime) -> FactsRecord:
+    key, at = record.dataset, record.facts.at
+    columns = record.columns
+    if naming.renames_columns(key):
+        columns = {naming.column_today(key, path, at)[1]: facts for path, facts in columns.items()}
+    return FactsRecord(naming.today(key, at), record.facts, columns)
 
 
 def _news(record: DatasetRecord, at: datetime, naming: NamesOverTime) -> DatasetNews:

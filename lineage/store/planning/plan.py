@@ -25,6 +25,7 @@ from lineage.store.planning.datasets import (
     see_dataset,
     see_datasets,
 )
+from lineage.store.planning.facts import state_facts
 from lineage.store.planning.graph_state import GraphState, KnownChange, Prune, change_key
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.job_outputs import Units
@@ -57,6 +58,7 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
     if Stage.DATASETS in stages:
         outdated = describe_datasets(after, intake, intake.references.keys() - described)
         remove_missing_columns(after, intake, outdated, naming)
+        state_facts(after, intake)
         date_datasets(after, intake)
         record_usage(after, intake)
     if Stage.RUN in stages:

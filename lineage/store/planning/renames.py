@@ -13,6 +13,7 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import remove_columns
 from lineage.store.planning.dataset_references import latest
+from lineage.store.planning.facts import joined_facts
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, RunUsage, Seen
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
@@ -180,6 +181,7 @@ class Rekeying:
             last_ordinal=second.last_ordinal if first.last_ordinal is None else first.last_ordinal,
             description=first.description or second.description,
             tags=tuple(dict.fromkeys((*first.tags, *second.tags))),
+            facts=joined_facts(first.facts, second.facts),
             spelling=first.spelling if first.inferred <= second.inferred else second.spelling,
         )
 
@@ -233,6 +235,7 @@ def _join_datasets(arriving: StoredDataset, there: StoredDataset) -> StoredDatas
         schema_known=arriving.schema_known or there.schema_known,
         description=arriving.description or there.description,
         tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
+        facts=joined_facts(there.facts, arriving.facts),
         namespace=there.namespace,
         name=there.name,
         aliases=tuple(sorted({*there.aliases, *arriving.aliases})),

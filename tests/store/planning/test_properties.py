@@ -31,17 +31,19 @@ from lineage.store.planning.validity import Meaning, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
 AT, LATER = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
+FACTS = '{"dbt/shop:model.shop.t@":{"at":"2024-01-01T00:00:00+00:00","tags":["pii"]}}'
 USERS = UserCounts((("ana", 2), ("bo", 1)), 3, 4)
 
 NODES = [
     (
         StoredDataset("pg/s.T", "pg", "s.t", DatasetKind.VIEW, "postgres", True, ("old",), AT, LATER, LATER, "text",
-                      ("pii",), AT, "s.T", AT, LATER, AT),
+                      ("pii",), AT, "s.T", AT, LATER, AT, FACTS),
         records.dataset_node,
         records.dataset_from,
     ),
     (
-        StoredColumn("pg/t#a", "pg/t", "a", "int", 3, True, "pg/t#p", AT, "text", ("pii",), ("b",), LATER, "A", 2),
+        StoredColumn("pg/t#a", "pg/t", "a", "int", 3, True, "pg/t#p", AT, "text", ("pii",), ("b",), LATER, "A", 2,
+                     FACTS),
         lambda column: records.column_node(column, None),
         records.column_from,
     ),

@@ -1,0 +1,49 @@
+"""Facts of tables and columns as `lineage show` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lineage.model.facts import Check, Facts
+
+__all__ = ["first_description", "shown_facts", "tags_of"]
+
+
+def first_description(facts: Iterable[Facts]) -> str | None:
+    """Return the first description that a source states."""
+    return next((one.description for one in facts if one.description), None)
+
+
+def tags_of(facts: Iterable[Facts]) -> Iterator[str]:
+    """Yield the tags that sources state."""
+    return (tag for one in facts for tag in one.tags)
+
+
+def shown_facts(facts: Iterable[Facts]) -> dict[str, Any]:
+    """Return the other facts that have a value, as texts by name."""
+    found: dict[str, list[str]] = {
+        "owners": [], "declared_types": [], "metadata": [], "constraints": [], "tests": [], "freshness": [],
+    }  # fmt: skip
+    for one in facts:
+        found["owners"] += [one.owner] if one.owner else []
+        found["declared_types"] += [one.data_type] if one.data_type else []
+        found["metadata"] += (f"{name}={value}" for name, value in one.meta)
+        enforced = " (enforced)" if one.is_contracted else ""
+        found["constraints"] += (
+            f"{each.kind}{f' ({chr(44).join(each.columns)})' if each.columns else ''}{enforced}"
+            for each in one.constraints
+        )
+        found["tests"] += map(_test, one.checks)
+        if one.freshness is not None:
+            loaded = f", newest row of {one.freshness.loaded_at:%Y-%m-%d %H:%M}" if one.freshness.loaded_at else ""
+            found["freshness"].append(f"{one.freshness.status} at {one.freshness.at:%Y-%m-%d %H:%M}{loaded}")
+    return {name: list(dict.fromkeys(values)) for name, values in found.items() if values}
+
+
+def _test(check: Check) -> str:
+    columns = f" ({', '.join(check.columns)})" if check.columns else ""
+    if check.result is None:
+        return f"{check.kind}{columns}: not run"
+    rows = f", {check.result.failures:,} rows" if check.result.failures else ""
+    return f"{check.kind}{columns}: {check.result.status}{rows} on {check.result.at:%Y-%m-%d}"

@@ -1,0 +1,207 @@
+"""Facts about a dataset or column besides lineage, as a source states them: documentation, contracts, tests, freshness.
+
+Each source (a node of a dbt project) has its own facts of a dataset; they replace what it stated before. They are
+about now: `as_of` does not change them. A steward's description and tags are stored apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["Check", "CheckResult", "Constraint", "Facts", "FactsRecord", "Freshness", "facts_from", "facts_text"]
+
+MAX_TEXT = 10_000
+"""Maximum characters of a description, and of all metadata of one source; longer ones are cut, or left out."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+MAX_CHECKS = 200
+"""Maximum number of tests of one dataset or column."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The last result of a test: pass, warn, fail, error or skipped; `failures` is the number of rows that failed."""
+
+    status: str
+    at: datetime
+    failures: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A test of a dataset or its columns (paths), by its unique key. Without `result`, it has not been run.
+
+    `kind` is its generic test (`unique`, `not_null`, …), `singular` or `unit`; `refers_to` is the other dataset whose
+    values it compares with. `severity` is what a failure means: error or warn.
+    """
+
+    key: str
+    kind: str
+    columns: tuple[str, ...] = ()
+    severity: str | None = None
+    refers_to: str | None = None
+    result: CheckResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A declared constraint: its type (`not_null`, `primary_key`, `check`, …), columns, and its masked expression."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How recent a source's rows were: `status` is pass, warn or error, `loaded_at` the time of the newest row."""
+
+    status: str
+    at: datetime
+    loaded_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one source states of a dataset or column, as of a time.
+
+    `data_type` is the declared type, which the database's may differ from. `is_contracted`: the types and constraints
+    are enforced when the dataset is built. `meta` are names with JSON values.
+    """
+
+    source: str
+    at: datetime
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    meta: tuple[tuple[str, str], ...] = ()
+    owner: str | None = None
+    data_type: str | None = None
+    is_contracted: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    checks: tuple[Check, ...] = ()
+    freshness: Freshness | None = None
+
+    def after(self, earlier: Facts) -> Facts:
+        """Return the facts with the results that only earlier facts of the same source have.
+
+        A run of some tests says nothing about the others: they keep their last result.
+        """
+        known = {one.key: one for one in earlier.checks}
+        checks = tuple(
+            replace(one, result=latest_result(one.result, known[one.key].result)) if one.key in known else one
+            for one in self.checks
+        )
+        fresh = max(
+            (one for one in (earlier.freshness, self.freshness) if one is not None),
+            key=lambda one: one.at,
+            default=None,
+        )
+        return replace(self, checks=checks, freshness=fresh)
+
+
+def latest_result(one: CheckResult | None, other: CheckResult | None) -> CheckResult | None:
+    """Return the later of two results; at the same time, the first."""
+    if one is None or other is None:
+        return one or other
+    return one if one.at >= other.at else other
+
+
+@dataclass(frozen=True, slots=True)
+class FactsRecord:
+    """The facts of one source about a dataset (by key) and its columns (by path)."""
+
+    dataset: str
+    facts: Facts
+    columns: Mapping[str, Facts] = field(default_factory=dict)
+
+
+def facts_text(facts: Iterable[Facts]) -> str | None:
+    """Return facts of several sources as they are stored; None without any.
+
+    >>> from datetime import UTC, datetime
+    >>> facts_text([Facts("dbt/shop:model.shop.a@", datetime(2026, 3, 1, tzinfo=UTC), description="Orders.")])
+    '{"dbt/shop:model.shop.a@":{"at":"2026-03-01T00:00:00+00:00","description":"Orders."}}'
+    """
+    found = {one.source: _to_json(one) for one in sorted(facts, key=lambda one: one.source)}
+    return _ENCODER.encode(found) if found else None
+
+
+def facts_from(text: str | None) -> tuple[Facts, ...]:
+    """Return the facts of each source that `facts_text` wrote, ordered by source."""
+    return tuple(_from_json(source, found) for source, found in json.loads(text).items()) if text else ()
+
+
+def _to_json(facts: Facts) -> dict[str, Any]:
+    found: dict[str, Any] = {"at": facts.at.isoformat()}
+    if facts.description:
+        found["description"] = facts.description
+    if facts.tags:
+        found["tags"] = facts.tags
+    if facts.meta:
+        found["meta"] = dict(facts.meta)
+    for name in ("owner", "data_type"):
+        if value := getattr(facts, name):
+            found[name] = value
+    if facts.is_contracted:
+        found["is_contracted"] = True
+    for name in ("constraints", "checks"):
+        if values := getattr(facts, name):
+            found[name] = [_plain(one) for one in values]
+    if facts.freshness is not None:
+        found["freshness"] = _plain(facts.freshness)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of this module as JSON values, without fields that are not set."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Check | CheckResult | Constraint | Freshness):
+        given = ((one.name, getattr(value, one.name)) for one in fields(value))
+        return {name: _plain(found) for name, found in given if found is not None and found != ()}
+    return value
+
+
+def _from_json(source: str, found: Mapping[str, Any]) -> Facts:
+    fresh = found.get("freshness")
+    return Facts(
+        source=source,
+        at=_time(found["at"]),
+        description=found.get("description"),
+        tags=tuple(found.get("tags", ())),
+        meta=tuple(found.get("meta", {}).items()),
+        owner=found.get("owner"),
+        data_type=found.get("data_type"),
+        is_contracted=found.get("is_contracted", False),
+        constraints=tuple(
+            Constraint(one["kind"], tuple(one.get("columns", ())), one.get("expression"))
+            for one in found.get("constraints", ())
+        ),
+        checks=tuple(map(_check_from, found.get("checks", ()))),
+        freshness=Freshness(fresh["status"], _time(fresh["at"]), _optional_time(fresh.get("loaded_at")))
+        if fresh
+        else None,
+    )
+
+
+def _check_from(found: Mapping[str, Any]) -> Check:
+    result = found.get("result")
+    return Check(
+        found["key"],
+        found["kind"],
+        tuple(found.get("columns", ())),
+        found.get("severity"),
+        found.get("refers_to"),
+        CheckResult(result["status"], _time(result["at"]), result.get("failures")) if result else None,
+    )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _optional_time(text: str | None) -> datetime | None:
+    return _time(text) if text else None

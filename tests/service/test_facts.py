@@ -1,0 +1,39 @@
+"""Facts of tables and columns over GraphQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lineage.model.facts import Check, CheckResult, Constraint, Facts, FactsRecord, Freshness
+from lineage.store import GraphStore
+from tests.service.running import running
+from tests.store.batch_builders import batch, day, key, table
+
+
+def test_facts_of_a_table_and_its_columns(store: GraphStore) -> None:
+    checks = (Check("t1", "unique", ("x",), "error", None, CheckResult("fail", day(1), 2)), Check("t2", "unit"))
+    of_table = Facts(
+        "dbt/shop:model.a@", day(1), "All.", ("core",), (("pii", "true"),), "Ana", None, True,
+        (Constraint("primary_key", ("x",)),), checks, Freshness("warn", day(1)),
+    )  # fmt: skip
+    of_column = Facts("dbt/shop:model.a@", day(1), data_type="int")
+    store.apply(replace(batch(table("a", "x", "y")), facts=(FactsRecord(key("a"), of_table, {"x": of_column}),)))
+    query = """{ table(name: "a") { facts { source description tags owner isContracted meta { name value }
+      constraints { kind columns } tests { key kind columns status failures at } freshness { status loadedAt } }
+      columns { edges { node { path facts { dataType } } } } } }"""
+    with running(store) as service:
+        found = service.data(query)["table"]
+    assert found["facts"] == [
+        {
+            "source": "dbt/shop:model.a@", "description": "All.", "tags": ["core"], "owner": "Ana",
+            "isContracted": True, "meta": [{"name": "pii", "value": "true"}],
+            "constraints": [{"kind": "primary_key", "columns": ["x"]}],
+            "tests": [
+                {"key": "t1", "kind": "unique", "columns": ["x"], "status": "fail", "failures": 2,
+                 "at": day(1).isoformat()},
+                {"key": "t2", "kind": "unit", "columns": [], "status": None, "failures": None, "at": None},
+            ],
+            "freshness": {"status": "warn", "loadedAt": None},
+        }
+    ]  # fmt: skip
+    assert [one["node"]["facts"] for one in found["columns"]["edges"]] == [[{"dataType": "int"}], []]

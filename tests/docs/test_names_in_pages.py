@@ -21,8 +21,10 @@ NOW = sorted(set(ALL) - {"CHANGELOG.md"})
 FOLDERS = ("lineage/", "ingest/", "graphql/", "tests/", "docs/", "model/", "query_log/", "planning/", "sql/")
 ROOTS = ("", "lineage", "ingest/lineage_ingest", "ingest/lineage_ingest/query_log", "graphql", "lineage/store")
 MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model"}
-TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}
-"""Options of other commands: of mypy, of `mysql`, of all commands."""
+TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}.union(
+    {"--generate-info-schema", "--static-analysis"}
+)
+"""Options of other commands: of mypy, of `mysql`, of dbt, of all commands."""
 
 
 def spans(name: str) -> Iterator[str]:

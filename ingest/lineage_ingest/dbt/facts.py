@@ -61,10 +61,25 @@ class ProjectFacts:
         self._at = at
         self._tests: dict[str, list[TestNode]] = defaultdict(list)
         manifest = artifacts.manifest
+        self._owners = digest_of(sorted(manifest.owners.items()))
         self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
         for test in manifest.tests.values():
             for key in self._tested(test):
                 self._tests[key].append(test)
+
+    def digest_given(self, key: str, columns: Collection[str] | None) -> str:
+        """Return a digest of all that `of_table` reads: if it is the same, so are the facts."""
+        artifacts = self._artifacts
+        tests = [
+            (
+                artifacts.manifest.stated[one.unique_id],
+                artifacts.results.results.get(one.unique_id),
+                [self._nodes[other].name for other in one.depends_on.nodes if other in self._nodes],
+            )
+            for one in self._tests.get(key, ())
+        ]
+        freshness = artifacts.freshness.get(key)
+        return digest_of(artifacts.manifest.stated[key], columns, tests, freshness, self._owners)
 
     def of_table(self, table: DbtTable, columns: Collection[str] | None) -> TableFacts:
         """Return the facts of a node about its table, whose columns are these; None: they are not known."""

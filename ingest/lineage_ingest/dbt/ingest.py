@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -260,18 +260,23 @@ class _Ingest:
         facts = ProjectFacts(self.request.artifacts, names, self.request.at)
         for key, node in self.nodes.items():
             table, consumer = self.project.tables.get(key), self.project.consumers.get(key)
+            was, given = known.get(key), ""
             if table is not None:
                 columns = node.columns or tuple(one.name for one in table.complete) or None
+                given = facts.digest_given(key, columns)
+                if was is not None and was.facts_input == given:
+                    self.nodes[key] = replace(node, facts=was.facts, facts_input=given, absent=was.absent)
+                    self._report_absent(table, was.absent)
+                    continue
                 found, dataset = facts.of_table(table, columns), self.batch.key_of(table.name)
-                if found.absent:
-                    self.batch.add_problem(*absent_columns(table, found.absent))
+                self._report_absent(table, found.absent)
             elif consumer is not None:
                 found, dataset = facts.of_consumer(consumer), consumer_key(key)
             else:
                 continue
             digest = found.digest()
-            self.nodes[key] = replace(node, facts=digest)
-            if digest and (key not in known or known[key].facts != digest):
+            self.nodes[key] = replace(node, facts=digest, facts_input=given, absent=found.absent)
+            if digest and (was is None or was.facts != digest):
                 self.batch.add_facts(dataset, found)
         if not self.request.artifacts.is_whole:
             return []
@@ -281,6 +286,10 @@ class _Ingest:
         else:
             stored = [str(names.file_key(key)) for key, node in known.items() if node.facts]
         return [source for source in stored if source.endswith(f"@{names.environment}") and source not in stating]
+
+    def _report_absent(self, table: DbtTable, names: Collection[str]) -> None:
+        if names:
+            self.batch.add_problem(*absent_columns(table, names))
 
     def _is_known(self, key: str, state: NodeState) -> bool:
         known = self.earlier.nodes.get(key) if self.earlier is not None else None

@@ -6,12 +6,14 @@ fields are ignored. Format: https://docs.getdbt.com/reference/artifacts/manifest
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 __all__ = [
     "DescribedColumn",
@@ -287,6 +289,8 @@ class Manifest(_Tolerant):
     tests: dict[str, TestNode] = {}
     owners: dict[str, str] = {}
     """Owners of groups, by the group's name."""
+    stated: dict[str, str] = {}
+    """Digests of what nodes and tests state, apart from their code and from what each run of dbt writes anew."""
     invalid: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -298,6 +302,9 @@ class Manifest(_Tolerant):
 
 _NODE, _CONSUMER, _TEST = TypeAdapter(DbtNode), TypeAdapter(Consumer), TypeAdapter(TestNode)
 _GROUP = TypeAdapter(_Group)
+_NOT_STATED = frozenset(
+    ("raw_code", "compiled_code", "compiled_path", "build_path", "created_at", "checksum", "extra_ctes", "deferred")
+)
 _READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
 _TESTS = frozenset((ResourceType.TEST,))
 _CONSUMERS = {
@@ -318,6 +325,8 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
         metadata = Metadata()
         invalid.append(("metadata", _reason(error)))
 
+    stated: dict[str, str] = {}
+
     def valid(found: Any, adapter: TypeAdapter[T], kinds: frozenset[str] | None = None) -> dict[str, T]:
         read: dict[str, T] = {}
         for key, value in found.items() if isinstance(found, Mapping) else ():
@@ -328,6 +337,9 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
                 read[str(key)] = adapter.validate_python(value)
             except ValidationError as error:
                 invalid.append((str(key), _reason(error)))
+                continue
+            if adapter is not _GROUP:
+                stated[str(key)] = _digest_stated(value)
         return read
 
     consumers: dict[str, Consumer] = {}
@@ -352,8 +364,14 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
             for one in valid(data.get("groups"), _GROUP).values()
             if (owner := one.owner.name or one.owner.email) is not None
         },
+        stated=stated,
         invalid=tuple(invalid),
     )
+
+
+def _digest_stated(value: Mapping[str, Any]) -> str:
+    said = to_json({name: one for name, one in value.items() if name not in _NOT_STATED})
+    return hashlib.blake2b(said, digest_size=12).hexdigest()
 
 
 def _reason(error: ValidationError) -> str:

@@ -27,7 +27,7 @@ from lineage_ingest.dbt.model_resolution import ModelLookups
 
 __all__ = ["NodeState", "ProjectState", "StateFile", "digest_of", "product_digest"]
 
-_FORMAT = 2
+_FORMAT = 3
 MAX_FILES = 50
 """Number of projects and stores that are remembered; the least recently ingested are forgotten."""
 
@@ -49,6 +49,10 @@ class NodeState:
     """Number of the diagnostics that are errors."""
     facts: str = ""
     """Digest of the facts; empty if it states none."""
+    facts_input: str = ""
+    """Digest of what the facts were read from."""
+    absent: tuple[str, ...] = ()
+    """The columns that facts are about and that the table does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +140,14 @@ def _forget(files: Iterable[Path]) -> None:
 
 def _node_to(node: NodeState) -> list[Any]:
     look = node.lookups
-    counts = [node.completeness, node.diagnostics, node.edges, node.outputs, node.errors, node.facts]
-    return [node.input, node.stated, node.columns, [look.tables, look.schemas, look.seen], counts]
+    counts = [node.completeness, node.diagnostics, node.edges, node.outputs, node.errors]
+    facts = [node.facts, node.facts_input, node.absent]
+    return [node.input, node.stated, node.columns, [look.tables, look.schemas, look.seen], counts, facts]
 
 
 def _node_from(found: list[Any]) -> NodeState:
-    given, stated, columns, lookups, counts = found
-    return NodeState(given, stated, None if columns is None else tuple(columns), ModelLookups(*lookups), *counts)
+    given, stated, columns, lookups, counts, (facts, facts_input, absent) = found
+    own = None if columns is None else tuple(columns)
+    looked = ModelLookups(*lookups)
+    known = (looked, *counts, facts, facts_input, tuple(absent))
+    return NodeState(given, stated, own, *known)

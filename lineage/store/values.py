@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 from lineage.model.batch import DiagnosticRecord, JobKind
@@ -147,6 +148,10 @@ class StoredColumn:
         """The facts that sources state of it, ordered by source."""
         return facts_from(self.facts)
 
+    def with_facts(self, facts: str | None) -> StoredColumn:
+        """Return the column with other facts. `replace` takes ten times as long, which every column would pay."""
+        return StoredColumn(*(*_BEFORE_FACTS(self), facts))
+
     @property
     def name(self) -> str:
         """The column's or field's own name; `path` is the text of its whole path."""
@@ -175,6 +180,9 @@ class StoredColumn:
             return self.dropped_at is None
         is_named = self.first_seen is None or self.first_seen <= as_of
         return is_named and (self.dropped_at is None or as_of < self.dropped_at)
+
+
+_BEFORE_FACTS = attrgetter(*(one.name for one in fields(StoredColumn) if one.name != "facts"))
 
 
 @dataclass(frozen=True, slots=True)

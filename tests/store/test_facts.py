@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import permutations
 from typing import Any
 
 from lineage.model.batch import LineageBatch
 from lineage.model.facts import Check, CheckResult, Facts, FactsRecord, Freshness
 from lineage.store import GraphStore
+from lineage.store.values import StoredColumn
 from tests.store.batch_builders import batch, day, job, key, rename, table
 
 SOURCE, OTHER = "dbt/shop:model.a@pg", "dbt/mart:source.a@pg"
@@ -95,3 +96,9 @@ def test_parts_of_a_batch_have_its_facts(store: GraphStore) -> None:
         for part in parts:
             store.apply(part)
     assert (descriptions(store, "a"), descriptions(store, "a.x")) == (["text"], ["text x"])
+
+
+def test_a_column_with_other_facts_keeps_every_other_field() -> None:
+    values = {one.name: object() for one in fields(StoredColumn)}
+    column = StoredColumn(**values)  # type: ignore[arg-type]
+    assert column.with_facts("new") == replace(column, facts="new")

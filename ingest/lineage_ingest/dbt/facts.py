@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -59,6 +58,7 @@ class ProjectFacts:
         self._artifacts = artifacts
         self._names = names
         self._at = at
+        self._folded: dict[tuple[str, bool], str] = {}
         self._tests: dict[str, list[TestNode]] = defaultdict(list)
         manifest = artifacts.manifest
         self._owners = digest_of(sorted(manifest.owners.items()))
@@ -173,13 +173,11 @@ class ProjectFacts:
 
     def _path(self, name: str, paths: Mapping[str, str], quoted: bool) -> str:
         """Return the path of a column named in YAML: that of the table's column, whose case may differ."""
-        folded = _folded(self._dialect, name, quoted)
+        folded = self._folded.get((name, quoted))
+        if folded is None:
+            folded = str(column_text(self._dialect.fold_column(name.strip('"`'), quoted=quoted)))
+            self._folded[name, quoted] = folded
         return paths.get(folded.lower(), folded)
-
-
-@lru_cache(maxsize=100_000)
-def _folded(dialect: Dialect, name: str, quoted: bool) -> str:
-    return str(column_text(dialect.fold_column(name.strip('"`'), quoted=quoted)))
 
 
 def absent_columns(table: DbtTable, absent: Collection[str]) -> tuple[str, Diagnostic]:

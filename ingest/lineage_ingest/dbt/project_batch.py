@@ -229,13 +229,13 @@ class ProjectBatch:
         known = {record.key: record for record in records if record.key not in alone}
         for table in self._tables.values():
             key = self.key_of(table.name)
-            if key in alone:
+            if key in alone or (key in known and known[key].schema_known):
                 continue
             described = self._dataset(table)
             if key not in known:
                 if described is not None:
                     known[key] = described
-            elif not known[key].schema_known and described is not None:
+            elif described is not None:
                 own = {column.path: column for column in known[key].columns}
                 for column in described.columns:
                     own[column.path] = replace(column, ordinal=getattr(own.get(column.path), "ordinal", None))

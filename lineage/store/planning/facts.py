@@ -34,7 +34,7 @@ def state_facts(state: GraphState, intake: Intake) -> None:
             own = record.columns.get(column.path) if column.dropped_at is None else None
             text = _stated(column.facts, source, own)
             if text != column.facts:
-                state.columns[column.key] = replace(state.columns[column.key], facts=text)
+                state.columns[column.key] = column.with_facts(text)
 
 
 def _stated(text: str | None, source: str, new: Facts | None) -> str | None:

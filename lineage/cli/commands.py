@@ -39,6 +39,7 @@ SUMMARIES = {
     "impact": "What depends on this column or table?",
     "root-cause": "Where does this column or table come from?",
     "path": "How does one column reach another, and which SQL proves it?",
+    "compare": "Compare lineage with what a product states itself.",
     "diff": "What does a pull request change, and who reads it?",
     "search": "Find tables and columns by part of their name.",
     "show": "Show a table: its columns, jobs and neighbours.",

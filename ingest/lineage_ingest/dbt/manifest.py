@@ -48,13 +48,18 @@ def _or_empty(value: Any) -> Any:
     return {} if value is None else value
 
 
+def _as_metadata(value: Any) -> Any:
+    """Return metadata, none for what is no object: what a model says of itself must not cost its lineage."""
+    return value if isinstance(value, dict) else {}
+
+
 def _as_list(value: Any) -> Any:
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else value
 
 
-_Meta = Annotated[dict[str, Any], BeforeValidator(_or_empty)]
+_Meta = Annotated[dict[str, Any], BeforeValidator(_as_metadata)]
 _Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 
 

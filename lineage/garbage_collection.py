@@ -4,35 +4,45 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 __all__ = ["seldom_collecting"]
 
-_lock = threading.Lock()
-_threshold = (100_000, 50, 100)
-_before = (0, 0, 0)
-_inside = 0
+_THRESHOLD = (100_000, 50, 100)
 
 
-@contextmanager
-def seldom_collecting() -> Iterator[None]:
+def seldom_collecting() -> AbstractContextManager[None]:
     """Raise the garbage collection threshold: collections would find nearly nothing.
 
     The threshold is the process's: the first thread inside raises it, and the last one restores it. It is left alone
     where it is higher already, and where collections are off.
     """
-    global _before, _inside  # noqa: PLW0603  the threshold is global to the process
-    with _lock:
-        _inside += 1
-        if _inside == 1:
-            _before = gc.get_threshold()
-            if 0 < _before[0] < _threshold[0]:
-                gc.set_threshold(*_threshold)
-    try:
-        yield
-    finally:
-        with _lock:
-            _inside -= 1
-            if not _inside:
-                gc.set_threshold(*_before)
+    return _THE_PROCESS
+
+
+class _Threshold(AbstractContextManager[None]):
+    # Not a generator: short texts are resolved in less time than ten of these take.
+
+    __slots__ = ("_before", "_inside", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._before = (0, 0, 0)
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = gc.get_threshold()
+                if 0 < self._before[0] < _THRESHOLD[0]:
+                    gc.set_threshold(*_THRESHOLD)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                gc.set_threshold(*self._before)
+
+
+_THE_PROCESS = _Threshold()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import lineage.sql.resolve.rules  # noqa: F401  registers the rules
@@ -136,7 +136,7 @@ def extract(
     tables = CatalogTables(given.qualified(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
-    procedures = cache(lambda: defined_procedures([sql]))
+    procedures = partial(_procedures_of, sql)
     unfollowed = UnfollowedVariables(options.naming.dialect)
     with seldom_collecting():  # no tree is left to the collector
         for statement in parse_statements(sql, options.naming.dialect, options.budget):
@@ -149,6 +149,11 @@ def extract(
             if statement.tree is not None:
                 take_apart(statement.tree)
     return unfollowed.report(found)
+
+
+@lru_cache(maxsize=1)
+def _procedures_of(text: str) -> frozenset[str]:
+    return defined_procedures([text])
 
 
 def resolve_statement(

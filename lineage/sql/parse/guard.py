@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from lineage.model.dialects import Dialect
+from lineage.sql.parse.type_words import parse_with_known_types
 from lineage.sql.procedural import STRINGS
 from lineage.sql.procedural.tokens import parser_of
 from lineage.sql.scan import nesting_depth
@@ -91,7 +92,7 @@ class GuardedParser:
         deep = too_deep(text[tokens[0].start : tokens[-1].end + 1], self._dialect, self._limit)
         if deep is not None:
             raise NestingError(deep, tokens)
-        return self._parser.parse(tokens, text)
+        return parse_with_known_types(self._parser, tokens, text)
 
     def parse(self, tokens: list[Token], text: str) -> list[exp.Expr | None]:
         """Return the trees of tokens that may be generated, or taken from several parts of the text.
@@ -103,7 +104,7 @@ class GuardedParser:
         deep = too_deep(_words(tokens), "ansi", self._limit)
         if deep is not None:
             raise NestingError(deep, tokens)
-        return self._parser.parse(tokens, text)
+        return parse_with_known_types(self._parser, tokens, text)
 
 
 def _words(tokens: list[Token]) -> str:

@@ -195,6 +195,7 @@ def has_only_operands(kind: type[exp.Expr]) -> bool:
 def account(resolution: Resolution, node: exp.Expr) -> None:
     """Report what no rule reads of a query or statement: arguments of the node and of its clauses."""
     stack = [node]
+    push = stack.append
     clauses, without_clauses, either = CLAUSES, _WITHOUT_CLAUSES, _EITHER
     while stack:
         node = stack.pop()
@@ -210,9 +211,11 @@ def account(resolution: Resolution, node: exp.Expr) -> None:
                     report_unread(resolution, value)
             elif kind is list:
                 if value and type(value[0]) in clauses:
-                    stack.extend(item for item in value if type(item) in clauses)
+                    for item in value:
+                        if type(item) in clauses:
+                            push(item)
             elif kind in clauses:
-                stack.append(value)
+                push(value)
 
 
 def report_unread(resolution: Resolution, node: exp.Expr) -> None:

@@ -14,6 +14,8 @@ from lineage.sql.resolve.procedure_calls import with_doubt
 
 __all__ = ["UnfollowedVariables"]
 
+_NO_WORDS: Counter[str] = Counter()
+
 
 class UnfollowedVariables:
     """The variables of one text, collected statement by statement."""
@@ -28,8 +30,10 @@ class UnfollowedVariables:
         """Add the next statement of the text."""
         self._steps.append(parsed.step)
         self._is_program |= parsed.step is not None
-        words = [token.text for token in parsed.tokens] if self._is_program else []
-        self._words.append(Counter(self._fold(word.lstrip("@:")) for word in words))
+        if self._is_program:
+            self._words.append(Counter(self._fold(token.text.lstrip("@:")) for token in parsed.tokens))
+        else:
+            self._words.append(_NO_WORDS)
 
     def report(self, statements: list[StatementLineage]) -> list[StatementLineage]:
         """Return the statements; one that reads a variable with values from tables is partial."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -21,12 +21,19 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage.cli.progress import progress_bar
-from lineage.model.diagnostics import Severity
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
 from lineage_ingest.bi.ingest import BiSummary
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.summary_output import (
+    change_text,
+    note_diagnostics,
+    print_figures,
+    resolved_text,
+    say_retired,
+    worst_first,
+)
 from lineage_ingest.options import BiOptions, OptionError
 
 __all__ = ["bi", "print_bi_summary"]
@@ -112,39 +119,25 @@ def bi(
 
 def print_bi_summary(summary: BiSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of an export, and the diagnostics, the most severe first."""
-    order = list(Severity)
-    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    found = worst_first(summary.diagnostics)
     if output is not OutputFormat.TABLE:
-        figures = summary.to_dict()
-        if output is OutputFormat.JSON:
-            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            named = {"store": summary.store, "kind": summary.kind, "server": summary.server}
-            more = {"notices": list(summary.notices), "retired": list(summary.gone), "found": listed}
-            print_object({**named, **figures, **more})
-        else:
-            print_listing(tuple(figures), [tuple(figures.values())], output)
+        print_figures(
+            summary.to_dict(),
+            output,
+            named={"store": summary.store, "kind": summary.kind, "server": summary.server},
+            more={"notices": list(summary.notices), "retired": list(summary.gone)},
+            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        )
         return
-    for record in found[: show or None]:
-        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
-        note(f"{record.source}: {record.diagnostic}", colour)
-    if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    note_diagnostics(found, show)
     counts = summary.batch.run.counts
-    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
-    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     queries = f"{counts['queries']:,} {'query' if counts['queries'] == 1 else 'queries'}"
     dashboards, diagnostics, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("dashboard", "diagnostic", "column", "edge")
     )
     say(f"{summary.kind} {summary.server}: {queries}, {dashboards}")
-    say(f"{counts['resolved']:,} resolved{left}; {diagnostics}")
-    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
-    say(
-        f"{columns}, {edges} ({summary.applied.edges_created:,} new{ended}) in {summary.seconds:.1f} s "
-        f"→ {summary.store}"
-    )
+    say(f"{resolved_text(counts)}; {diagnostics}")
+    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
     for text in summary.notices:
         note(text, "yellow")
-    if summary.gone:
-        some = ", ".join(summary.gone[:5]) + (", …" if len(summary.gone) > 5 else "")
-        say(f"retired: {len(summary.gone):,} no longer in the export: {some}")
+    say_retired(summary.gone, "export")

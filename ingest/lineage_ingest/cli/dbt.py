@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -28,6 +28,7 @@ from lineage.model.diagnostics import Severity
 from lineage_ingest.api import ingest_dbt
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.summary_output import change_text, note_diagnostics, print_figures, resolved_text, worst_first
 from lineage_ingest.dbt.artifacts import NoManifestError
 from lineage_ingest.dbt.ingest import OlderManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
@@ -113,41 +114,25 @@ def dbt(
 
 def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of a dbt project, and the diagnostics, the most severe first."""
-    order = list(Severity)
-    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    found = worst_first(summary.diagnostics)
     if output is not OutputFormat.TABLE:
-        figures = summary.to_dict()
-        if output is OutputFormat.JSON:
-            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            print_object(
-                {
-                    "store": summary.store,
-                    "project": summary.project,
-                    **figures,
-                    "notices": list(summary.notices),
-                    "found": listed,
-                }
-            )
-        else:
-            print_listing(tuple(figures), [tuple(figures.values())], output)
+        print_figures(
+            summary.to_dict(),
+            output,
+            named={"store": summary.store, "project": summary.project},
+            more={"notices": list(summary.notices)},
+            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        )
         return
-    for record in found[: show or None]:
-        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
-        note(f"{record.source}: {record.diagnostic}", colour)
-    if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    note_diagnostics(found, show)
     counts = summary.batch.run.counts
-    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
-    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     skipped = f" ({summary.unchanged:,} unchanged)" if summary.unchanged else ""
     models, consumers, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("model", "consumer", "diagnostic", "table", "column", "edge")
     )
     say(f"project {summary.project} ({summary.dialect}): {models}{skipped}, {consumers}")
-    say(f"{counts['resolved']:,} resolved{left}; {diagnostics}")
-    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
-    new = f"{summary.applied.edges_created:,} new{ended}"
-    say(f"{tables}, {columns}, {edges} ({new}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{resolved_text(counts)}; {diagnostics}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
     if counts["errors"] and not any(one.diagnostic.severity is Severity.ERROR for one in found):
         note("unchanged models have errors: lineage diagnostics lists them", "yellow")
     for text in summary.notices:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     FormatOption,
@@ -17,11 +17,18 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage.cli.progress import progress_bar
-from lineage.model.diagnostics import Severity
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_postgres
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.summary_output import (
+    change_text,
+    note_diagnostics,
+    print_figures,
+    resolved_text,
+    say_retired,
+    worst_first,
+)
 from lineage_ingest.cli.verification import print_verification
 from lineage_ingest.live_database.database_ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseOptions, OptionError
@@ -98,32 +105,24 @@ def postgres(
 
 def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of a database, and the diagnostics, the most severe first."""
-    order = list(Severity)
-    found = sorted(summary.diagnostics, key=lambda d: (order.index(d.diagnostic.severity), d.source))
+    found = worst_first(summary.diagnostics)
     if output is not OutputFormat.TABLE:
-        figures = summary.to_dict()
-        if output is OutputFormat.JSON:
-            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            named: dict[str, object] = {
+        verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
+        print_figures(
+            summary.to_dict(),
+            output,
+            named={
                 "store": summary.store,
                 "database": summary.database,
                 "schemas": list(summary.schemas),
-            }
-            if summary.verification is not None:
-                named["verification"] = summary.verification.to_dict()
-            more = {"notices": list(summary.notices), "retired": list(summary.gone), "found": listed}
-            print_object({**named, **figures, **more})
-        else:
-            print_listing(tuple(figures), [tuple(figures.values())], output)
+                **verified,
+            },
+            more={"notices": list(summary.notices), "retired": list(summary.gone)},
+            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        )
         return
-    for record in found[: show or None]:
-        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
-        note(f"{record.source}: {record.diagnostic}", colour)
-    if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    note_diagnostics(found, show)
     counts = summary.batch.run.counts
-    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
-    left = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     schemas, relations, views, functions, statements, diagnostics = (
         counted(number, name)
         for number, name in (
@@ -133,13 +132,9 @@ def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show:
         )
     )
     say(f"{summary.database}: {schemas}, {relations}, {views}, {functions}")
-    say(f"{statements}: {counts['resolved']:,} resolved{left}; {diagnostics}")
-    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    say(f"{statements}: {resolved_text(counts)}; {diagnostics}")
     columns, edges = counted(counts["columns"], "column"), counted(counts["edges"], "edge")
-    say(
-        f"{columns}, {edges} ({summary.applied.edges_created:,} new{ended}) in {summary.seconds:.1f} s "
-        f"→ {summary.store}"
-    )
+    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
     if summary.annotations.described or summary.annotations.tagged:
         described = counted(summary.annotations.described, "description")
         say(f"annotations: {described}, tags of {summary.annotations.tagged:,} tables and columns")
@@ -147,6 +142,4 @@ def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show:
         note(text, "yellow")
     if summary.verification is not None:
         print_verification(summary.verification, show)
-    if summary.gone:
-        some = ", ".join(summary.gone[:5]) + (", …" if len(summary.gone) > 5 else "")
-        say(f"retired: {len(summary.gone):,} no longer in the database: {some}")
+    say_retired(summary.gone, "database")

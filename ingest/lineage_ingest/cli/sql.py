@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -29,12 +29,12 @@ from lineage.cli.options import (
 )
 from lineage.cli.progress import progress_bar
 from lineage.model.batch import DiagnosticRecord
-from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_sql
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.summary_output import change_text, note_diagnostics, print_figures, resolved_text, worst_first
 from lineage_ingest.cli.verification import print_verification
 from lineage_ingest.options import OptionError, SqlOptions
 from lineage_ingest.sql_files import (
@@ -158,34 +158,24 @@ def _confirm_retirement(gone: GoneFiles) -> bool:
 
 def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of SQL files, and its diagnostics, the most severe first."""
-    found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
+    found = worst_first(summary.diagnostics)
     if output is not OutputFormat.TABLE:
-        figures: dict[str, object] = {**summary.to_dict()}
-        if output is OutputFormat.JSON:
-            listed = [{"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found]
-            if summary.verification is not None:
-                figures = {**figures, "verification": summary.verification.to_dict()}
-            more = {"projects": summary.described_projects(), "notices": list(summary.notices), "found": listed}
-            print_object({"store": summary.store, **figures, **more})
-        else:
-            print_listing(tuple(figures), [tuple(figures.values())], output)
+        verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
+        print_figures(
+            summary.to_dict(),
+            output,
+            named={"store": summary.store},
+            more={**verified, "projects": summary.described_projects(), "notices": list(summary.notices)},
+            found=({"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found),
+        )
         return
-    for record in found[: show or None]:
-        colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
-        note(f"{record.source}: {record.diagnostic}", colour)
-    if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    note_diagnostics(found, show)
     counts = summary.batch.run.counts
-    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
-    unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     files, statements, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
     )
-    say(f"{files}, {statements}: {counts['resolved']:,} resolved{unresolved}; {diagnostics}")
-    changed = f"{summary.applied.edges_created:,} new" + (
-        f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
-    )
-    say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{files}, {statements}: {resolved_text(counts)}; {diagnostics}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
     if summary.verification is not None:
         print_verification(summary.verification, show, "definition")
     _print_projects(summary)

@@ -88,15 +88,112 @@ def test_a_structured_query(tmp_path: Path) -> None:
         assert columns_of(store, "metabase://bi.test/card/1-Card") == ["created_at", "country", "sum", "orders"]
 
 
+def test_columns_of_one_name_are_told_apart_by_their_join(tmp_path: Path) -> None:
+    joined = {
+        "source-table": 10,
+        "joins": [{"alias": "C", "source-table": 11, "fields": "all",
+                   "condition": ["=", ["field", 105, None], ["field", 106, {"join-alias": "C"}]]}],
+    }  # fmt: skip
+    query = {"source-query": joined, "aggregation": [["max", ["field", 106, {"join-alias": "C"}]],
+             ["min", ["field", 101, None]], ["max", ["field", "C__id", {"base-type": "type/Integer"}]]]}  # fmt: skip
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        shop = "postgres://db:5432/shop.public"
+        assert {
+            f"{shop}.customers.id -> card/1-Card.max [AGGREGATION]",
+            f"{shop}.orders.id -> card/1-Card.min [AGGREGATION]",
+            f"{shop}.customers.id -> card/1-Card.max_2 [AGGREGATION]",
+        } == into(store, "card/1-Card.")
+
+
+def test_archived_cards_are_read_only_for_those_that_read_them(tmp_path: Path) -> None:
+    base = {**card(1, {"source-table": 10}, "Base"), "archived": True}
+    other = {**card(2, {"source-table": 10}, "Other"), "archived": True}
+    sums = card(3, {"source-table": "card__1", "aggregation": [["sum", ["field", "amount", None]]]}, "Sum")
+    query = sums["dataset_query"]
+    assert isinstance(query, dict)
+    query["database"] = -1337  # the virtual database of cards
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [sums, base, other]})
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert [one.diagnostic.message for one in summary.diagnostics] == ["1 archived card left out: nobody sees them"]
+        assert "card/1-Base.amount -> card/3-Sum.sum [AGGREGATION]" in edges_of(store)
+        assert set(completeness(store)) == {"card/1-Base", "card/3-Sum"}
+
+
+def test_metrics_and_segments_of_older_versions_have_ids_of_their_own(tmp_path: Path) -> None:
+    segment = {"id": 1, "name": "Big", "table_id": 10, "definition": {"filter": [">", ["field", 102, None], 5]}}
+    metric = {"id": 1, "name": "Paid", "table_id": 10, "definition": {"source-table": 10,
+              "aggregation": [["sum", ["field", 102, None]]], "filter": ["=", ["field", 107, None], "paid"]}}  # fmt: skip
+    query = {"source-table": 10, "filter": ["segment", 1], "aggregation": [["metric", 1]]}
+    files = {"db.json": DATABASE, "a.json": [segment], "b.json": [metric], "cards.json": [card(2, query)]}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
+        orders = "postgres://db:5432/shop.public.orders"
+        assert into(store, "card/2-Card", rows=True) == {
+            f"{orders}.amount -> card/2-Card.metric [AGGREGATION]",
+            f"{orders}.status ~> card/2-Card.metric [CONDITIONAL]",
+            f"{orders}.amount ~> card/2-Card [FILTER]",
+        }
+
+
+def test_filters_of_dashboards(tmp_path: Path) -> None:
+    cards = [
+        card(1, {"source-table": 10, "aggregation": [["count"]]}, "Count"),
+        card(2, {"source-table": "card__3", "aggregation": [["count"]]}, "On"),
+        card(3, {"source-table": 10}, "Base"),
+    ]
+    targets = [
+        (1, ["dimension", ["field", 107, None]]),
+        (1, ["dimension", ["field", {"base-type": "type/Text"}, 104], {"stage-number": 0}]),
+        (2, ["dimension", ["field", "created_at", {"base-type": "type/Date"}]]),
+        (1, ["variable", ["template-tag", "x"]]),
+    ]
+    dashcards = [{"card_id": number, "parameter_mappings": [{"card_id": number, "target": one}]}
+                 for number, one in targets]  # fmt: skip
+    board = {"id": 9, "name": "Board", "dashcards": dashcards}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards, "board.json": board})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        assert {one for one in into(store, "dashboard/9-Board", rows=True) if "FILTER" in one} == {
+            "postgres://db:5432/shop.public.orders.status ~> dashboard/9-Board [FILTER]",
+            "postgres://db:5432/shop.public.customers.country ~> dashboard/9-Board [FILTER]",
+            "card/3-Base.created_at ~> dashboard/9-Board [FILTER]",
+        }
+        assert completeness(store)["dashboard/9-Board"] is Completeness.FULL
+        board["dashcards"] = [{"card_id": 2, "parameter_mappings": [{"card_id": 2, "target": ["dimension",
+                              ["field", "gone", None]]}]}]  # fmt: skip
+        write_json(folder, {"board.json": board})
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
+        assert completeness(store)["dashboard/9-Board"] is Completeness.PARTIAL
+
+
+def test_an_error_in_place_of_an_answer_retires_nothing(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, {"source-table": 10})]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        write_json(folder, {"cards.json": {"message": "Unauthenticated"}})
+        summary = ingest(store, "metabase", folder)
+        assert summary.gone == ()
+        assert summary.notices
+        write_json(folder, {"cards.json": []})
+        assert ingest(store, "metabase", folder).gone == ("card/1-Card",)
+        [dataset] = [one for one in store.datasets() if one.name == "card/1-Card"]
+        assert dataset.dropped_at is not None
+
+
 def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> None:
     sql = (
         "SELECT o.id, {{snippet: money}} AS amount, r.total -- {{no}}\nFROM orders o\n"
         "JOIN {{#1-base}} AS r ON r.customer_id = o.customer_id\n"
+        'JOIN {{which}} AS w ON {{mb.time_grouping("unit", "w.country")}} = o.id\n'
         "WHERE o.status = {{status}} [[AND {{created}}]] AND note <> 'secret {{x}}' LIMIT {{n}}"
     )
     tags = {
         "status": {"type": "text"}, "n": {"type": "number"}, "x": {"type": "text"},
         "#1-base": {"type": "card", "card-id": 1}, "snippet: money": {"type": "snippet", "snippet-name": "money"},
+        "which": {"type": "table", "table-id": 11}, "unit": {"type": "temporal-unit"},
         "created": {"type": "dimension", "dimension": ["field", 103, None], "alias": "o.created_at"},
     }  # fmt: skip
     base = card(1, {"source-table": 10, "aggregation": [["aggregation-options", ["sum", ["field", 102, None]],
@@ -114,6 +211,7 @@ def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> Non
             "card/1-Card.total -> card/2-Native.total [IDENTITY]",
             "postgres://db:5432/shop.public.orders.created_at ~> card/2-Native [FILTER]",
             "postgres://db:5432/shop.public.orders.status ~> card/2-Native [FILTER]",
+            "postgres://db:5432/shop.public.customers.country ~> card/2-Native [JOIN]",
         } <= found
         [job] = store.jobs([key for key in _jobs(store) if "card/2" in key])
         assert job.sql is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection
 
-__all__ = ["Board", "BiExport", "ExportedTable", "QueryAsset", "not_read", "slug"]
+__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "not_read", "slug"]
 
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
@@ -42,6 +42,16 @@ class QueryAsset:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardFilter:
+    """A column by which a dashboard's filter decides the rows: of the query with this key, or of a table."""
+
+    column: str
+    key: str = ""
+    connection: BiConnection | None = None
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """A dashboard: the keys of the queries that it shows."""
 
@@ -56,6 +66,7 @@ class Board:
     operation: str = "DASHBOARD"
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By key, the columns that it shows of a query; by default all."""
+    filters: tuple[BoardFilter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,15 @@ def test_archived_cards_are_read_only_for_those_that_read_them(tmp_path: Path) -
 
 def test_metrics_and_segments_of_older_versions_have_ids_of_their_own(tmp_path: Path) -> None:
     segment = {"id": 1, "name": "Big", "table_id": 10, "definition": {"filter": [">", ["field", 102, None], 5]}}
-    metric = {"id": 1, "table_id": 10, "definition": {"source-table": 10,
-              "filter": ["=", ["field", 107, None], "paid"], "aggregation": [["sum", ["field", 102, None]]]}}  # fmt: skip
+    metric = {
+        "id": 1,
+        "table_id": 10,
+        "definition": {
+            "source-table": 10,
+            "filter": ["=", ["field", 107, None], "paid"],
+            "aggregation": [["sum", ["field", 102, None]]],
+        },
+    }
     query = {"source-table": 10, "filter": ["segment", 1], "aggregation": [["metric", 1]]}
     files = {"db.json": DATABASE, "a.json": [segment], "b.json": [metric], "cards.json": [card(2, query)]}
     with open_store(tmp_path / "store.lbug") as store:

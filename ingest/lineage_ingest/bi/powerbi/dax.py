@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["references_of", "simple_aggregate"]
+__all__ = ["references_of", "simple_aggregate", "tables_of"]
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|--[^\n]*|/\*.*?\*/)|(?P<string>\"(?:[^\"]|\"\")*\")"
-    r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[A-Za-z_][\w]*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\])",
+    r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[^\W\d]\w*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\])",
     re.DOTALL,
 )
 _SIMPLE = re.compile(
@@ -33,6 +33,28 @@ def references_of(expression: str) -> list[tuple[str | None, str]]:
         if token["column"] is not None:
             table = token["quoted"].replace("''", "'") if token["quoted"] is not None else token["table"]
             found[table, token["name"].replace("]]", "]")] = None
+    return list(found)
+
+
+_WORD = re.compile(
+    r"//[^\n]*|--[^\n]*|/\*.*?\*/|\"(?:[^\"]|\"\")*\"|'(?P<quoted>(?:[^']|'')*)'(?!\s*\[)|\[(?:[^\]]|\]\])*\]"
+    r"|(?P<word>[^\W\d]\w*)(?!\w|\s*[\[(])",
+    re.DOTALL,
+)
+
+
+def tables_of(expression: str) -> list[str]:
+    """Return the names that may be those of tables: words that are no functions, without a column behind them.
+
+    >>> tables_of("COUNTROWS(Sales) + SUMX('Int Sales', [M]) + SUM(Other[x]) // 'no'")
+    ['Sales', 'Int Sales']
+    """
+    found: dict[str, None] = {}
+    for token in _WORD.finditer(expression):
+        if token["quoted"] is not None:
+            found[token["quoted"].replace("''", "'")] = None
+        elif token["word"] is not None:
+            found[token["word"]] = None
     return list(found)
 
 

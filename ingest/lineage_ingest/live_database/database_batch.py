@@ -137,7 +137,8 @@ class DatabaseBatch:
             Severity.WARNING,
             f"the database says that {relation.local_name} has other columns than its definition was read to have",
             statement.span,
-            "please report this bug with the definition, its names and literals replaced",
+            "if its tables have changed since, create it again; else please report this bug with the definition, its "
+            "names and literals replaced",
         )
         return replace(
             statement,

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.names import Naming, dataset_key, split_location
+from lineage.model.names import Naming, dataset_key, split_location, split_name
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.statements import parse_statements
@@ -19,10 +19,13 @@ from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
 from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.exported import BiExport, QueryAsset
+from lineage_ingest.bi.written_sql import LITERAL
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 
 __all__ = ["ExportResolution", "ResolvedQuery"]
 
+_TEMPLATE = LITERAL.strip("'")
+"""The name of a table in place of which a template stands."""
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -103,6 +106,17 @@ class ExportResolution:
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
+        unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
+        if unknown:
+            message = "which table it reads is decided by a template, and not known"
+            problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
+            statement = replace(
+                statement,
+                sources=[one for one in statement.sources if one not in unknown],
+                edges=[one for one in statement.edges if one.source.table not in unknown],
+                inferred=tuple(one for one in statement.inferred if one.table not in unknown),
+                row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
+            )
         if missing:
             message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))

@@ -39,6 +39,8 @@ class QueryAsset:
     url: str | None = None
     operation: str = "QUERY"
     """What it is in the tool: METABASE_CARD, SUPERSET_CHART, …"""
+    identity: tuple[str, str] | None = None
+    """How keys begin and end that it has had by other titles, if the tool gives it an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Board:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By key, the columns that it shows of a query; by default all."""
     filters: tuple[BoardFilter, ...] = ()
+    identity: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class BiExport:
     is_whole: bool = True
     scopes: tuple[str, ...] = ()
     """Beginnings of the keys that the files speak of (`Workbook/`); by default they speak of the whole server."""
+    part: str | None = None
+    """What the files are a part of, if they say that they are no more: then what is absent may still exist."""
 
     @property
     def assets(self) -> tuple[QueryAsset | Board, ...]:

@@ -221,6 +221,7 @@ class _MetabaseReader:
             description=_text(card.get("description")),
             owner=self._owner(card),
             url=self._url("question", card),
+            identity=(f"card/{card.get('id', card.get('entity_id'))}-", ""),
             operation=f"METABASE_{str(card.get('type') or ('model' if card.get('dataset') else 'question')).upper()}",
         )
         writer = QueryWriter(self.metadata, connection.dialect)
@@ -274,6 +275,7 @@ class _MetabaseReader:
             self._url("dashboard", board),
             "METABASE_DASHBOARD",
             filters=tuple(dict.fromkeys(filters)),
+            identity=(f"dashboard/{identity}-", ""),
         )
 
     def _filter(self, mapping: Mapping[str, Any], shown: Any, problems: list[Diagnostic]) -> Iterator[BoardFilter]:

@@ -111,6 +111,9 @@ class ViewFields:
         ]
         if conditions and (expanded or kind == "count"):
             expanded = f"CASE WHEN {' AND '.join(conditions)} THEN {expanded or '1'} END"
+        if expanded and definition.get("sql_distinct_key"):
+            key = self._expand(str(definition["sql_distinct_key"]), elsewhere, depth, one.name)
+            expanded = f"CASE WHEN {key} IS NOT NULL THEN {expanded} END"
         if kind == "count":
             return f"COUNT({expanded})" if conditions else "COUNT(*)"
         if kind in ("count_distinct",):
@@ -188,7 +191,7 @@ def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
 
 
 def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("sql", "sql_start", "sql_end", "sql_latitude", "sql_longitude"):
+    for key in ("sql", "sql_distinct_key", "sql_start", "sql_end", "sql_latitude", "sql_longitude"):
         if isinstance(definition.get(key), str):
             yield definition[key]
     case = definition.get("case")

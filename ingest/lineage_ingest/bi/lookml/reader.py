@@ -8,12 +8,14 @@ from typing import Any
 
 import lkml
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
+from lineage_ingest.bi.lookml.explore_fields import ExploreFields
 from lineage_ingest.bi.lookml.field_sql import ViewFields, without_liquid
 from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
+from lineage_ingest.bi.lookml.tiles import Dashboards, explore_column
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
 
 __all__ = ["SUFFIXES", "read_lookml"]
@@ -64,8 +66,7 @@ class _LookmlReader:
             self._explore(one) for one in self.explores.values() if one.definition.get("extension") != "required"
         ]
         boards: list[Board] = []
-        for at, dashboard in self.dashboards:
-            tiles, board = self._dashboard(at, dashboard)
+        for tiles, board in Dashboards(self.dashboards, self._connection_of_explore).read():
             queries += tiles
             boards.append(board)
         return BiExport(
@@ -109,6 +110,9 @@ class _LookmlReader:
             self._connections[name] = self.map.apply(found)
         return self._connections[name]
 
+    def _connection_of_explore(self, name: str, at: str) -> BiConnection:
+        return self._connection(self.explores[name].at if name in self.explores else at)
+
     # Views
 
     def _joined_by_sql(self) -> set[str]:
@@ -132,7 +136,7 @@ class _LookmlReader:
             return
         connection = self._connection(view.at)
         dialect = connection.dialect
-        problems: list[Diagnostic] = []
+        problems = list(view.problems)
         derived = view.definition.get("derived_table")
         needs: list[str] = []
         if isinstance(derived, Mapping):
@@ -225,8 +229,8 @@ class _LookmlReader:
             wanted[own] = read if "." in read else f"{name}.{read}"
         filters = list(_filters_of(source))
         inner = self._explore_sql(explore, dialect, [*wanted.values(), *filters], problems, needs)
-        listed = [f"e.{quote(_explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
-        conditions = [f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in filters]
+        listed = [f"e.{quote(explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
+        conditions = [f"e.{quote(explore_column(one), dialect)} = {LITERAL}" for one in filters]
         sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         derived = []
@@ -240,7 +244,7 @@ class _LookmlReader:
 
     def _explore(self, explore: Named) -> QueryAsset:
         connection = self._connection(explore.at)
-        problems: list[Diagnostic] = []
+        problems = list(explore.problems)
         needs: list[str] = []
         sql = self._explore_sql(explore, connection.dialect, None, problems, needs)
         return QueryAsset(
@@ -298,18 +302,19 @@ class _LookmlReader:
             return _REFERENCE.sub(replace, plain)
 
         outputs = []
-        listed = (
-            wanted if wanted is not None else (f"{alias}.{name}" for alias in scopes for name in scopes[alias].fields)
-        )
+        listed = wanted if wanted is not None else self._shown(explore, base_alias, joins, scopes, problems)
         for one in dict.fromkeys(listed):
             written = column(*one.split(".", 1))
             if written is None:
                 problems.append(not_read(f"the field {one} is not in the explore {explore.name}"))
-            outputs.append(f"{written or 'NULL'} AS {quote(_explore_column(one), dialect)}")
-        conditions = [f"({expand(definition['sql_always_where'])})"] if definition.get("sql_always_where") else []
-        always = definition.get("always_filter")
-        for name in _filters_of(always) if isinstance(always, Mapping) else ():
+            outputs.append(f"{written or 'NULL'} AS {quote(explore_column(one), dialect)}")
+        always = ("sql_always_where", "sql_always_having")
+        conditions = [f"({expand(definition[key])}\n)" for key in always if definition.get(key)]
+        conditions += [f"({expand(str(join['sql_where']))}\n)" for join in joins if join.get("sql_where")]
+        for name in _filtered_always(definition):
             written = column(*(name.split(".", 1) if "." in name else (base_alias, name)))
+            if written is None:
+                problems.append(not_read(f"the explore {explore.name} is filtered by {name}, which is not in it"))
             conditions += [f"({written} = {LITERAL})"] if written else []
         lines: list[str] = []
         for join in reversed(joins):  # what a condition reads is joined before it
@@ -322,6 +327,26 @@ class _LookmlReader:
         lines.insert(0, f"FROM {source} AS {quote(base_alias, dialect)}")
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + "\n" + "\n".join(lines)
         return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
+
+    def _shown(
+        self,
+        explore: Named,
+        base: str,
+        joins: list[Mapping[str, Any]],
+        scopes: Mapping[str, ViewFields],
+        problems: list[Diagnostic],
+    ) -> list[str]:
+        """Return the fields that the explore shows, as `view.field`."""
+        named = {base: str(explore.definition.get("from") or explore.definition.get("view_name") or base)}
+        for join in joins:
+            named[str(join.get("name"))] = str(join.get("from") or join.get("view_name") or join.get("name"))
+        views = {alias: self.views[name].definition for alias, name in named.items() if name in self.views}
+        chosen = ExploreFields({alias: scope.fields for alias, scope in scopes.items()}, views)
+        listed = chosen.shown(explore.definition, base, joins)
+        for name in dict.fromkeys(chosen.unknown):
+            message = f"the fields of the explore {explore.name} name {name}, which is not in it"
+            problems.append(not_read(message, severity=Severity.WARNING))
+        return listed
 
     def _add_scope(self, scopes: dict[str, ViewFields], alias: str, name: str, dialect: str) -> None:
         view = self.views.get(name)
@@ -374,64 +399,6 @@ class _LookmlReader:
         problems.append(not_read(f"the condition of the join {alias} is not known"))
         return f"{head} ON TRUE"
 
-    # Dashboards
-
-    def _dashboard(self, at: str, dashboard: Mapping[str, Any]) -> tuple[list[QueryAsset], Board]:
-        name = str(dashboard["dashboard"])
-        problems: list[Diagnostic] = []
-        tiles: list[QueryAsset] = []
-        for number, element in enumerate(dashboard.get("elements") or ()):
-            if not isinstance(element, Mapping) or not element.get("explore"):
-                continue  # a text, a button
-            explore, fields = str(element["explore"]), element.get("fields") or element.get("columns") or []
-            connection = self._connection(self.explores[explore].at if explore in self.explores else at)
-            dialect = connection.dialect
-            tile_problems: list[Diagnostic] = []
-            if element.get("dynamic_fields"):
-                tile_problems.append(not_read("table calculations and custom fields of the tile are not read"))
-            calculated = {
-                str(one.get(key))
-                for one in element.get("dynamic_fields") or ()
-                if isinstance(one, Mapping)
-                for key in ("table_calculation", "measure", "dimension")
-            }
-            own = [str(one) for one in fields if str(one) not in calculated]
-            columns = [quote(_explore_column(one), dialect) for one in own]
-            listed = [f"e.{one} AS {one}" for one in columns]
-            filters = element.get("filters")
-            filtered = [str(one) for one in filters] if isinstance(filters, Mapping) else []
-            key = f"explore/{slug(explore)}"
-            sql = "SELECT " + ", ".join(listed) + f"\nFROM {asset_reference(key, dialect)} AS e" if listed else None
-            if sql is not None and filtered:
-                sql += "\nWHERE " + " AND ".join(
-                    f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in filtered
-                )
-            if sql is None:
-                tile_problems.append(not_read("the tile lists no fields"))
-            title = str(element.get("title") or element.get("name") or number)
-            tiles.append(
-                QueryAsset(
-                    f"tile/{slug(name)}/{number + 1}-{slug(title)}",
-                    title,
-                    at,
-                    connection,
-                    sql,
-                    needs=(key,),
-                    problems=tuple(tile_problems),
-                    operation="LOOKML_TILE",
-                )
-            )
-        board = Board(
-            f"dashboard/{slug(name)}",
-            str(dashboard.get("title") or name),
-            at,
-            tuple(tile.key for tile in tiles),
-            tuple(problems),
-            _text(dashboard.get("description")),
-            operation="LOOKML_DASHBOARD",
-        )
-        return tiles, board
-
 
 def _in_order(joins: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return joins, each after those whose views its condition reads: Looker orders them so."""
@@ -453,13 +420,14 @@ def _views_read(join: Mapping[str, Any]) -> set[str]:
     return (read | ({key.rpartition(".")[0]} if "." in key else set())) - {str(join.get("name"))}
 
 
-def _explore_column(field: str) -> str:
-    """Return the column of an explore for a field `view.field`: without a dot, which BigQuery reads as a path.
-
-    >>> _explore_column("orders.count")
-    'orders:count'
-    """
-    return field.replace(".", ":")
+def _filtered_always(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields by which an explore is always filtered: for all users, by default, or by who the user is."""
+    for key in ("always_filter", "conditionally_filter"):
+        if isinstance(definition.get(key), Mapping):
+            yield from _filters_of(definition[key])
+    for one in definition.get("access_filters") or ():
+        if isinstance(one, Mapping) and one.get("field"):
+            yield str(one["field"])
 
 
 def _filters_of(source: Mapping[str, Any]) -> Iterator[str]:

@@ -234,6 +234,14 @@ def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
                 hint="other tables that a trigger's function writes are in the graph",
             )
 
+    if relation.policies:
+        listed = ", ".join(relation.policies)
+        yield Diagnostic(
+            DiagnosticCode.NOT_FOLLOWED,
+            Severity.INFO,
+            f"row-level security of {relation.local_name} ({listed}): by which columns it hides rows is not followed",
+        )
+
 
 def _remote_tables(records: Iterable[DatasetRecord | None]) -> Iterator[DatasetRecord]:
     yield from {record.key: record for record in records if record is not None}.values()

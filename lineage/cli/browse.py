@@ -23,7 +23,7 @@ from lineage.traversal.suggest import nearest_tables
 
 __all__ = ["columns", "search", "show"]
 
-_HITS = ("type", "name", "kind", "namespace", "tags", "description")
+_HITS = ("type", "name", "kind", "namespace", "tags", "description", "dropped")
 _COLUMNS = ("position", "column", "type", "known by", "earlier names", "dropped", "tags", "description")
 _COLUMNS_LOOK = Look(
     words=("earlier names", "tags", "description"),
@@ -168,7 +168,7 @@ def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
                 "tags": list(node.tags),
                 "description": node.description,
                 "key": key,
-                "dropped": _time(node.dropped_at),
+                "dropped": _time(node.dropped_at or dataset.dropped_at),
             }
         )
     return found

@@ -82,6 +82,32 @@ def test_fields_that_are_not_there(tmp_path: Path, explore: str) -> None:
         assert completeness(store)["explore/orders"] is Completeness.PARTIAL
 
 
+def test_a_field_that_reads_two_views(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    with open_store(tmp_path / "store.lbug") as store:
+        folder.mkdir()
+        refined = "view: +orders { dimension: mixed { sql: ${TABLE}.note || ${people.name} ;; } }"
+        (folder / "z.view.lkml").write_text(refined, encoding="utf-8")
+        assert not project(store, folder, "fields: [orders.mixed] " + JOIN % "")
+        assert into(store, "explore/orders") == {
+            "postgres://db:5432/raw.orders.note -> explore/orders.orders:mixed [TRANSFORMATION]",
+            "view/people.name -> explore/orders.orders:mixed [TRANSFORMATION]",
+        }
+
+
+def test_values_of_filters_in_liquid(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    with open_store(tmp_path / "store.lbug") as store:
+        folder.mkdir()
+        sql = "CASE WHEN ${id} > {% date_start period %} THEN ${amount} END"
+        refined = f"view: +orders {{ filter: period {{}} dimension: late {{ sql: {sql} ;; }} }}"
+        (folder / "z.view.lkml").write_text(refined, encoding="utf-8")
+        tile = "[{name: t, explore: orders, fields: [orders.late], listen: {When: orders.period}}]"
+        assert not project(store, folder, "", f"- dashboard: d\n  elements: {tile}")
+        assert "raw.orders.id ~> view/orders.late [CONDITIONAL]" in str(edges_of(store))
+        assert set(completeness(store).values()) == {Completeness.FULL}
+
+
 DASHBOARDS = """
 - dashboard: base
   extension: required

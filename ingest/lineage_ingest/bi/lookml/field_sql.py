@@ -19,6 +19,8 @@ __all__ = ["ViewFields", "without_liquid"]
 
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _CONDITION = re.compile(r"\{%-?\s*condition\s+[\w.]+\s*-?%\}(.*?)\{%-?\s*endcondition\s*-?%\}", re.DOTALL)
+_DATES = re.compile(r"\{%-?\s*(?:date_start|date_end)\s+[\w.]+\s*-?%\}")
+_PARAMETER = re.compile(r"\{%-?\s*parameter\s+([\w.]+)\s*-?%\}")
 _MAX_DEPTH = 40
 _AGGREGATES = {
     "sum": "SUM", "average": "AVG", "max": "MAX", "min": "MIN", "sum_distinct": "SUM", "average_distinct": "AVG",
@@ -122,7 +124,10 @@ class ViewFields:
             return f"{_AGGREGATES[kind]}({expanded})"
         if kind in _OVER_MEASURES:
             return expanded or "NULL"
-        self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
+        if kind in _AGGREGATES:
+            self._report(f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known")
+        else:
+            self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
         return f"measure_of({expanded})" if expanded else "NULL"
 
     def _case(self, case: Mapping[str, Any], elsewhere: Callable[[str, str], str | None], depth: int) -> str:
@@ -171,8 +176,16 @@ class ViewFields:
 
 
 def without_liquid(text: str) -> tuple[str, list[Diagnostic]]:
-    """Return SQL without Liquid, and what is in doubt; what a condition tag filters is read as a condition on it."""
-    return without_templates(_CONDITION.sub(r"((\1) IS NOT NULL)", text), "Liquid")
+    """Return SQL without Liquid, and what is in doubt.
+
+    What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
+    parameter, which may also be a name: this is in doubt.
+
+    >>> without_liquid("a > {% date_start d %} AND {% condition c %} b {% endcondition %}")
+    ("a > '?' AND (( b ) IS NOT NULL)", [])
+    """
+    plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", text))
+    return without_templates(_PARAMETER.sub(r"{{ \1 }}", plain), "Liquid")
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:

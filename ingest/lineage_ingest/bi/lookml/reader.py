@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import lkml
@@ -23,6 +23,8 @@ __all__ = ["SUFFIXES", "read_lookml"]
 SUFFIXES = frozenset((".lkml", ".lookml"))
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _JOINS = {"left_outer": "LEFT JOIN", "full_outer": "FULL JOIN", "inner": "JOIN", "cross": "CROSS JOIN"}
+_OWN_TABLE = " (table)"
+"""What the alias of a view's own table ends with in an explore, in which the view's alias is that of its fields."""
 _MAX_LOOKML = 8 * 1024 * 1024
 """Characters of a LookML file."""
 
@@ -66,7 +68,7 @@ class _LookmlReader:
             self._explore(one) for one in self.explores.values() if one.definition.get("extension") != "required"
         ]
         boards: list[Board] = []
-        for tiles, board in Dashboards(self.dashboards, self._connection_of_explore).read():
+        for tiles, board in Dashboards(self.dashboards, self._connection_of_explore, self._filter_only()).read():
             queries += tiles
             boards.append(board)
         return BiExport(
@@ -109,6 +111,15 @@ class _LookmlReader:
             found = BiConnection((name or "(none)",), dialect or "ansi", is_known=dialect is not None)
             self._connections[name] = self.map.apply(found)
         return self._connections[name]
+
+    def _filter_only(self) -> set[str]:
+        """Return the names that only filters and parameters of views have."""
+        only, columns = set[str](), set[str]()
+        for view in self.views.values():
+            columns |= set(self._fields(view, "ansi").fields)
+            for kind in ("filters", "parameters"):
+                only |= {str(one.get("name")) for one in view.definition.get(kind) or () if isinstance(one, Mapping)}
+        return only - columns
 
     def _connection_of_explore(self, name: str, at: str) -> BiConnection:
         return self._connection(self.explores[name].at if name in self.explores else at)
@@ -269,15 +280,15 @@ class _LookmlReader:
     ) -> str:
         """Return the SQL of an explore; with `wanted` (`view.field`), of these fields and the joins that they need."""
         definition = explore.definition
-        scopes: dict[str, ViewFields] = {}
         base = str(definition.get("from") or definition.get("view_name") or explore.name)
         base_alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
-        self._add_scope(scopes, base_alias, base, dialect)
         joins = _in_order([one for one in definition.get("joins") or () if isinstance(one, Mapping)])
+        named = {base_alias: base}
         for join in joins:
             alias = str(join.get("name"))
-            self._add_scope(scopes, alias, str(join.get("from") or join.get("view_name") or alias), dialect)
+            named[alias] = str(join.get("from") or join.get("view_name") or alias)
         raw = {str(join.get("name")) for join in joins if isinstance(join.get("sql"), str)}
+        scopes = self._scopes(named, raw, dialect)
         used: set[str] = set()
 
         def column(view: str, name: str) -> str | None:
@@ -325,6 +336,11 @@ class _LookmlReader:
         for alias, scope in scopes.items():
             problems += scope.problems if wanted is None or alias in used else []
         lines.insert(0, f"FROM {source} AS {quote(base_alias, dialect)}")
+        written = "\n".join((*outputs, *lines, *conditions))
+        for alias, scope in scopes.items():  # fields that read another view, too, read columns of their own table
+            if scope.table in written and alias not in raw:
+                own = self._own_table(self.views[named[alias]], dialect, needs, problems)
+                lines.insert(1, f"CROSS JOIN {own} AS {scope.table}")
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + "\n" + "\n".join(lines)
         return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
 
@@ -348,11 +364,22 @@ class _LookmlReader:
             problems.append(not_read(message, severity=Severity.WARNING))
         return listed
 
-    def _add_scope(self, scopes: dict[str, ViewFields], alias: str, name: str, dialect: str) -> None:
-        view = self.views.get(name)
-        if view is not None:
-            scopes[alias] = self._fields(view, dialect, alias)
-            scopes[alias].name = alias
+    def _scopes(self, named: Mapping[str, str], raw: Collection[str], dialect: str) -> dict[str, ViewFields]:
+        """Return the fields of views by their alias; `raw` are those that the SQL of a join makes."""
+        found = {}
+        for alias, name in named.items():
+            if name in self.views:
+                table = alias if alias in raw else f"{alias}{_OWN_TABLE}"
+                found[alias] = self._fields(self.views[name], dialect, table)
+                found[alias].name = alias
+        return found
+
+    def _own_table(self, view: Named, dialect: str, needs: list[str], problems: list[Diagnostic]) -> str:
+        """Return the reference to the table of a view, or to its derived table."""
+        if "derived_table" not in view.definition:
+            return self._table(view, problems)
+        needs.append(f"derived_table/{slug(view.name)}")
+        return asset_reference(needs[-1], dialect)
 
     def _view_reference(self, name: str, dialect: str, needs: list[str], problems: list[Diagnostic]) -> str:
         if name not in self.views:

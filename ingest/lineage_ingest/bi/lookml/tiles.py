@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, Severity
@@ -31,7 +31,10 @@ class Dashboards:
         self,
         dashboards: Iterable[tuple[str, Mapping[str, Any]]],
         connection_of: Callable[[str, str], BiConnection],
+        filter_only: Collection[str] = (),
     ) -> None:
+        """`filter_only` are the names of filters and parameters of views: they are in templates, and no columns."""
+        self._filter_only = filter_only
         self._dashboards = {str(one["dashboard"]): (at, one) for at, one in dashboards}
         self._connection_of = connection_of
 
@@ -106,7 +109,11 @@ class Dashboards:
             sql = "SELECT " + ", ".join(f"e.{one} AS {one}" for one in columns)
             sql += f"\nFROM {asset_reference(needed, dialect)} AS e"
             filtered = dict.fromkeys((*_filtered(element.get("filters")), *_listened(element.get("listen"))))
-            conditions = [f"e.{quote(explore_column(one), dialect)} = {LITERAL}" for one in filtered]
+            conditions = [
+                f"e.{quote(explore_column(one), dialect)} = {LITERAL}"
+                for one in filtered
+                if one.rpartition(".")[2] not in self._filter_only
+            ]
             sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         else:
             problems.append(not_read("the tile lists no fields"))

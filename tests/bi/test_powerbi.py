@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from lineage.store import open_store
 from lineage_ingest.bi.powerbi.m_query import MQuery
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
-from tests.bi.exports import DATA, codes, completeness, edges_of, ingest
+from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
 
 SHOP = 'let S = PostgreSQL.Database("srv", "db"), t = S{[Schema="public", Item="orders"]}[Data], '
 OTHERS = {
@@ -89,6 +90,24 @@ def test_names_in_dax_and_relationships() -> None:
     assert {(one.table, one.column) for one in connecting} == {("Sales", "Day"), ("Dates", "Year")}
 
 
+def test_columns_of_a_calculated_table_and_visuals_with_names(tmp_path: Path) -> None:
+    names = [f"VisualContainer{number}" for number in (1, 2)]
+    query = {"queryState": {"Y": {"projections": [{"field": _field("Fruit", "Fruit"), "queryRef": "fruit"}]}}}
+    pages = "Report/definition/pages/p"
+    parts: dict[str, object] = {
+        f"{pages}/visuals/{name}/visual.json": {"name": name, "visual": {"visualType": "card", "query": query}}
+        for name in names
+    }
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "powerbi", _with_pages(tmp_path, parts, "calculated-table.pbix"))
+        assert "DEFINED_TWICE" not in codes(summary)
+        levels = completeness(store)
+        assert {one for one in levels if "/visual/" in one} == {f"Sales/visual/page-card-{name}" for name in names}
+        [table] = [one for one in levels if "/table/DateTableTemplate" in one]
+        assert columns_of(store, f"powerbi://bi.test/{table}") == ["Date"]
+        assert not any("DAX: [Date]" in one.diagnostic.message for one in summary.diagnostics)
+
+
 def _field(table: str, name: str, kind: str = "Column") -> dict[str, object]:
     return {kind: {"Expression": {"SourceRef": {"Entity": table}}, "Property": name}}
 
@@ -123,15 +142,15 @@ def test_a_report_in_the_enhanced_format(tmp_path: Path) -> None:
         assert "EXPRESSION_NOT_READ" in codes(damaged)
 
 
-def _with_pages(folder: Path, parts: dict[str, object]) -> Path:
+def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directquery-parameters.pbix") -> Path:
     """Return a real report whose pages are replaced by these files."""
     file = folder / "Sales.pbix"
-    with zipfile.ZipFile(DATA / "powerbi" / "directquery-parameters.pbix") as old, zipfile.ZipFile(file, "w") as new:
+    with zipfile.ZipFile(DATA / "powerbi" / name) as old, zipfile.ZipFile(file, "w") as new:
         for member in old.infolist():
             if member.filename != "Report/Layout":
                 new.writestr(member, old.read(member))
-        for name, value in parts.items():
-            new.writestr(name, json.dumps(value))
+        for part, value in parts.items():
+            new.writestr(part, json.dumps(value))
     return file
 
 

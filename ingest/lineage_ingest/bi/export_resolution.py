@@ -144,13 +144,18 @@ class ExportResolution:
         return ResolvedQuery(query, statement, columns)
 
     def _with_stored_columns(self, query: QueryAsset, edges: list[Edge], naming: Naming) -> list[Edge]:
-        """Return edges whose sources in other queries are named as these name them, whose dialect may be another."""
+        """Return edges whose sources in other queries are named as these name them.
+
+        Their dialect may be another, and columns that only the export lists are as it spells them.
+        """
         stored: dict[str, dict[str, str]] = {}
         for key in query.needs:
             resolved = self.results.get(key)
-            if resolved is not None and resolved.query.connection.dialect != naming.dialect.name:
+            if resolved is not None:
                 fold = naming.dialect.fold_column
-                stored[self._location(key)] = {str(fold(one, quoted=True)): one for one in resolved.columns}
+                spelled = {str(fold(one, quoted=True)): one for one in resolved.columns}
+                if any(own != one for own, one in spelled.items()):
+                    stored[self._location(key)] = spelled
         if not stored:
             return edges
         return [

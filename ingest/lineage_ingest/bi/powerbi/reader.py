@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -29,6 +30,7 @@ if find_spec("pbixray") is None:  # importing it takes seconds, and another proc
     raise ModuleNotFoundError("No module named 'pbixray'", name="pbixray")
 
 SUFFIXES = frozenset((".pbix", ".pbit", ".pbip"))
+_RANDOM = re.compile(r"[0-9a-f]{20,}")
 _SECONDS = 300
 """Time for the data model of one file."""
 _DIALECT = "duckdb"
@@ -114,10 +116,9 @@ class _PbixFile:
                 continue
             if table in visible or not visible:  # others are the engine's own (`H$…`, `R$…`)
                 self._columns.setdefault(table, {})[name] = str(row.get("SourceColumn") or name)
-        if not self._columns:
-            for row in self._rows("schema"):
-                name = str(row.get("ColumnName"))
-                self._columns.setdefault(str(row.get("TableName")), {})[name] = name
+        for row in self._rows("schema"):  # it alone names the columns of calculated tables
+            name = str(row.get("ColumnName"))
+            self._columns.setdefault(str(row.get("TableName")), {}).setdefault(name, name)
         self._calculated: dict[str, dict[str, tuple[str, bool]]] = {}
         """Expressions of calculated columns and measures, by table and name, and whether it is a measure."""
         for row in self._rows("calculated"):
@@ -306,7 +307,7 @@ class _PbixFile:
     # Visuals
 
     def _visual(self, visual: ReportVisual) -> QueryAsset:
-        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{slug(visual.name)[:8]}"
+        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{_short(visual.name)}"
         used: set[str] = set()
         read = _Reads(together=[used])
         problems: list[Diagnostic] = []
@@ -340,7 +341,7 @@ class _PbixFile:
             sql += "\nWHERE " + " AND ".join(f"({one} = {LITERAL})" for one in filters) if filters else ""
         self._shown.append(key)
         return QueryAsset(
-            key, f"{visual.page}: {visual.kind} {visual.name[:8]}", f"{self._at}#page/{visual.page}/{visual.name}",
+            key, f"{visual.page}: {visual.kind} {_short(visual.name)}", f"{self._at}#page/{visual.page}/{visual.name}",
             _MODEL, sql, tuple(labels), needs=tuple(read.aliases), problems=tuple(dict.fromkeys(problems)),
             operation="POWERBI_VISUAL",
         )  # fmt: skip
@@ -349,6 +350,11 @@ class _PbixFile:
         """Yield the report, which shows its visuals; `queries` must have been read."""
         if self._shown:
             yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
+
+
+def _short(name: str) -> str:
+    """Return the beginning of a random name; any other name as it is: those of one page may begin equally."""
+    return name[:8] if _RANDOM.fullmatch(name) else slug(name)
 
 
 def _read_model(path: Path) -> Mapping[str, Any]:

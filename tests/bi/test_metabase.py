@@ -261,6 +261,13 @@ def test_what_is_not_known_is_reported_and_the_card_is_not_full(tmp_path: Path, 
         assert found["card/2-Card"] is Completeness.FULL
 
 
+def test_a_statement_that_is_no_query_is_not_full(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "c.json": [native(1, "DELETE FROM orders")]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
+        assert completeness(store)["card/1-Native"] is not Completeness.FULL
+
+
 def test_a_card_that_reads_itself(tmp_path: Path) -> None:
     cards = [card(1, {"source-table": "card__2"}, "A"), card(2, {"source-table": "card__1"}, "B")]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})

@@ -18,7 +18,7 @@ from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
 from lineage_ingest.bi.connections import BiConnection, naming_of
-from lineage_ingest.bi.exported import BiExport, QueryAsset
+from lineage_ingest.bi.exported import BiExport, QueryAsset, not_read
 from lineage_ingest.bi.written_sql import LITERAL
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 
@@ -177,7 +177,11 @@ class ExportResolution:
             if chosen is None:
                 problem = Diagnostic(DiagnosticCode.EMPTY_INPUT, Severity.WARNING, "the query has no SQL")
                 return StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES), 0
-            return resolve_statement(chosen, options, tables, target)[0], len(statements)
+            statement = resolve_statement(chosen, options, tables, target)[0]
+            if not queries and chosen.tree is not None:
+                problem = not_read(f"the statement is no query ({statement.operation}), so nothing of it is shown")
+                statement = replace(statement, diagnostics=[*statement.diagnostics, problem])
+            return statement, len(statements)
         finally:
             for one in statements:
                 if one.tree is not None:

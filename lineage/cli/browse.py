@@ -103,7 +103,8 @@ def show(
     elif output is OutputFormat.CSV:
         print_listing(_COLUMNS, rows, output)
     else:
-        say(f"{dataset.display_name} is a {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
+        article = "an" if str(dataset.kind)[0] in "aeiou" else "a"
+        say(f"{dataset.display_name} is {article} {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
         for label, value in _lines(facts):
             say(f"{label}: {value}")
         if rows:

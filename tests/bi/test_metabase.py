@@ -191,6 +191,17 @@ def test_an_error_in_place_of_an_answer_retires_nothing(tmp_path: Path) -> None:
         assert dataset.dropped_at is not None
 
 
+def test_what_is_referred_to_is_not_retired(tmp_path: Path) -> None:
+    cards = [card(number, {"source-table": 10}, f"C{number}") for number in (1, 2, 3, 4)]
+    readers = [card(5, {"source-table": "card__2"}), native(6, "SELECT * FROM {{#3}} AS x")]
+    board = {"id": 9, "name": "Board", "dashcards": [{"card_id": 1}]}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "board.json": board, "cards.json": [*cards, *readers]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        write_json(folder, {"cards.json": readers})
+        assert ingest(store, "metabase", folder).gone == ("card/4-C4",)
+
+
 def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> None:
     sql = (
         "SELECT o.id, {{snippet: money}} AS amount, r.total -- {{no}}\nFROM orders o\n"

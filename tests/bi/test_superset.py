@@ -94,7 +94,9 @@ def test_an_export_of_some_objects_retires_only_what_it_renames(tmp_path: Path) 
         part = ingest(store, "superset", write(folder, "Chart", chart=chart("Renamed", all_columns=["id"])))
         assert part.gone == (CHART,)
         whole = ingest(store, "superset", write(folder, "assets"))
-        assert whole.gone == (DATASET,)
+        assert whole.gone == ()  # the chart still reads it
+        (folder / "chart.yaml").unlink()
+        assert set(ingest(store, "superset", folder).gone) == {DATASET, "chart/Renamed-c5"}
 
 
 def test_a_table_that_a_template_decides_is_no_table(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ class BiExport:
     is_whole: bool = True
     scopes: tuple[str, ...] = ()
     """Beginnings of the keys that the files speak of (`Workbook/`); by default they speak of the whole server."""
+    mentioned: frozenset[tuple[str, str]] = frozenset()
+    """How keys begin and end of what the files refer to without having it: it still exists."""
     part: str | None = None
     """What the files are a part of, if they say that they are no more: then what is absent may still exist."""
 

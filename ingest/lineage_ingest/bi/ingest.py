@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,16 +164,15 @@ def _gone(store: GraphStore, names: ExportNames, export: BiExport, *, is_whole: 
     wanted = JobSelection(files=(beginning(names.project),), kinds=(JobKind.DASHBOARD,))
     known = [str(head.file_key) for head in store.select_jobs(wanted)]
     in_scope = [one for one in known if not export.scopes or FileKey.parse(one).path.startswith(export.scopes)]
-    absent = [one for one in in_scope if one not in here]
+    absent = {one: FileKey.parse(one).path for one in in_scope if one not in here}
     if is_whole:
-        return absent
+        return [one for one, path in absent.items() if not _is_one_of(path, export.mentioned)]
     renamed = [one.identity for one in export.assets if one.identity is not None]
-    paths = {one: FileKey.parse(one).path for one in absent}
-    return [
-        one
-        for one, path in paths.items()
-        if any(path.startswith(head) and path.endswith(tail) for head, tail in renamed)
-    ]
+    return [one for one, path in absent.items() if _is_one_of(path, renamed)]
+
+
+def _is_one_of(path: str, identities: Iterable[tuple[str, str]]) -> bool:
+    return any(path.startswith(head) and path.endswith(tail) for head, tail in identities)
 
 
 def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:

@@ -59,6 +59,8 @@ class QueryWriter:
         self._dialect = dialect
         self.problems: list[Diagnostic] = []
         self.needs: dict[str, None] = {}
+        self.absent: set[ObjectId] = set()
+        """Cards that it reads and that are not in the export, by id."""
         self._depth = 0
 
     def write(self, query: Mapping[str, Any]) -> str:
@@ -141,6 +143,8 @@ class QueryWriter:
         card = self._metadata.card(table)
         if card is not None:
             return self.read_card(card), SourceColumns.of(_columns_of_card(card))
+        if isinstance(table, str):
+            self._note_absent(table)
         self._report(
             f"the {'card' if isinstance(table, str) else 'table'} {table} is not in the export",
             "add the JSON of /api/database/ID/metadata, and of all cards",
@@ -159,7 +163,13 @@ class QueryWriter:
 
     def card(self, one: Any) -> CardReference | None:
         """Return a card of the export."""
-        return self._metadata.card(one)
+        found = self._metadata.card(one)
+        if found is None and isinstance(one, int | str):
+            self._note_absent(one)
+        return found
+
+    def _note_absent(self, card: int | str) -> None:
+        self.absent.add(str(card).removeprefix("card__"))
 
     def snippet(self, name: str) -> str | None:
         """Return the text of a snippet by its name."""

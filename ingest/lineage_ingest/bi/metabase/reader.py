@@ -12,7 +12,7 @@ from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, ExportedTab
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, yaml_of
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
-from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, TableInfo, as_id, connection_of
+from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, ObjectId, TableInfo, as_id, connection_of
 from lineage_ingest.bi.metabase.source_columns import origin_of
 
 __all__ = ["SUFFIXES", "read_metabase"]
@@ -43,6 +43,8 @@ class _MetabaseReader:
         self.archived: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """Archived cards by the key of their query: read if a card that is not archived reads them."""
         self.archived_dashboards = 0
+        self.absent: set[ObjectId] = set()
+        """Cards that are read or shown, and are not in the export."""
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: all objects are known before a query is written."""
@@ -75,7 +77,13 @@ class _MetabaseReader:
             if (columns := self.metadata.columns_of(key))
         )
         return BiExport(
-            self.server or self.site, tuple(queries.values()), boards, tables, tuple(self.problems), self.is_whole
+            self.server or self.site,
+            tuple(queries.values()),
+            boards,
+            tables,
+            tuple(self.problems),
+            self.is_whole,
+            mentioned=frozenset((f"card/{one}-", "") for one in self.absent),
         )
 
     # Objects
@@ -241,6 +249,7 @@ class _MetabaseReader:
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             message = f"the card's query is not of a known form ({type(error).__name__})"
             return replace(asset, problems=(*writer.problems, not_read(message)), needs=tuple(writer.needs))
+        self.absent |= writer.absent
         return replace(asset, sql=sql, problems=tuple(writer.problems), needs=tuple(writer.needs))
 
     # Dashboards
@@ -256,6 +265,7 @@ class _MetabaseReader:
                     continue  # a text, a heading, a link
                 reference = self.metadata.card(one)
                 if reference is None:
+                    self.absent.add(str(one))
                     problems.append(not_read(f"the card {one} is not in the export"))
                 elif reference.card.get("archived"):
                     problems.append(not_read(f"the card {one} is archived, and not shown", severity=Severity.INFO))

@@ -38,6 +38,7 @@ class _SupersetReader:
         self.problems: list[tuple[str, Diagnostic]] = []
         self.is_whole = True
         self.part: str | None = None
+        self.mentioned: set[tuple[str, str]] = set()
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: datasets are known before charts, charts before dashboards."""
@@ -60,7 +61,15 @@ class _SupersetReader:
         queries += [self._chart(at, one) for at, one in self.charts.values()]
         boards = [self._board(at, one) for at, one in self.dashboards.values()]
         return BiExport(
-            self.server, tuple(queries), tuple(boards), (), tuple(self.problems), self.is_whole, (), self.part
+            self.server,
+            tuple(queries),
+            tuple(boards),
+            (),
+            tuple(self.problems),
+            self.is_whole,
+            (),
+            frozenset(self.mentioned),
+            self.part,
         )
 
     def _unreadable(self, at: str, problem: Diagnostic) -> None:
@@ -152,6 +161,7 @@ class _SupersetReader:
         problems: list[Diagnostic] = []
         sql = None
         if found is None:
+            self.mentioned.add(("dataset/", f"-{_short({'uuid': chart.get('dataset_uuid')})}"))
             problems.append(not_read("the chart's dataset is not in the export"))
         else:
             needs = (self._dataset_key(dataset),)
@@ -195,6 +205,7 @@ class _SupersetReader:
                 chart = self.charts[uuid][1]
                 shows.append(f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}")
             else:
+                self.mentioned.add(("chart/", f"-{_short({'uuid': uuid})}"))
                 problems.append(not_read(f"the chart {meta.get('sliceName') or uuid!r} is not in the export"))
         title = str(board.get("dashboard_title") or "")
         own = str(board.get("slug") or "")

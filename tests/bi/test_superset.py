@@ -68,6 +68,20 @@ def test_parameters_of_a_chart(tmp_path: Path, params: Any, edge: str | None, le
         assert completeness(store)[CHART] is level
 
 
+def test_no_literal_is_in_a_label_or_elsewhere_in_the_store(tmp_path: Path) -> None:
+    text = "SUM(CASE WHEN region = 'Hidden One' THEN amount END)"
+    metric = {"expressionType": "SQL", "sqlExpression": text, "label": text}
+    columns = [*COLUMNS, {"column_name": "c", "expression": "region || 'Hidden Two' -- Hidden Three"}]
+    where = {"expressionType": "SQL", "sqlExpression": "region <> 'Hidden Four'", "clause": "WHERE"}
+    virtual = dataset(columns=columns, sql="SELECT * FROM orders WHERE region = 'Hidden Five'")
+    folder = write(tmp_path / "in", dataset=virtual, chart=chart(metrics=[metric], adhoc_filters=[where]))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not [one for one in ingest(store, "superset", folder).diagnostics if "Hidden" in str(one)]
+        label = "SUM(CASE WHEN region = '**********' THEN amount END)"
+        assert f"{DATASET}.amount -> {CHART}.{label} [AGGREGATION]" in into(store, CHART)
+        assert "Hidden" not in repr(store.dump())
+
+
 def test_filters_of_a_dashboard(tmp_path: Path) -> None:
     targets: list[dict[str, Any]] = [{"column": {"name": "region"}, "datasetUuid": "d5-1"}, {}]
     board = {"dashboard_title": "Board", "uuid": "b5-1", "position": {"x": {"type": "CHART", "meta": {"uuid": "c5-1"}}},

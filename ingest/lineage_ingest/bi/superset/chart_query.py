@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, Severity
+from lineage.sql.scan import mask_literals
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.templates import without_templates
 from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote
@@ -165,7 +166,7 @@ class ChartQuery:
         elif isinstance(one, Mapping):
             if isinstance(one.get("sqlExpression"), str):
                 text = self._expression(one["sqlExpression"])
-                self._put(str(one.get("label") or one["sqlExpression"]), text)
+                self._put(self._label(one, text), text)
             elif one.get("column_name"):
                 self._add_column(str(one["column_name"]))
             else:
@@ -174,8 +175,14 @@ class ChartQuery:
     def _add_metric(self, one: Any) -> None:
         text = self._metric(one)
         if text is not None:
-            label = one if isinstance(one, str) else str(one.get("label") or text)
-            self._put(str(label), text)
+            self._put(one if isinstance(one, str) else self._label(one, text), text)
+
+    def _label(self, one: Mapping[str, Any], text: str) -> str:
+        """Return the label of a column or metric; Superset gives SQL itself as the label: its literals are masked."""
+        label, expression = str(one.get("label") or ""), one.get("sqlExpression")
+        if not label or (isinstance(expression, str) and label.strip() == expression.strip()):
+            return mask_literals(label or text, self.dialect)
+        return label
 
     def _put(self, label: str, text: str) -> None:
         """Add an output; a metric may have the label of a column."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import CatalogError, TableSchema
@@ -24,14 +25,15 @@ def read_information_schema(path: Path) -> Iterator[TableSchema]:
     """Yield the tables of a CSV file with a header; columns are ordered by `ordinal_position`, if there is one.
 
     Raises:
-        CatalogError: the file has no such header, or a row has too few values; the message has the line.
+        CatalogError: the file has no such header, or a row has too few values or an empty name; the message has the
+            line.
         OSError: the file cannot be read.
     """
     shared = SharedColumns()
     tables: dict[str, list[tuple[int, str, str | None]]] = {}
     texts: dict[str, str] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(file, delimiter=_delimiter(file))
         places = _places(next(rows, []), path)
         for values in rows:
             if not values:
@@ -39,6 +41,8 @@ def read_information_schema(path: Path) -> Iterator[TableSchema]:
             if len(values) <= max(places.values()):
                 raise CatalogError(f"{path}:{rows.line_num}: {len(values)} values, fewer than the header has")
             row = {name: values[at] for name, at in places.items()}
+            if not all(row[name] for name in _REQUIRED):
+                raise CatalogError(f"{path}:{rows.line_num}: the name of the table or column is empty")
             if row.get("table_schema", "").lower() in _SYSTEM:
                 continue
             parts = (row.get("table_catalog"), row.get("table_schema"), row["table_name"])
@@ -51,6 +55,13 @@ def read_information_schema(path: Path) -> Iterator[TableSchema]:
     for name in list(tables):
         columns = sorted(tables.pop(name), key=lambda one: one[0])
         yield TableSchema(name, tuple(shared.of(column, kind) for _, column, kind in columns))
+
+
+def _delimiter(file: TextIO) -> str:
+    """Return what separates the values in the header: a comma, else a semicolon, tab or bar."""
+    header = file.readline()
+    file.seek(0)
+    return next((one for one in ",;\t|" if one in header), ",")
 
 
 def _places(header: list[str], path: Path) -> dict[str, int]:

@@ -23,7 +23,7 @@ from lineage.traversal.suggest import nearest_tables
 
 __all__ = ["columns", "search", "show"]
 
-_HITS = ("type", "name", "kind", "namespace", "tags", "description")
+_HITS = ("type", "name", "kind", "namespace", "tags", "description", "dropped")
 _COLUMNS = ("position", "column", "type", "known by", "earlier names", "dropped", "tags", "description")
 _COLUMNS_LOOK = Look(
     words=("earlier names", "tags", "description"),
@@ -103,7 +103,8 @@ def show(
     elif output is OutputFormat.CSV:
         print_listing(_COLUMNS, rows, output)
     else:
-        say(f"{dataset.display_name} is a {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
+        article = "an" if str(dataset.kind)[0] in "aeiou" else "a"
+        say(f"{dataset.display_name} is {article} {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
         for label, value in _lines(facts):
             say(f"{label}: {value}")
         if rows:
@@ -168,7 +169,7 @@ def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
                 "tags": list(node.tags),
                 "description": node.description,
                 "key": key,
-                "dropped": _time(node.dropped_at),
+                "dropped": _time(node.dropped_at or dataset.dropped_at),
             }
         )
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ DATABASE = {
 }  # fmt: skip
 
 
-def card(identity: int, query: dict[str, object], name: str = "Card", **more: object) -> dict[str, object]:
+def card(identity: int, query: Mapping[str, object], name: str = "Card", **more: object) -> dict[str, object]:
     return {"id": identity, "name": name, "database_id": 2, **more,
             "dataset_query": {"database": 2, "type": "query", "query": query}}  # fmt: skip
 
@@ -88,15 +89,130 @@ def test_a_structured_query(tmp_path: Path) -> None:
         assert columns_of(store, "metabase://bi.test/card/1-Card") == ["created_at", "country", "sum", "orders"]
 
 
+def test_columns_of_one_name_are_told_apart_by_their_join(tmp_path: Path) -> None:
+    joined: dict[str, object] = {
+        "source-table": 10,
+        "joins": [{"alias": "C", "source-table": 11, "fields": "all",
+                   "condition": ["=", ["field", 105, None], ["field", 106, {"join-alias": "C"}]]}],
+    }  # fmt: skip
+    query = {"source-query": joined, "aggregation": [["max", ["field", 106, {"join-alias": "C"}]],
+             ["min", ["field", 101, None]], ["max", ["field", "C__id", {"base-type": "type/Integer"}]]]}  # fmt: skip
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        shop = "postgres://db:5432/shop.public"
+        assert {
+            f"{shop}.customers.id -> card/1-Card.max [AGGREGATION]",
+            f"{shop}.orders.id -> card/1-Card.min [AGGREGATION]",
+            f"{shop}.customers.id -> card/1-Card.max_2 [AGGREGATION]",
+        } == into(store, "card/1-Card.")
+
+
+def test_archived_cards_are_read_only_for_those_that_read_them(tmp_path: Path) -> None:
+    base = {**card(1, {"source-table": 10}, "Base"), "archived": True}
+    other = {**card(2, {"source-table": 10}, "Other"), "archived": True}
+    sums = card(3, {"source-table": "card__1", "aggregation": [["sum", ["field", "amount", None]]]}, "Sum")
+    query = sums["dataset_query"]
+    assert isinstance(query, dict)
+    query["database"] = -1337  # the virtual database of cards
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [sums, base, other]})
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert [one.diagnostic.message for one in summary.diagnostics] == ["1 archived card left out: nobody sees them"]
+        assert "card/1-Base.amount -> card/3-Sum.sum [AGGREGATION]" in edges_of(store)
+        assert set(completeness(store)) == {"card/1-Base", "card/3-Sum"}
+
+
+def test_metrics_and_segments_of_older_versions_have_ids_of_their_own(tmp_path: Path) -> None:
+    segment = {"id": 1, "name": "Big", "table_id": 10, "definition": {"filter": [">", ["field", 102, None], 5]}}
+    metric = {
+        "id": 1,
+        "table_id": 10,
+        "definition": {
+            "source-table": 10,
+            "filter": ["=", ["field", 107, None], "paid"],
+            "aggregation": [["sum", ["field", 102, None]]],
+        },
+    }
+    query = {"source-table": 10, "filter": ["segment", 1], "aggregation": [["metric", 1]]}
+    files = {"db.json": DATABASE, "a.json": [segment], "b.json": [metric], "cards.json": [card(2, query)]}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
+        orders = "postgres://db:5432/shop.public.orders"
+        assert into(store, "card/2-Card", rows=True) == {
+            f"{orders}.amount -> card/2-Card.metric [AGGREGATION]",
+            f"{orders}.status ~> card/2-Card.metric [CONDITIONAL]",
+            f"{orders}.amount ~> card/2-Card [FILTER]",
+        }
+
+
+def test_filters_of_dashboards(tmp_path: Path) -> None:
+    cards = [
+        card(1, {"source-table": 10, "aggregation": [["count"]]}, "Count"),
+        card(2, {"source-table": "card__3", "aggregation": [["count"]]}, "On"),
+        card(3, {"source-table": 10}, "Base"),
+    ]
+    targets = [
+        (1, ["dimension", ["field", 107, None]]),
+        (1, ["dimension", ["field", {"base-type": "type/Text"}, 104], {"stage-number": 0}]),
+        (2, ["dimension", ["field", "created_at", {"base-type": "type/Date"}]]),
+        (1, ["variable", ["template-tag", "x"]]),
+    ]
+    dashcards = [{"card_id": number, "parameter_mappings": [{"card_id": number, "target": one}]}
+                 for number, one in targets]  # fmt: skip
+    board = {"id": 9, "name": "Board", "dashcards": dashcards}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards, "board.json": board})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        assert {one for one in into(store, "dashboard/9-Board", rows=True) if "FILTER" in one} == {
+            "postgres://db:5432/shop.public.orders.status ~> dashboard/9-Board [FILTER]",
+            "postgres://db:5432/shop.public.customers.country ~> dashboard/9-Board [FILTER]",
+            "card/3-Base.created_at ~> dashboard/9-Board [FILTER]",
+        }
+        assert completeness(store)["dashboard/9-Board"] is Completeness.FULL
+        board["dashcards"] = [{"card_id": 2, "parameter_mappings": [{"card_id": 2, "target": ["dimension",
+                              ["field", "gone", None]]}]}]  # fmt: skip
+        write_json(folder, {"board.json": board})
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
+        assert completeness(store)["dashboard/9-Board"] is Completeness.PARTIAL
+
+
+def test_an_error_in_place_of_an_answer_retires_nothing(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, {"source-table": 10})]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        write_json(folder, {"cards.json": {"message": "Unauthenticated"}})
+        summary = ingest(store, "metabase", folder)
+        assert summary.gone == ()
+        assert summary.notices
+        write_json(folder, {"cards.json": []})
+        assert ingest(store, "metabase", folder).gone == ("card/1-Card",)
+        [dataset] = [one for one in store.datasets() if one.name == "card/1-Card"]
+        assert dataset.dropped_at is not None
+
+
+def test_what_is_referred_to_is_not_retired(tmp_path: Path) -> None:
+    cards = [card(number, {"source-table": 10}, f"C{number}") for number in (1, 2, 3, 4)]
+    readers = [card(5, {"source-table": "card__2"}), native(6, "SELECT * FROM {{#3}} AS x")]
+    board = {"id": 9, "name": "Board", "dashcards": [{"card_id": 1}]}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "board.json": board, "cards.json": [*cards, *readers]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        write_json(folder, {"cards.json": readers})
+        assert ingest(store, "metabase", folder).gone == ("card/4-C4",)
+
+
 def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> None:
     sql = (
         "SELECT o.id, {{snippet: money}} AS amount, r.total -- {{no}}\nFROM orders o\n"
         "JOIN {{#1-base}} AS r ON r.customer_id = o.customer_id\n"
-        "WHERE o.status = {{status}} [[AND {{created}}]] AND note <> 'secret {{x}}' LIMIT {{n}}"
+        'JOIN {{which}} AS w ON {{mb.time_grouping("unit", "w.country")}} = o.id\n'
+        "WHERE o.status = {{status}} [[AND {{created}}]] AND o.status <> 'secret {{x}}' LIMIT {{n}}"
     )
     tags = {
         "status": {"type": "text"}, "n": {"type": "number"}, "x": {"type": "text"},
         "#1-base": {"type": "card", "card-id": 1}, "snippet: money": {"type": "snippet", "snippet-name": "money"},
+        "which": {"type": "table", "table-id": 11}, "unit": {"type": "temporal-unit"},
         "created": {"type": "dimension", "dimension": ["field", 103, None], "alias": "o.created_at"},
     }  # fmt: skip
     base = card(1, {"source-table": 10, "aggregation": [["aggregation-options", ["sum", ["field", 102, None]],
@@ -107,13 +223,14 @@ def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> Non
     )
     with open_store(tmp_path / "store.lbug") as store:
         summary = ingest(store, "metabase", folder)
-        assert {str(one.diagnostic.severity) for one in summary.diagnostics} <= {"info", "warning"}
+        assert [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity == "error"] == []
         found = into(store, "card/2-Native", rows=True)
         assert {
             "postgres://db:5432/shop.public.orders.amount -> card/2-Native.amount [TRANSFORMATION]",
             "card/1-Card.total -> card/2-Native.total [IDENTITY]",
             "postgres://db:5432/shop.public.orders.created_at ~> card/2-Native [FILTER]",
             "postgres://db:5432/shop.public.orders.status ~> card/2-Native [FILTER]",
+            "postgres://db:5432/shop.public.customers.country ~> card/2-Native [JOIN]",
         } <= found
         [job] = store.jobs([key for key in _jobs(store) if "card/2" in key])
         assert job.sql is not None
@@ -153,6 +270,13 @@ def test_what_is_not_known_is_reported_and_the_card_is_not_full(tmp_path: Path, 
         found = completeness(store)
         assert found["card/1-Card"] is not Completeness.FULL
         assert found["card/2-Card"] is Completeness.FULL
+
+
+def test_a_statement_that_is_no_query_is_not_full(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "c.json": [native(1, "DELETE FROM orders")]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
+        assert completeness(store)["card/1-Native"] is not Completeness.FULL
 
 
 def test_a_card_that_reads_itself(tmp_path: Path) -> None:
@@ -219,9 +343,8 @@ def test_replacing_renaming_and_two_servers(tmp_path: Path) -> None:
         assert (again.applied.edges_created, again.applied.edges_ended, again.gone) == (0, 0, ())
         assert ingest(store, "metabase", folder, server="other.test").gone == ()
         write_json(folder, {"cards.json": [{**one, "name": "Renamed"}]})
-        assert ingest(store, "metabase", folder, is_part=True).gone == ()
-        gone = ingest(store, "metabase", folder).gone
-        assert set(gone) == {"card/1-One", "card/2-Two"}
+        assert ingest(store, "metabase", folder, is_part=True).gone == ("card/1-One",)
+        assert ingest(store, "metabase", folder).gone == ("card/2-Two",)
         (folder / "cards.json").write_text("[{", encoding="utf-8")
         damaged = ingest(store, "metabase", folder)
         assert damaged.gone == ()

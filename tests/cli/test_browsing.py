@@ -165,3 +165,13 @@ def test_names_are_completed(store: Path) -> None:
     context = load_command("columns").make_context("columns", ["x", "--store", str(store)])
     assert complete_name(context, "shop.or") == ["shop.orders"]
     assert complete_name(context, "mart.rev.mo") == ["mart.rev.most"]
+
+
+def test_search_says_what_was_dropped(tmp_path: Path) -> None:
+    store = tmp_path / "g.lbug"
+    for number, sql in enumerate(("CREATE TABLE old_t (a INT); CREATE TABLE new_t (a INT);", "DROP TABLE old_t;")):
+        (tmp_path / f"{number}.sql").write_text(sql)
+        lineage("ingest", "sql", tmp_path / f"{number}.sql", "-d", "postgres", "-s", store)
+    listed = lineage("search", "_t", "--type", "table", "-s", store, "--format", "csv").out.splitlines()
+    assert listed[0].endswith(",dropped")
+    assert [bool(line.rpartition(",")[2]) for line in listed[1:]] == [False, True]

@@ -253,6 +253,11 @@ def test_information_schema_as_csv(tmp_path: Path) -> None:
     export.write_text("a,b\n1,2\n")
     with pytest.raises(CatalogError, match=r"columns.csv:1: no column table_name in the header, which has a, b"):
         Catalog.from_information_schema(export)
+    export.write_text("table_name;column_name\nt;a\n")
+    assert [(table.name, list(table.names)) for table in Catalog.from_information_schema(export)] == [("t", ["a"])]
+    export.write_text("table_name,column_name\nt,\n")
+    with pytest.raises(CatalogError, match=r"columns.csv:2: the name of the table or column is empty"):
+        Catalog.from_information_schema(export)
     export.write_text("table_name,column_name\nt\n")
     with pytest.raises(CatalogError, match=r"columns.csv:2: 1 values"):
         Catalog.from_files([export])
@@ -267,5 +272,5 @@ def test_errors(database: ServedDatabase) -> None:
         Catalog.from_database("mysql://host/db", prefetch=True)
     with pytest.raises(DatabaseUnreachableError) as raised:
         Catalog.from_database("sqlite:////nowhere/at/all.sqlite", prefetch=True)
-    assert "unable to open database file" in str(raised.value)
+    assert "there is no file /nowhere/at/all.sqlite" in str(raised.value)
     assert repr(DatabaseAddress.parse(database.uri)).count("s3cr") == 0

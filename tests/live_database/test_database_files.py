@@ -204,3 +204,25 @@ def test_the_options(tmp_path: Path, store: GraphStore) -> None:
     options = DatabaseFileOptions(namespace="sqlite:app", annotate=False)
     ingest_sqlite(lite_file(tmp_path), store=store, options=options)
     assert "sqlite:app/orders" in store.dataset_keys()
+
+
+@pytest.mark.parametrize("product", ["duckdb", "sqlite"])
+def test_two_files_whose_tables_have_the_same_names(tmp_path: Path, store: GraphStore, product: str) -> None:
+    ingest = ingest_duckdb if product == "duckdb" else ingest_sqlite
+    make = duck_file if product == "duckdb" else lite_file
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one = make(tmp_path / "one", "CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT a AS x FROM t")
+    two = make(tmp_path / "two", "CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT b AS x FROM t")
+    assert ingest(one, store=store).notices == ()
+    before = contributions(store)
+    with pytest.raises(DatabaseError, match="another file") as raised:
+        ingest(two, store=store)
+    assert "--namespace" in str(raised.value.hint)
+    assert contributions(store) == before
+    assert ingest(two, store=store, options=DatabaseFileOptions(namespace=f"{product}:two")).notices == ()
+    assert set(before) < set(contributions(store))
+    moved = one.rename(tmp_path / one.name)
+    [notice] = ingest(moved, store=store).notices
+    assert "moved" in notice
+    assert set(before) < set(contributions(store))

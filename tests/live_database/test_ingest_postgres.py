@@ -175,6 +175,9 @@ def test_what_is_not_followed_is_said(database: ServedDatabase, store: GraphStor
         SHOP + "CREATE FUNCTION shop.t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
         "CREATE TRIGGER noting BEFORE INSERT ON shop.orders FOR EACH ROW EXECUTE FUNCTION shop.t();"
         "CREATE RULE nothing AS ON DELETE TO mart.orders DO INSTEAD NOTHING;"
+        "CREATE TABLE shop.hidden (a int); ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY;"
+        "CREATE POLICY mine ON shop.hidden USING (a > 1);"
+        "CREATE TABLE shop.idle (a int); CREATE POLICY off ON shop.idle USING (a > 1);"
         "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w;"
         "CREATE FOREIGN TABLE shop.far (id int) SERVER s;"
         "CREATE FOREIGN DATA WRAPPER postgres_fdw; CREATE SERVER p FOREIGN DATA WRAPPER postgres_fdw "
@@ -186,6 +189,7 @@ def test_what_is_not_followed_is_said(database: ServedDatabase, store: GraphStor
     assert codes(summary) == [
         ("mart.orders", "NOT_FOLLOWED"),
         ("shop.far", "NOT_FOLLOWED"),
+        ("shop.hidden", "NOT_FOLLOWED"),
         ("shop.orders", "NOT_FOLLOWED"),
     ]
     assert [

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.names import Naming, dataset_key, split_location
+from lineage.model.names import Naming, dataset_key, split_location, split_name
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.statements import parse_statements
@@ -18,11 +18,14 @@ from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
 from lineage_ingest.bi.connections import BiConnection, naming_of
-from lineage_ingest.bi.exported import BiExport, QueryAsset
+from lineage_ingest.bi.exported import BiExport, QueryAsset, not_read
+from lineage_ingest.bi.written_sql import LITERAL
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 
 __all__ = ["ExportResolution", "ResolvedQuery"]
 
+_TEMPLATE = LITERAL.strip("'")
+"""The name of a table in place of which a template stands."""
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -103,6 +106,17 @@ class ExportResolution:
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
+        unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
+        if unknown:
+            message = "which table it reads is decided by a template, and not known"
+            problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
+            statement = replace(
+                statement,
+                sources=[one for one in statement.sources if one not in unknown],
+                edges=[one for one in statement.edges if one.source.table not in unknown],
+                inferred=tuple(one for one in statement.inferred if one.table not in unknown),
+                row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
+            )
         if missing:
             message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
@@ -130,13 +144,18 @@ class ExportResolution:
         return ResolvedQuery(query, statement, columns)
 
     def _with_stored_columns(self, query: QueryAsset, edges: list[Edge], naming: Naming) -> list[Edge]:
-        """Return edges whose sources in other queries are named as these name them, whose dialect may be another."""
+        """Return edges whose sources in other queries are named as these name them.
+
+        Their dialect may be another, and columns that only the export lists are as it spells them.
+        """
         stored: dict[str, dict[str, str]] = {}
         for key in query.needs:
             resolved = self.results.get(key)
-            if resolved is not None and resolved.query.connection.dialect != naming.dialect.name:
+            if resolved is not None:
                 fold = naming.dialect.fold_column
-                stored[self._location(key)] = {str(fold(one, quoted=True)): one for one in resolved.columns}
+                spelled = {str(fold(one, quoted=True)): one for one in resolved.columns}
+                if any(own != one for own, one in spelled.items()):
+                    stored[self._location(key)] = spelled
         if not stored:
             return edges
         return [
@@ -158,7 +177,11 @@ class ExportResolution:
             if chosen is None:
                 problem = Diagnostic(DiagnosticCode.EMPTY_INPUT, Severity.WARNING, "the query has no SQL")
                 return StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES), 0
-            return resolve_statement(chosen, options, tables, target)[0], len(statements)
+            statement = resolve_statement(chosen, options, tables, target)[0]
+            if not queries and chosen.tree is not None:
+                problem = not_read(f"the statement is no query ({statement.operation}), so nothing of it is shown")
+                statement = replace(statement, diagnostics=[*statement.diagnostics, problem])
+            return statement, len(statements)
         finally:
             for one in statements:
                 if one.tree is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection
 
-__all__ = ["Board", "BiExport", "ExportedTable", "QueryAsset", "not_read", "slug"]
+__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "not_read", "slug"]
 
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
@@ -39,6 +39,18 @@ class QueryAsset:
     url: str | None = None
     operation: str = "QUERY"
     """What it is in the tool: METABASE_CARD, SUPERSET_CHART, …"""
+    identity: tuple[str, str] | None = None
+    """How keys begin and end that it has had by other titles, if the tool gives it an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFilter:
+    """A column by which a dashboard's filter decides the rows: of the query with this key, or of a table."""
+
+    column: str
+    key: str = ""
+    connection: BiConnection | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,8 @@ class Board:
     operation: str = "DASHBOARD"
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By key, the columns that it shows of a query; by default all."""
+    filters: tuple[BoardFilter, ...] = ()
+    identity: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,10 @@ class BiExport:
     is_whole: bool = True
     scopes: tuple[str, ...] = ()
     """Beginnings of the keys that the files speak of (`Workbook/`); by default they speak of the whole server."""
+    mentioned: frozenset[tuple[str, str]] = frozenset()
+    """How keys begin and end of what the files refer to without having it: it still exists."""
+    part: str | None = None
+    """What the files are a part of, if they say that they are no more: then what is absent may still exist."""
 
     @property
     def assets(self) -> tuple[QueryAsset | Board, ...]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from lineage.catalog import Catalog
 from lineage.model.batch import (
     ColumnRecord,
+    DatasetChange,
     DatasetRecord,
     DiagnosticRecord,
     EdgeRecord,
@@ -20,16 +21,17 @@ from lineage.model.batch import (
     RunRecord,
     dashboard_job_key,
 )
+from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import column_key, column_text, dataset_key, dataset_of, is_column_key, split_column_key
 from lineage.model.namespaces import normal_namespace
-from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind, StatementLineage
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.export_resolution import ResolvedQuery
-from lineage_ingest.bi.exported import BiExport, Board
+from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, not_read
 
 __all__ = ["ExportNames", "build_batch"]
 
@@ -69,6 +71,9 @@ class _BoardJob:
     job: JobRecord
     dataset: DatasetRecord
     edges: list[EdgeRecord] = field(default_factory=list)
+    tables: list[DatasetRecord] = field(default_factory=list)
+    """The tables by whose columns it is filtered."""
+    problems: tuple[Diagnostic, ...] = ()
 
 
 def build_batch(
@@ -83,7 +88,11 @@ def build_batch(
     batches = [_batch_of_connection(names, connection, queries, at) for connection, queries in _by_connection(resolved)]
     boards = [_board_job(names, board, resolved, at) for board in export.boards]
     own = {names.dataset_key(key): one for key, one in resolved.items()}
-    datasets = _merge(record for batch in batches for record in batch.datasets)
+    datasets = _merge(
+        record
+        for records in (*(batch.datasets for batch in batches), *(one.tables for one in boards))
+        for record in records
+    )
     datasets.update((one.dataset.key, one.dataset) for one in boards)
     edges = [edge for batch in batches for edge in batch.edges] + [edge for one in boards for edge in one.edges]
     datasets = {key: _as_exposure(record, own.get(key)) for key, record in datasets.items()}
@@ -97,9 +106,7 @@ def build_batch(
         for record in batch.diagnostics
     ]
     for board, one in zip(export.boards, boards, strict=True):
-        diagnostics += [
-            DiagnosticRecord(problem, board.at, one.job.key, one.job.file_key) for problem in board.problems
-        ]
+        diagnostics += [DiagnosticRecord(problem, board.at, one.job.key, one.job.file_key) for problem in one.problems]
     files = names.file_key("files")
     diagnostics += [DiagnosticRecord(problem, source, file_key=files) for source, problem in export.problems]
     counts = _counts(export, resolved, datasets, edges, diagnostics)
@@ -117,6 +124,9 @@ def build_batch(
             *(str(one.job.file_key) for one in boards),
             *gone,
             files,
+        ),
+        changes=tuple(
+            DatasetChange(ChangeKind.DROP, names.dataset_key(FileKey.parse(key).path), at) for key in sorted(gone)
         ),
     )
 
@@ -163,13 +173,18 @@ def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, Resolved
     file_key = names.file_key(board.key)
     shown = [key for key in dict.fromkeys(board.shows) if key in resolved]
     found = list(board_columns(board, resolved))
-    full = not board.problems and len(shown) == len(set(board.shows)) and all(resolved[key].columns for key in shown)
+    filters, problems = _board_filters(names, board, resolved)
+    full = (
+        all(one.severity is Severity.INFO for one in problems)
+        and len(shown) == len(set(board.shows))
+        and all(resolved[key].columns for key in shown)
+    )
     job = JobRecord(
         key=dashboard_job_key(file_key),
         kind=JobKind.DASHBOARD,
         first_seen=at,
         last_seen=at,
-        reads=tuple(names.dataset_key(key) for key in shown),
+        reads=tuple(dict.fromkeys((*map(names.dataset_key, shown), *(one.key for one, _ in filters)))),
         writes=(output,),
         source=board.at,
         operation=board.operation,
@@ -191,7 +206,46 @@ def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, Resolved
         )
         for key, column, name in found
     ]
-    return _BoardJob(job, dataset, edges)
+    edges += [
+        EdgeRecord(column_key(table.key, path), output, EdgeKind.REFERENCES, job.key, output, (Subtype.FILTER,))
+        for table, path in filters
+    ]
+    tables = [table for table, _ in filters if table.namespace != names.namespace]
+    return _BoardJob(job, dataset, edges, tables, problems)
+
+
+def _board_filters(
+    names: ExportNames, board: Board, resolved: Mapping[str, ResolvedQuery]
+) -> tuple[list[tuple[DatasetRecord, str]], tuple[Diagnostic, ...]]:
+    """Return the columns by which a dashboard is filtered, each with its table, and the dashboard's problems."""
+    found: dict[tuple[str, str], tuple[DatasetRecord, str]] = {}
+    problems = list(board.problems)
+    for one in board.filters:
+        if one.connection is None:
+            column = _column_named(resolved.get(one.key), one)
+            if column is None:
+                problems.append(not_read(f"it is filtered by the column {one.column!r}, which {one.key} does not have"))
+                continue
+            table = DatasetRecord(names.namespace, one.key, DatasetKind.EXPOSURE)
+        else:
+            naming = naming_of(one.connection)
+            column = naming.dialect.fold_column(one.column, quoted=True)
+            parts = [str(naming.dialect.fold_table(part, quoted=True)) for part in one.parts]
+            path = column_text(column)
+            table = DatasetRecord(
+                naming.dataset_namespace,
+                str(naming.qualify(parts)),
+                dialect=naming.dialect.name,
+                columns=(ColumnRecord(path, inferred=True),),
+            )
+        found.setdefault((table.key, column), (table, column_text(column)))
+    return list(found.values()), tuple(dict.fromkeys(problems))
+
+
+def _column_named(query: ResolvedQuery | None, one: BoardFilter) -> str | None:
+    columns = query.columns if query is not None else ()
+    fold = {column.casefold(): column for column in columns}
+    return one.column if one.column in columns else fold.get(one.column.casefold())
 
 
 def _merge(records: Iterable[DatasetRecord]) -> dict[str, DatasetRecord]:

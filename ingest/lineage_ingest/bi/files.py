@@ -21,6 +21,7 @@ __all__ = [
     "ExportFile",
     "UnreadableExportError",
     "check_archive",
+    "csv_header",
     "csv_rows",
     "json_of",
     "read_bytes",
@@ -262,6 +263,15 @@ def _expanded_size(value: Any) -> float:
             stack.append((one, True))
             stack.extend((part, False) for part in parts)
     return sizes.get(id(value), 1)
+
+
+def csv_header(file: ExportFile) -> list[str]:
+    """Return the header of a CSV file; nothing of an empty one.
+
+    Raises:
+        UnreadableExportError: it is not UTF-8.
+    """
+    return next(csv.reader(io.StringIO(text_of(file), newline="")), [])
 
 
 def csv_rows(file: ExportFile) -> Iterator[tuple[int, dict[str, str]]]:

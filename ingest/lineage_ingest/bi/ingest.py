@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,7 +97,8 @@ def ingest_bi_export(
     names = ExportNames(request.kind, export.server)
     resolution = ExportResolution(export, request.options, names.location, store, request.catalog)
     resolved = resolution.resolve(lambda done, total: notify("resolving", done, total))
-    gone = _gone(store, names, export) if request.is_whole_server and export.is_whole else []
+    is_whole = request.is_whole_server and export.is_whole and export.part is None
+    gone = _gone(store, names, export, is_whole=is_whole)
     batch = build_batch(names, export, resolved, gone, at, time.perf_counter() - began)
     notify("storing", 0, None)
     applied = apply_batch(store, batch)
@@ -154,13 +155,24 @@ def _with_connection_problems(export: BiExport) -> BiExport:
     return replace(export, problems=tuple(problems))
 
 
-def _gone(store: GraphStore, names: ExportNames, export: BiExport) -> list[str]:
-    """Return the file keys of stored queries and dashboards that the export no longer contains."""
+def _gone(store: GraphStore, names: ExportNames, export: BiExport, *, is_whole: bool) -> list[str]:
+    """Return the file keys of stored queries and dashboards that the export no longer contains.
+
+    If the export is not whole, only those that it has by another title.
+    """
     here = {names.file_key(one.key) for one in export.assets}
     wanted = JobSelection(files=(beginning(names.project),), kinds=(JobKind.DASHBOARD,))
     known = [str(head.file_key) for head in store.select_jobs(wanted)]
     in_scope = [one for one in known if not export.scopes or FileKey.parse(one).path.startswith(export.scopes)]
-    return [one for one in in_scope if one not in here]
+    absent = {one: FileKey.parse(one).path for one in in_scope if one not in here}
+    if is_whole:
+        return [one for one, path in absent.items() if not _is_one_of(path, export.mentioned)]
+    renamed = [one.identity for one in export.assets if one.identity is not None]
+    return [one for one, path in absent.items() if _is_one_of(path, renamed)]
+
+
+def _is_one_of(path: str, identities: Iterable[tuple[str, str]]) -> bool:
+    return any(path.startswith(head) and path.endswith(tail) for head, tail in identities)
 
 
 def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:
@@ -173,3 +185,5 @@ def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, di
 def _notices(request: BiRequest, export: BiExport) -> Iterator[str]:
     if request.is_whole_server and not export.is_whole:
         yield "something could not be read, so nothing was retired: what is absent may still exist"
+    elif request.is_whole_server and export.part is not None:
+        yield f"the export is {export.part}, so nothing was retired: what is absent may still exist"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import split_name
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
-from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_rows, yaml_of
+from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_header, csv_rows, yaml_of
 from lineage_ingest.bi.written_sql import quote, table_reference
 
 __all__ = ["SUFFIXES", "read_plain_form"]
@@ -26,6 +27,13 @@ _COLUMNS = (
     "url",
     "description",
 )
+_NEEDED = ("query", "column", "source_table", "source_column")
+_KEYS = {
+    "file": ("server", "connections", "queries", "dashboards"),
+    "connection": ("dialect", "namespace", "database", "schema"),
+    "query": ("name", "key", "connection", "sql", "columns", "tables", "owner", "url", "description"),
+    "dashboard": ("name", "shows", "owner", "url", "description"),
+}
 
 
 def read_plain_form(
@@ -43,6 +51,7 @@ class _PlainReader:
         self.connections: dict[str, BiConnection] = {}
         self.queries: list[QueryAsset] = []
         self.boards: list[Board] = []
+        self._shown: list[tuple[str, list[str], str, Mapping[str, Any]]] = []
         self.problems: list[tuple[str, Diagnostic]] = []
         self.is_whole = True
 
@@ -60,6 +69,8 @@ class _PlainReader:
                     self._read_yaml(file)
             except UnreadableExportError as error:
                 self._damaged(file.name, error.diagnostic)
+        for name, shows, at, one in self._shown:  # their queries may be in other files
+            self._add_board(name, shows, at, one)
         return BiExport(
             self.server or self.stated_server,
             tuple(self.queries),
@@ -84,26 +95,53 @@ class _PlainReader:
         if not isinstance(value, Mapping):
             self._invalid(file.name, "expected a mapping with `queries` and `dashboards`")
             return
-        for key in sorted(set(map(str, value)) - {"server", "connections", "queries", "dashboards"}):
-            self._invalid(file.name, f"the key {key!r} is not known")
-        if isinstance(value.get("server"), str):
-            self.stated_server = value["server"]
-        for name, facts in (value.get("connections") or {}).items():
-            self._add_connection(str(name), facts if isinstance(facts, Mapping) else {})
-        for number, one in enumerate(value.get("queries") or ()):
-            at = f"{file.name}#queries/{number}"
-            if not isinstance(one, Mapping) or not one.get("name"):
-                self._invalid(at, "a query needs a name")
+        server = _text(value.get("server"))
+        if server and self.stated_server and server != self.stated_server:
+            message = (
+                f"the file is of the server {server!r}, another file of {self.stated_server!r}: nothing of it is read"
+            )
+            raise UnreadableExportError(message, "ingest the files of each server on their own")
+        self.stated_server = self.stated_server or server or ""
+        self._check_keys("file", value, file.name)
+        connections = value.get("connections") or {}
+        if not isinstance(connections, Mapping):
+            self._invalid(file.name, "`connections` is not a mapping of names")
+            connections = {}
+        for name, facts in connections.items():
+            at = f"{file.name}#connections/{name}"
+            if isinstance(facts, Mapping):
+                self._check_keys("connection", facts, at)
             else:
-                self._add_query(one, at)
-        for number, one in enumerate(value.get("dashboards") or ()):
-            at = f"{file.name}#dashboards/{number}"
+                self._invalid(at, "a connection is a mapping")
+            self._add_connection(str(name), facts if isinstance(facts, Mapping) else {})
+        for at, one in self._listed(value, "queries", "query", file.name):
+            self._add_query(one, at)
+        for at, one in self._listed(value, "dashboards", "dashboard", file.name):
+            shows = one.get("shows") or []
+            if not isinstance(shows, list):
+                shows = [shows]
+            self._shown.append((str(one["name"]), [str(name) for name in shows], at, one))
+
+    def _listed(
+        self, value: Mapping[str, Any], name: str, what: str, file: str
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the entries of a list that have a name, each with its place."""
+        listed = value.get(name) or []
+        if not isinstance(listed, list):
+            self._invalid(file, f"`{name}` is not a list")
+            return
+        for number, one in enumerate(listed):
+            at = f"{file}#{name}/{number}"
             if not isinstance(one, Mapping) or not one.get("name"):
-                self._invalid(at, "a dashboard needs a name")
-                continue
-            shows = one.get("shows")
-            listed = [str(name) for name in shows] if isinstance(shows, list) else []
-            self._add_board(str(one["name"]), listed, at, one)
+                self._invalid(at, f"a {what} needs a name")
+            else:
+                self._check_keys(what, one, at)
+                yield at, one
+
+    def _check_keys(self, what: str, value: Mapping[str, Any], at: str) -> None:
+        for key in sorted(set(map(str, value)) - set(_KEYS[what])):
+            near = get_close_matches(key, _KEYS[what], 1)
+            self._invalid(at, f"the key {key!r} is not known" + (f"; did you mean {near[0]!r}?" if near else ""))
 
     def _add_connection(self, name: str, facts: Mapping[str, Any]) -> None:
         dialect = dialect_of_engine(str(facts.get("dialect") or ""))
@@ -134,6 +172,8 @@ class _PlainReader:
         reads: tuple[tuple[str, ...], ...] = ()
         if isinstance(sql, str) and sql.strip():
             text: str | None = sql
+            if columns or one.get("tables"):
+                problems.append(not_read("`columns` and `tables` are not read beside `sql`"))
         elif isinstance(columns, Mapping) and columns:
             text = _sql_of_columns(
                 {str(name): _sources(sources, problems) for name, sources in columns.items()}, connection.dialect
@@ -179,18 +219,19 @@ class _PlainReader:
     # CSV
 
     def _read_csv(self, file: ExportFile) -> None:
-        rows = list(csv_rows(file))
-        header = set(rows[0][1]) if rows else set()
-        needed = {"query", "column", "source_table", "source_column"}
-        if rows and not needed <= header:
-            self._invalid(file.name, f"the header lacks {', '.join(sorted(needed - header))}")
+        header = csv_header(file)
+        missing = [name for name in _NEEDED if name not in header]
+        if missing:
+            self._invalid(file.name, f"the header lacks {', '.join(missing)}")
             return
-        for name in sorted(header - set(_COLUMNS)):
+        rows = list(csv_rows(file))
+        for name in sorted(set(header) - set(_COLUMNS)):
             self._invalid(file.name, f"the column {name!r} is not known")
         queries: dict[str, dict[str, list[tuple[tuple[str, ...], str]]]] = {}
         facts: dict[str, dict[str, str]] = {}
         first: dict[str, int] = {}
         boards: dict[str, dict[str, None]] = {}
+        problems: dict[str, dict[Diagnostic, None]] = {}
         for line, row in rows:
             query, column, table = row["query"].strip(), row["column"].strip(), row["source_table"].strip()
             if not (query and column):
@@ -199,6 +240,9 @@ class _PlainReader:
             sources = queries.setdefault(query, {}).setdefault(column, [])
             if table and row["source_column"].strip():
                 sources.append((_parts(table), row["source_column"].strip()))
+            elif table or row["source_column"].strip():
+                self._invalid(f"{file.name}:{line}", "a source needs both source_table and source_column")
+                problems.setdefault(query, {})[not_read(f"a source of the column {column!r} is not complete")] = None
             first.setdefault(query, line)
             own = facts.setdefault(query, {})
             own.update({key: row[key] for key in ("connection", "owner", "url", "description") if row.get(key)})
@@ -214,13 +258,14 @@ class _PlainReader:
                     f"{file.name}:{first[query]}",
                     connection,
                     _sql_of_columns(columns, connection.dialect),
+                    problems=tuple(problems.get(query, ())),
                     description=own.get("description"),
                     owner=own.get("owner"),
                     url=own.get("url"),
                 )
             )
         for name, shows in boards.items():
-            self._add_board(name, list(shows), file.name, {})
+            self._shown.append((name, list(shows), file.name, {}))
 
 
 def query_key(name: str) -> str:

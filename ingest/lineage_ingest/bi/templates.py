@@ -13,7 +13,10 @@ from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["parses", "without_templates"]
 
-_PIECE = re.compile(r"(?P<string>'(?:[^']|'')*')|(?P<block>\{%.*?%\})|(?P<value>\{\{.*?\}\})|\{#.*?#\}", re.DOTALL)
+_PIECE = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^']|'')*')|(?P<block>\{%.*?%\})|(?P<value>\{\{.*?\}\})|\{#.*?#\}",
+    re.DOTALL,
+)
 _INSIDE = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _BRANCH = re.compile(r"\{%-?\s*(?:if|elsif|elif|else|unless|case|when|for)\b")
 
@@ -23,6 +26,8 @@ def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
 
     >>> without_templates("select a from t where d > '{{ from }}'", "Jinja")[0]
     "select a from t where d > '?'"
+    >>> without_templates("select a -- don't\\n, {{ b }} from t", "Jinja")[0]
+    "select a -- don't\\n, '?' from t"
     """
     problems: list[Diagnostic] = []
     if _BRANCH.search(sql):
@@ -35,6 +40,8 @@ def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
         problems.append(not_read(f"{language}: a tag of a template is not read", severity=Severity.WARNING))
 
     def replace(found: re.Match[str]) -> str:
+        if found["comment"] is not None:
+            return _INSIDE.sub(" ", found["comment"])
         if found["string"] is not None:
             return _INSIDE.sub("?", found["string"])
         return LITERAL if found["value"] is not None else " "

@@ -137,7 +137,8 @@ class DatabaseBatch:
             Severity.WARNING,
             f"the database says that {relation.local_name} has other columns than its definition was read to have",
             statement.span,
-            "please report this bug with the definition, its names and literals replaced",
+            "if its tables have changed since, create it again; else please report this bug with the definition, its "
+            "names and literals replaced",
         )
         return replace(
             statement,
@@ -232,6 +233,14 @@ def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
                 f"{subject} {relation.local_name}: what it changes in written rows is not followed",
                 hint="other tables that a trigger's function writes are in the graph",
             )
+
+    if relation.policies:
+        listed = ", ".join(relation.policies)
+        yield Diagnostic(
+            DiagnosticCode.NOT_FOLLOWED,
+            Severity.INFO,
+            f"row-level security of {relation.local_name} ({listed}): by which columns it hides rows is not followed",
+        )
 
 
 def _remote_tables(records: Iterable[DatasetRecord | None]) -> Iterator[DatasetRecord]:

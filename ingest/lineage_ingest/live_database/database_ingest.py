@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.catalog.database.errors import DatabaseError
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey, beginning
@@ -95,11 +97,12 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
     """Resolve what a database states, store its lineage, and retire what no longer exists; `began`: a performance time.
 
     Raises:
-        DatabaseError: the database could not be read.
+        DatabaseError: the database could not be read, or the store has another file whose tables have the same names.
         StoreError: the store could not be read or written.
     """
     database, options = given.database, given.options
     names = DatabaseNames(database, options.naming)
+    others = _files_with_these_names(store, database, names)
     batch = DatabaseBatch(database, names, given.texts)
     catalog = Catalog(schemas_of(database), options.naming.dialect)
     named = {text.name: text.text for text in given.texts}
@@ -126,10 +129,40 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
         database.schemas,
         tuple(sorted(gone.values())),
         annotations,
-        tuple(_notices(database, given.is_whole, annotations)),
+        (*_notices(database, given.is_whole, annotations), *others),
         store.address,
         verification,
     )
+
+
+def _files_with_these_names(store: GraphStore, database: LiveDatabase, names: DatabaseNames) -> list[str]:
+    """Return a notice for each file that is not here any more and whose tables have the names of this one's.
+
+    Raises:
+        DatabaseError: one of them is here: the two would be mixed.
+    """
+    if database.path is None:
+        return []
+    found: dict[str, set[str]] = {}
+    for run in store.runs(_RUNS):
+        if run.kind == database.product and run.source and run.source != names.label:
+            files = (FileKey.parse(key) for key in run.complete_sources)
+            found.setdefault(run.source, set()).update(
+                names.key_named(file.path) for file in files if file.path and file.environment == names.environment
+            )
+    notices = []
+    for source, keys in found.items():
+        if all(one.dropped_at is not None for one in store.datasets(sorted(keys))):
+            continue
+        path = source.partition(":")[2]
+        if Path(path).exists():
+            hint = "give each file a namespace of its own, such as --namespace sqlite:app"
+            raise DatabaseError(f"the store has another file whose tables have the same names: {path}", hint)
+        notices.append(
+            f"the store has tables of {path} by the same names: right if the file was moved; else give each file a "
+            "--namespace of its own"
+        )
+    return notices
 
 
 def _gone(store: GraphStore, database: LiveDatabase, names: DatabaseNames, is_whole: bool) -> dict[str, str]:

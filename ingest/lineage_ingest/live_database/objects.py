@@ -84,6 +84,7 @@ class LiveRelation:
     server: ForeignServer | None = None
     triggers: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
 
     @property
     def local_name(self) -> str:

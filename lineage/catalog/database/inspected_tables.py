@@ -5,7 +5,9 @@ https://docs.sqlalchemy.org/en/20/core/reflection.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 from lineage.catalog.database.address import DatabaseAddress
@@ -19,6 +21,9 @@ __all__ = ["InspectedTables"]
 _SYSTEM = frozenset(
     ("information_schema", "pg_catalog", "sys", "mysql", "performance_schema", "system", "guest", "db_owner")
 )
+_FILES = frozenset(("sqlite", "duckdb"))
+_SCHEME = re.compile(r"\w{2,}:")
+"""`file:…`, or `md:…` for a database of MotherDuck."""
 _PACKAGES = {"snowflake": "snowflake-sqlalchemy", "bigquery": "sqlalchemy-bigquery", "duckdb": "duckdb-engine",
              "mysql": "pymysql", "mssql": "pyodbc", "trino": "trino[sqlalchemy]", "redshift": "sqlalchemy-redshift",
              "databricks": "databricks-sqlalchemy", "clickhouse": "clickhouse-sqlalchemy",
@@ -45,6 +50,10 @@ class InspectedTables:
             hint = "pip install 'lineage-graph[databases]'"
             raise DriverMissingError(f"reading {self._address} needs SQLAlchemy", hint) from error
         engine = self._engine(sqlalchemy)
+        path = engine.url.database if self._address.product in _FILES else None
+        is_file = path is not None and path != ":memory:" and not _SCHEME.match(path)
+        if is_file and not Path(str(path)).exists():
+            raise DatabaseUnreachableError(f"{self._address}: there is no file {path}")  # connecting would create it
         try:
             yield from SharedColumns().grouped(self._read(sqlalchemy, engine, names))
         except sqlalchemy.exc.OperationalError as error:

@@ -19,6 +19,8 @@ __all__ = ["ViewFields", "without_liquid"]
 
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _CONDITION = re.compile(r"\{%-?\s*condition\s+[\w.]+\s*-?%\}(.*?)\{%-?\s*endcondition\s*-?%\}", re.DOTALL)
+_DATES = re.compile(r"\{%-?\s*(?:date_start|date_end)\s+[\w.]+\s*-?%\}")
+_PARAMETER = re.compile(r"\{%-?\s*parameter\s+([\w.]+)\s*-?%\}")
 _MAX_DEPTH = 40
 _AGGREGATES = {
     "sum": "SUM", "average": "AVG", "max": "MAX", "min": "MIN", "sum_distinct": "SUM", "average_distinct": "AVG",
@@ -111,6 +113,9 @@ class ViewFields:
         ]
         if conditions and (expanded or kind == "count"):
             expanded = f"CASE WHEN {' AND '.join(conditions)} THEN {expanded or '1'} END"
+        if expanded and definition.get("sql_distinct_key"):
+            key = self._expand(str(definition["sql_distinct_key"]), elsewhere, depth, one.name)
+            expanded = f"CASE WHEN {key} IS NOT NULL THEN {expanded} END"
         if kind == "count":
             return f"COUNT({expanded})" if conditions else "COUNT(*)"
         if kind in ("count_distinct",):
@@ -119,7 +124,10 @@ class ViewFields:
             return f"{_AGGREGATES[kind]}({expanded})"
         if kind in _OVER_MEASURES:
             return expanded or "NULL"
-        self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
+        if kind in _AGGREGATES:
+            self._report(f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known")
+        else:
+            self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
         return f"measure_of({expanded})" if expanded else "NULL"
 
     def _case(self, case: Mapping[str, Any], elsewhere: Callable[[str, str], str | None], depth: int) -> str:
@@ -168,8 +176,16 @@ class ViewFields:
 
 
 def without_liquid(text: str) -> tuple[str, list[Diagnostic]]:
-    """Return SQL without Liquid, and what is in doubt; what a condition tag filters is read as a condition on it."""
-    return without_templates(_CONDITION.sub(r"((\1) IS NOT NULL)", text), "Liquid")
+    """Return SQL without Liquid, and what is in doubt.
+
+    What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
+    parameter, which may also be a name: this is in doubt.
+
+    >>> without_liquid("a > {% date_start d %} AND {% condition c %} b {% endcondition %}")
+    ("a > '?' AND (( b ) IS NOT NULL)", [])
+    """
+    plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", text))
+    return without_templates(_PARAMETER.sub(r"{{ \1 }}", plain), "Liquid")
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
@@ -188,7 +204,7 @@ def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
 
 
 def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("sql", "sql_start", "sql_end", "sql_latitude", "sql_longitude"):
+    for key in ("sql", "sql_distinct_key", "sql_start", "sql_end", "sql_latitude", "sql_longitude"):
         if isinstance(definition.get(key), str):
             yield definition[key]
     case = definition.get("case")

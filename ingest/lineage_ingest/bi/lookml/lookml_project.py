@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+
 __all__ = ["FIELD_LISTS", "LookmlProject", "Named"]
 
 FIELD_LISTS = ("dimensions", "dimension_groups", "measures", "filters", "parameters")
@@ -18,11 +20,12 @@ _MAX_EXTENSIONS = 30
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A view or an explore: its merged definition, and the file of its first one."""
+    """A view or an explore: its merged definition, and the file of its definition."""
 
     name: str
     at: str
     definition: Mapping[str, Any]
+    problems: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(slots=True)
@@ -100,9 +103,13 @@ class LookmlProject:
                 continue
             refinements = [one for _, one in known.get(f"+{name}", ())]
             own: Mapping[str, Any] = {}
-            for one in (*(definition for _, definition in definitions), *refinements):
-                own = _override(own, self._extended(one, known, definitions[0][0], 0))
-            found[name] = Named(name, definitions[0][0], own)
+            at, definition = definitions[-1]
+            for one in (definition, *refinements):
+                own = _override(own, self._extended(one, known, at, 0))
+            others = ", ".join(dict.fromkeys(self.paths.get(other, other) for other, _ in definitions[:-1]))
+            message = f"{name} is defined in {others}, too: only the last definition is read"
+            problems = (Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message),) if others else ()
+            found[name] = Named(name, at, own, problems)
         return found
 
     def _extended(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import lkml
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
+from lineage_ingest.bi.lookml.explore_fields import ExploreFields
 from lineage_ingest.bi.lookml.field_sql import ViewFields, without_liquid
 from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
+from lineage_ingest.bi.lookml.tiles import Dashboards, explore_column
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
 
 __all__ = ["SUFFIXES", "read_lookml"]
@@ -21,6 +23,8 @@ __all__ = ["SUFFIXES", "read_lookml"]
 SUFFIXES = frozenset((".lkml", ".lookml"))
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _JOINS = {"left_outer": "LEFT JOIN", "full_outer": "FULL JOIN", "inner": "JOIN", "cross": "CROSS JOIN"}
+_OWN_TABLE = " (table)"
+"""What the alias of a view's own table ends with in an explore, in which the view's alias is that of its fields."""
 _MAX_LOOKML = 8 * 1024 * 1024
 """Characters of a LookML file."""
 
@@ -64,8 +68,7 @@ class _LookmlReader:
             self._explore(one) for one in self.explores.values() if one.definition.get("extension") != "required"
         ]
         boards: list[Board] = []
-        for at, dashboard in self.dashboards:
-            tiles, board = self._dashboard(at, dashboard)
+        for tiles, board in Dashboards(self.dashboards, self._connection_of_explore, self._filter_only()).read():
             queries += tiles
             boards.append(board)
         return BiExport(
@@ -109,6 +112,18 @@ class _LookmlReader:
             self._connections[name] = self.map.apply(found)
         return self._connections[name]
 
+    def _filter_only(self) -> set[str]:
+        """Return the names that only filters and parameters of views have."""
+        only, columns = set[str](), set[str]()
+        for view in self.views.values():
+            columns |= set(self._fields(view, "ansi").fields)
+            for kind in ("filters", "parameters"):
+                only |= {str(one.get("name")) for one in view.definition.get(kind) or () if isinstance(one, Mapping)}
+        return only - columns
+
+    def _connection_of_explore(self, name: str, at: str) -> BiConnection:
+        return self._connection(self.explores[name].at if name in self.explores else at)
+
     # Views
 
     def _joined_by_sql(self) -> set[str]:
@@ -132,7 +147,7 @@ class _LookmlReader:
             return
         connection = self._connection(view.at)
         dialect = connection.dialect
-        problems: list[Diagnostic] = []
+        problems = list(view.problems)
         derived = view.definition.get("derived_table")
         needs: list[str] = []
         if isinstance(derived, Mapping):
@@ -225,8 +240,8 @@ class _LookmlReader:
             wanted[own] = read if "." in read else f"{name}.{read}"
         filters = list(_filters_of(source))
         inner = self._explore_sql(explore, dialect, [*wanted.values(), *filters], problems, needs)
-        listed = [f"e.{quote(_explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
-        conditions = [f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in filters]
+        listed = [f"e.{quote(explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
+        conditions = [f"e.{quote(explore_column(one), dialect)} = {LITERAL}" for one in filters]
         sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         derived = []
@@ -240,7 +255,7 @@ class _LookmlReader:
 
     def _explore(self, explore: Named) -> QueryAsset:
         connection = self._connection(explore.at)
-        problems: list[Diagnostic] = []
+        problems = list(explore.problems)
         needs: list[str] = []
         sql = self._explore_sql(explore, connection.dialect, None, problems, needs)
         return QueryAsset(
@@ -265,15 +280,15 @@ class _LookmlReader:
     ) -> str:
         """Return the SQL of an explore; with `wanted` (`view.field`), of these fields and the joins that they need."""
         definition = explore.definition
-        scopes: dict[str, ViewFields] = {}
         base = str(definition.get("from") or definition.get("view_name") or explore.name)
         base_alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
-        self._add_scope(scopes, base_alias, base, dialect)
         joins = _in_order([one for one in definition.get("joins") or () if isinstance(one, Mapping)])
+        named = {base_alias: base}
         for join in joins:
             alias = str(join.get("name"))
-            self._add_scope(scopes, alias, str(join.get("from") or join.get("view_name") or alias), dialect)
+            named[alias] = str(join.get("from") or join.get("view_name") or alias)
         raw = {str(join.get("name")) for join in joins if isinstance(join.get("sql"), str)}
+        scopes = self._scopes(named, raw, dialect)
         used: set[str] = set()
 
         def column(view: str, name: str) -> str | None:
@@ -298,18 +313,19 @@ class _LookmlReader:
             return _REFERENCE.sub(replace, plain)
 
         outputs = []
-        listed = (
-            wanted if wanted is not None else (f"{alias}.{name}" for alias in scopes for name in scopes[alias].fields)
-        )
+        listed = wanted if wanted is not None else self._shown(explore, base_alias, joins, scopes, problems)
         for one in dict.fromkeys(listed):
             written = column(*one.split(".", 1))
             if written is None:
                 problems.append(not_read(f"the field {one} is not in the explore {explore.name}"))
-            outputs.append(f"{written or 'NULL'} AS {quote(_explore_column(one), dialect)}")
-        conditions = [f"({expand(definition['sql_always_where'])})"] if definition.get("sql_always_where") else []
-        always = definition.get("always_filter")
-        for name in _filters_of(always) if isinstance(always, Mapping) else ():
+            outputs.append(f"{written or 'NULL'} AS {quote(explore_column(one), dialect)}")
+        always = ("sql_always_where", "sql_always_having")
+        conditions = [f"({expand(definition[key])}\n)" for key in always if definition.get(key)]
+        conditions += [f"({expand(str(join['sql_where']))}\n)" for join in joins if join.get("sql_where")]
+        for name in _filtered_always(definition):
             written = column(*(name.split(".", 1) if "." in name else (base_alias, name)))
+            if written is None:
+                problems.append(not_read(f"the explore {explore.name} is filtered by {name}, which is not in it"))
             conditions += [f"({written} = {LITERAL})"] if written else []
         lines: list[str] = []
         for join in reversed(joins):  # what a condition reads is joined before it
@@ -320,14 +336,50 @@ class _LookmlReader:
         for alias, scope in scopes.items():
             problems += scope.problems if wanted is None or alias in used else []
         lines.insert(0, f"FROM {source} AS {quote(base_alias, dialect)}")
+        written = "\n".join((*outputs, *lines, *conditions))
+        for alias, scope in scopes.items():  # fields that read another view, too, read columns of their own table
+            if scope.table in written and alias not in raw:
+                own = self._own_table(self.views[named[alias]], dialect, needs, problems)
+                lines.insert(1, f"CROSS JOIN {own} AS {scope.table}")
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + "\n" + "\n".join(lines)
         return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
 
-    def _add_scope(self, scopes: dict[str, ViewFields], alias: str, name: str, dialect: str) -> None:
-        view = self.views.get(name)
-        if view is not None:
-            scopes[alias] = self._fields(view, dialect, alias)
-            scopes[alias].name = alias
+    def _shown(
+        self,
+        explore: Named,
+        base: str,
+        joins: list[Mapping[str, Any]],
+        scopes: Mapping[str, ViewFields],
+        problems: list[Diagnostic],
+    ) -> list[str]:
+        """Return the fields that the explore shows, as `view.field`."""
+        named = {base: str(explore.definition.get("from") or explore.definition.get("view_name") or base)}
+        for join in joins:
+            named[str(join.get("name"))] = str(join.get("from") or join.get("view_name") or join.get("name"))
+        views = {alias: self.views[name].definition for alias, name in named.items() if name in self.views}
+        chosen = ExploreFields({alias: scope.fields for alias, scope in scopes.items()}, views)
+        listed = chosen.shown(explore.definition, base, joins)
+        for name in dict.fromkeys(chosen.unknown):
+            message = f"the fields of the explore {explore.name} name {name}, which is not in it"
+            problems.append(not_read(message, severity=Severity.WARNING))
+        return listed
+
+    def _scopes(self, named: Mapping[str, str], raw: Collection[str], dialect: str) -> dict[str, ViewFields]:
+        """Return the fields of views by their alias; `raw` are those that the SQL of a join makes."""
+        found = {}
+        for alias, name in named.items():
+            if name in self.views:
+                table = alias if alias in raw else f"{alias}{_OWN_TABLE}"
+                found[alias] = self._fields(self.views[name], dialect, table)
+                found[alias].name = alias
+        return found
+
+    def _own_table(self, view: Named, dialect: str, needs: list[str], problems: list[Diagnostic]) -> str:
+        """Return the reference to the table of a view, or to its derived table."""
+        if "derived_table" not in view.definition:
+            return self._table(view, problems)
+        needs.append(f"derived_table/{slug(view.name)}")
+        return asset_reference(needs[-1], dialect)
 
     def _view_reference(self, name: str, dialect: str, needs: list[str], problems: list[Diagnostic]) -> str:
         if name not in self.views:
@@ -374,64 +426,6 @@ class _LookmlReader:
         problems.append(not_read(f"the condition of the join {alias} is not known"))
         return f"{head} ON TRUE"
 
-    # Dashboards
-
-    def _dashboard(self, at: str, dashboard: Mapping[str, Any]) -> tuple[list[QueryAsset], Board]:
-        name = str(dashboard["dashboard"])
-        problems: list[Diagnostic] = []
-        tiles: list[QueryAsset] = []
-        for number, element in enumerate(dashboard.get("elements") or ()):
-            if not isinstance(element, Mapping) or not element.get("explore"):
-                continue  # a text, a button
-            explore, fields = str(element["explore"]), element.get("fields") or element.get("columns") or []
-            connection = self._connection(self.explores[explore].at if explore in self.explores else at)
-            dialect = connection.dialect
-            tile_problems: list[Diagnostic] = []
-            if element.get("dynamic_fields"):
-                tile_problems.append(not_read("table calculations and custom fields of the tile are not read"))
-            calculated = {
-                str(one.get(key))
-                for one in element.get("dynamic_fields") or ()
-                if isinstance(one, Mapping)
-                for key in ("table_calculation", "measure", "dimension")
-            }
-            own = [str(one) for one in fields if str(one) not in calculated]
-            columns = [quote(_explore_column(one), dialect) for one in own]
-            listed = [f"e.{one} AS {one}" for one in columns]
-            filters = element.get("filters")
-            filtered = [str(one) for one in filters] if isinstance(filters, Mapping) else []
-            key = f"explore/{slug(explore)}"
-            sql = "SELECT " + ", ".join(listed) + f"\nFROM {asset_reference(key, dialect)} AS e" if listed else None
-            if sql is not None and filtered:
-                sql += "\nWHERE " + " AND ".join(
-                    f"e.{quote(_explore_column(one), dialect)} = {LITERAL}" for one in filtered
-                )
-            if sql is None:
-                tile_problems.append(not_read("the tile lists no fields"))
-            title = str(element.get("title") or element.get("name") or number)
-            tiles.append(
-                QueryAsset(
-                    f"tile/{slug(name)}/{number + 1}-{slug(title)}",
-                    title,
-                    at,
-                    connection,
-                    sql,
-                    needs=(key,),
-                    problems=tuple(tile_problems),
-                    operation="LOOKML_TILE",
-                )
-            )
-        board = Board(
-            f"dashboard/{slug(name)}",
-            str(dashboard.get("title") or name),
-            at,
-            tuple(tile.key for tile in tiles),
-            tuple(problems),
-            _text(dashboard.get("description")),
-            operation="LOOKML_DASHBOARD",
-        )
-        return tiles, board
-
 
 def _in_order(joins: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return joins, each after those whose views its condition reads: Looker orders them so."""
@@ -453,13 +447,14 @@ def _views_read(join: Mapping[str, Any]) -> set[str]:
     return (read | ({key.rpartition(".")[0]} if "." in key else set())) - {str(join.get("name"))}
 
 
-def _explore_column(field: str) -> str:
-    """Return the column of an explore for a field `view.field`: without a dot, which BigQuery reads as a path.
-
-    >>> _explore_column("orders.count")
-    'orders:count'
-    """
-    return field.replace(".", ":")
+def _filtered_always(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields by which an explore is always filtered: for all users, by default, or by who the user is."""
+    for key in ("always_filter", "conditionally_filter"):
+        if isinstance(definition.get(key), Mapping):
+            yield from _filters_of(definition[key])
+    for one in definition.get("access_filters") or ():
+        if isinstance(one, Mapping) and one.get("field"):
+            yield str(one["field"])
 
 
 def _filters_of(source: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from lineage_ingest.bi.metabase.clauses import AGGREGATIONS, CALLS, COMPARISONS,
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
 from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id
 from lineage_ingest.bi.metabase.native import write_native
+from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, Origin, SourceColumns, origin_of
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["QueryWriter"]
@@ -32,13 +33,22 @@ _JOINS = {"left-join": "LEFT JOIN", "right-join": "RIGHT JOIN", "inner-join": "J
 class _Scope:
     """What names mean in one query: its expressions, its aggregations, its implicit joins by alias."""
 
-    columns: list[str]
-    """Columns of its source in order; none if they are not known."""
+    columns: SourceColumns
+    """Columns of its source."""
     expressions: Mapping[str, Any] = field(default_factory=dict)
     aggregations: list[Any] = field(default_factory=list)
     aliases: set[str] = field(default_factory=set)
     implicit: dict[str, str] = field(default_factory=dict)
-    join_columns: dict[str, list[str]] = field(default_factory=dict)
+    join_columns: dict[str, SourceColumns] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An output column: its SQL, its name before equal names are numbered, the fields that it is."""
+
+    text: str
+    name: str
+    origins: tuple[Origin, ...] = ()
 
 
 class QueryWriter:
@@ -49,29 +59,31 @@ class QueryWriter:
         self._dialect = dialect
         self.problems: list[Diagnostic] = []
         self.needs: dict[str, None] = {}
+        self.absent: set[ObjectId] = set()
+        """Cards that it reads and that are not in the export, by id."""
         self._depth = 0
 
     def write(self, query: Mapping[str, Any]) -> str:
         """Return the SQL of a query."""
         return self._query(query)[0]
 
-    def _query(self, query: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """Return the SQL of a query and its columns in order; no columns if they are not known."""
+    def _query(self, query: Mapping[str, Any]) -> tuple[str, SourceColumns]:
+        """Return the SQL of a query and its columns; no columns if they are not known."""
         self._depth += 1
         if self._depth > _MAX_NESTING:
             self._depth -= 1
             self._report("the query nests too deeply to be read")
-            return "SELECT NULL", []
+            return "SELECT NULL", NO_COLUMNS
         try:
             if "native" in query:
                 native = query["native"] if isinstance(query["native"], str) else str(query["native"])
                 written = write_native(native, query.get("template-tags") or {}, self)
-                return written, []
+                return written, NO_COLUMNS
             return self._structured(query)
         finally:
             self._depth -= 1
 
-    def _structured(self, query: Mapping[str, Any]) -> tuple[str, list[str]]:
+    def _structured(self, query: Mapping[str, Any]) -> tuple[str, SourceColumns]:
         for part in sorted(set(query) - _KNOWN_PARTS):
             self._report(f"the query's part {part!r} is not known")
         source, columns = self._source(query)
@@ -81,16 +93,17 @@ class QueryWriter:
         joins = [one for one in query.get("joins") or () if isinstance(one, Mapping)]
         scope.aliases = {str(join.get("alias")) for join in joins}
         written_joins = [self._join(join, scope) for join in joins]
-        breakouts = [(self._expression(one, scope), self._name(one, scope)) for one in _clauses(query.get("breakout"))]
-        outputs = [*breakouts, *((self._aggregation(one, scope), _agg_name(one)) for one in scope.aggregations)]
+        breakouts = [self._output(one, scope) for one in _clauses(query.get("breakout"))]
+        outputs = [*breakouts, *(_Output(self._aggregation(one, scope), _agg_name(one)) for one in scope.aggregations)]
         star = False
         if not outputs:
             outputs, star = self._plain_columns(query, joins, scope)
-        names = number_repeated(name for _, name in outputs)
-        listed = [f"{text} AS {self.quote(name)}" for (text, _), name in zip(outputs, names, strict=True)]
+        names = number_repeated(one.name for one in outputs)
+        listed = [f"{one.text} AS {self.quote(name)}" for one, name in zip(outputs, names, strict=True)]
+        columns = SourceColumns.of((name, one.origins) for one, name in zip(outputs, names, strict=True))
         if star:
             listed.insert(0, f"{self.quote(_SOURCE)}.*")
-            names = []
+            columns = NO_COLUMNS
         where = query.get("filter")
         condition = self._expression(where, scope) if where else ""
         order = [self._order(one, scope) for one in _clauses(query.get("order-by"))]
@@ -98,7 +111,7 @@ class QueryWriter:
         lines += [*written_joins, *scope.implicit.values()]
         lines += [f"WHERE {condition}"] if condition else []
         if scope.aggregations and breakouts:
-            lines.append("GROUP BY " + ", ".join(text for text, _ in breakouts))
+            lines.append("GROUP BY " + ", ".join(one.text for one in breakouts))
         elif breakouts:
             lines[0] = lines[0].replace("SELECT ", "SELECT DISTINCT ", 1)
         limited = query.get("limit") or query.get("page")
@@ -108,42 +121,55 @@ class QueryWriter:
             lines.append("LIMIT 1")
         elif limited and order:
             lines.append("OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY")
-        return "\n".join(lines), names
+        return "\n".join(lines), columns
 
     # Sources
 
-    def _source(self, query: Mapping[str, Any]) -> tuple[str, list[str]]:
+    def _source(self, query: Mapping[str, Any]) -> tuple[str, SourceColumns]:
         if isinstance(query.get("source-query"), Mapping):
             text, columns = self._query(query["source-query"])
             return f"(\n{text}\n)", columns
         table = query.get("source-table")
         if table is None:
             self._report("the query has no source table")
-            return "(SELECT NULL)", []
+            return "(SELECT NULL)", NO_COLUMNS
         return self._table(table)
 
-    def _table(self, table: Any) -> tuple[str, list[str]]:
+    def _table(self, table: Any) -> tuple[str, SourceColumns]:
         own = as_id(table)
         info = self._metadata.table(own)
         if info is not None:
-            return table_reference(info.parts, self._dialect), self._metadata.columns_of(own)
+            return table_reference(info.parts, self._dialect), SourceColumns.of(self._metadata.columns_of(own))
         card = self._metadata.card(table)
         if card is not None:
-            return self.read_card(card), [str(one.get("name")) for one in _metadata_of(card)]
+            return self.read_card(card), SourceColumns.of(_columns_of_card(card))
+        if isinstance(table, str):
+            self._note_absent(table)
         self._report(
             f"the {'card' if isinstance(table, str) else 'table'} {table} is not in the export",
             "add the JSON of /api/database/ID/metadata, and of all cards",
         )
-        return quote(f"metabase table {table}", self._dialect), []
+        return "(SELECT NULL)", NO_COLUMNS
 
     def read_card(self, card: CardReference) -> str:
         """Return the reference to a card, and note that it is read."""
         self.needs[card.key] = None
         return asset_reference(card.key, self._dialect)
 
+    def table(self, one: Any) -> str | None:
+        """Return the reference to a table; None if it is not in the export."""
+        info = self._metadata.table(as_id(one)) if one is not None else None
+        return table_reference(info.parts, self._dialect) if info is not None else None
+
     def card(self, one: Any) -> CardReference | None:
         """Return a card of the export."""
-        return self._metadata.card(one)
+        found = self._metadata.card(one)
+        if found is None and isinstance(one, int | str):
+            self._note_absent(one)
+        return found
+
+    def _note_absent(self, card: int | str) -> None:
+        self.absent.add(str(card).removeprefix("card__"))
 
     def snippet(self, name: str) -> str | None:
         """Return the text of a snippet by its name."""
@@ -188,29 +214,40 @@ class QueryWriter:
 
     def _plain_columns(
         self, query: Mapping[str, Any], joins: list[Mapping[str, Any]], scope: _Scope
-    ) -> tuple[list[tuple[str, str]], bool]:
+    ) -> tuple[list[_Output], bool]:
         """Return the columns of a query without aggregation, and whether all columns of its source precede them."""
         star = False
-        outputs: list[tuple[str, str]] = []
+        outputs: list[_Output] = []
         fields = _clauses(query.get("fields"))
         if fields:
-            outputs = [(self._expression(one, scope), self._name(one, scope)) for one in fields]
+            outputs = [self._output(one, scope) for one in fields]
         else:
-            star = not scope.columns
-            outputs = [(f"{self.quote(_SOURCE)}.{self.quote(one)}", one) for one in scope.columns]
-            outputs += [(self._named_expression(name, scope), name) for name in scope.expressions]
+            star = not scope.columns.names
+            outputs = [self._passed_on(_SOURCE, one, scope.columns.origins_of(one)) for one in scope.columns.names]
+            outputs += [_Output(self._named_expression(name, scope), name) for name in scope.expressions]
         for join in joins:
             wanted, alias = join.get("fields"), str(join.get("alias") or "join")
             if wanted == "all":
-                columns = scope.join_columns.get(alias) or []
-                if not columns:
+                columns = scope.join_columns.get(alias, NO_COLUMNS)
+                if not columns.names:
                     self._report(f"the columns of the join {alias!r} are not known")
-                outputs += [(f"{self.quote(alias)}.{self.quote(one)}", one) for one in columns]
+                for one in columns.names:
+                    origins = [(own, alias) for own, _ in columns.origins_of(one)]
+                    outputs.append(self._passed_on(alias, one, [*origins, (one, alias)]))
             elif isinstance(wanted, list):
-                listed = {text for text, _ in outputs}
-                more = [(self._expression(one, scope), self._name(one, scope)) for one in wanted]
-                outputs += [one for one in more if one[0] not in listed]
+                listed = {one.text for one in outputs}
+                more = [self._output(one, scope) for one in wanted]
+                outputs += [one for one in more if one.text not in listed]
         return outputs, star
+
+    def _output(self, clause: Any, scope: _Scope) -> _Output:
+        origin = origin_of(clause)
+        name = self._name(clause, scope)
+        origins = [] if origin is None else [origin, (name, origin[1])]
+        return _Output(self._expression(clause, scope), name, tuple(origins))
+
+    def _passed_on(self, relation: str, name: str, origins: Iterable[Origin]) -> _Output:
+        return _Output(f"{self.quote(relation)}.{self.quote(name)}", name, tuple(origins))
 
     def _name(self, clause: Any, scope: _Scope) -> str:
         head = _head(clause)
@@ -328,8 +365,10 @@ class QueryWriter:
 
     def _metric(self, rest: list[Any], scope: _Scope, depth: int) -> str:
         """Return the aggregation of a metric, which is a card; its filters decide which values count."""
-        card = self._metadata.card(rest[0]) if rest else None
-        query = card.card.get("dataset_query") if card is not None else None
+        definition = self._metadata.metrics.get(as_id(rest[0])) if rest else None
+        card = self._metadata.card(rest[0]) if rest and definition is None else None
+        query = None if definition is None else {"query": definition.get("query", definition)}
+        query = card.card.get("dataset_query") if card is not None else query
         if isinstance(query, Mapping) and depth < 5:
             legacy = as_legacy(query) if is_mbql5(query) else query
             inner = legacy.get("query")
@@ -387,12 +426,21 @@ class QueryWriter:
         alias = options.get("join-alias")
         if options.get("source-field") is not None and info is not None and not alias:
             alias = self._implicit_join(options["source-field"], info.table, scope)
-        elif alias and alias not in scope.aliases and scope.columns:
-            # A column of a join inside the source, by the name that the source gives it.
-            alias = None
+        columns = scope.columns
+        origin = (as_id(reference), None if not alias else str(alias))
+        if alias in scope.aliases:
+            columns, origin = scope.join_columns.get(str(alias), NO_COLUMNS), (origin[0], None)
+        elif alias in scope.implicit:
+            columns = NO_COLUMNS
+        elif alias and scope.columns.names:
+            alias = None  # of a join inside the source
         relation = self.quote(str(alias) if alias else _SOURCE)
-        if not alias and scope.columns and path[0] not in scope.columns:
-            path = (_as_named_by_source(path[0], scope.columns), *path[1:])
+        if columns.names:
+            found = columns.named(origin, path[0])
+            if found is None:
+                self._report(f"the column {name!r} is not in what the query reads")
+                return "NULL", name
+            path = (found, *path[1:])
         return f"{relation}.{'.'.join(map(self.quote, path))}", name
 
     def _implicit_join(self, source_field: Any, table: ObjectId, scope: _Scope) -> str:
@@ -447,15 +495,11 @@ def _identifier(text: str) -> str:
     return "".join(one if one.isalnum() else "_" for one in text) or "clause"
 
 
-def _as_named_by_source(name: str, columns: Iterable[str]) -> str:
-    """Return the column of a nested query that a reference means: `Products__title` is its column `title`."""
-    listed = list(columns)
-    fold = {one.casefold(): one for one in listed}
-    if name.casefold() in fold:
-        return fold[name.casefold()]
-    return fold.get(name.rpartition("__")[2].casefold(), name)
-
-
-def _metadata_of(card: CardReference) -> list[Mapping[str, Any]]:
+def _columns_of_card(card: CardReference) -> Iterator[tuple[str, list[Origin]]]:
+    """Yield the columns of a card as Metabase lists them, each with the fields that it comes from."""
     listed = card.card.get("result_metadata")
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, Mapping):
+            reference = origin_of(one.get("field_ref"))
+            identity = [] if one.get("id") is None else [(as_id(one["id"]), reference[1] if reference else None)]
+            yield str(one.get("name")), [*identity, *([] if reference is None else [reference])]

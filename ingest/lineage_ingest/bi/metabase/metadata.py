@@ -54,6 +54,8 @@ class MetabaseObjects:
     cards: dict[ObjectId, CardReference] = field(default_factory=dict)
     snippets: dict[str, str] = field(default_factory=dict)
     segments: dict[ObjectId, Mapping[str, Any]] = field(default_factory=dict)
+    metrics: dict[ObjectId, Mapping[str, Any]] = field(default_factory=dict)
+    """Definitions of metrics that are no cards."""
     users: dict[ObjectId, str] = field(default_factory=dict)
     connections: ConnectionMap = field(default_factory=ConnectionMap)
 
@@ -78,13 +80,13 @@ class MetabaseObjects:
             return FieldInfo(tuple(one[:3]), tuple(map(str, one[3:])))
         return found
 
-    def columns_of(self, table: ObjectId) -> list[str]:
-        """Return the names of a table's columns in order; none if they are not known."""
+    def columns_of(self, table: ObjectId) -> list[tuple[str, list[tuple[ObjectId, None]]]]:
+        """Return the names of a table's columns in order, each with the id of its field; none if they are not known."""
         info = self.tables.get(table)
         if info is None:
             return []
-        listed = (self.fields[one] for one in info.fields if one in self.fields)
-        return [one.path[0] for one in listed if len(one.path) == 1]
+        listed = ((one, self.fields[one]) for one in info.fields if one in self.fields)
+        return [(known.path[0], [(one, None)]) for one, known in listed if len(known.path) == 1]
 
     def card(self, one: Any) -> CardReference | None:
         """Return a card by number, entity id, or the virtual table `card__12`."""
@@ -94,13 +96,14 @@ class MetabaseObjects:
                 one = int(one)
         return self.cards.get(as_id(one))
 
-    def add_card(self, card: Mapping[str, Any]) -> None:
-        """Add a card under each of its ids."""
+    def add_card(self, card: Mapping[str, Any]) -> CardReference:
+        """Add a card under each of its ids, and return how others refer to it."""
         identity = card.get("id", card.get("entity_id"))
         reference = CardReference(f"card/{identity}-{slug(str(card.get('name') or ''))}", card)
         for one in (card.get("id"), card.get("entity_id")):
             if one is not None:
                 self.cards[as_id(one)] = reference
+        return reference
 
 
 def as_id(value: Any) -> ObjectId:

@@ -22,6 +22,7 @@ _PIECE = re.compile(
 )
 _TAG_IN_STRING = re.compile(r"\{\{[^{}]*\}\}")
 _CARD = re.compile(r"#\s*(\d+)(?:-.*)?$", re.DOTALL)
+_GROUPING = re.compile(r"mb\.time_grouping\(\s*[\"'][^\"']*[\"']\s*,\s*[\"']([^\"']+)[\"']\s*\)")
 _MAX_SNIPPETS = 20
 
 
@@ -33,6 +34,9 @@ class NativeReferences(Protocol):
 
     def read_card(self, card: CardReference) -> str:
         """Return the reference to a card, and note that it is read."""
+
+    def table(self, one: Any) -> str | None:
+        """Return the reference to a table; None if it is not in the export."""
 
     def snippet(self, name: str) -> str | None:
         """Return the text of a snippet by its name."""
@@ -81,6 +85,14 @@ def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, depth: in
             writer.report(not_read(f"the snippet {own!r} is not in the export", hint))
             return " "
         return write_native(text, tags, writer, depth + 1)
+    grouping = _GROUPING.fullmatch(name)
+    if grouping is not None:
+        return f"mbql_bucket({grouping[1]})"
+    if kind == "table":
+        table = writer.table(tag.get("table-id"))
+        if table is None:
+            writer.report(not_read(f"the table of the variable {name!r} is not known"))
+        return table or "(SELECT NULL)"
     if kind == "dimension":
         condition = writer.field_condition(tag.get("dimension"), str(tag["alias"]) if tag.get("alias") else None)
         if condition is not None:

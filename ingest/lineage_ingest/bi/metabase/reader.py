@@ -8,15 +8,18 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
-from lineage_ingest.bi.exported import BiExport, Board, ExportedTable, QueryAsset, not_read, slug
+from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, ExportedTable, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, yaml_of
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
-from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, TableInfo, as_id, connection_of
+from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, ObjectId, TableInfo, as_id, connection_of
+from lineage_ingest.bi.metabase.source_columns import origin_of
 
 __all__ = ["SUFFIXES", "read_metabase"]
 
 SUFFIXES = frozenset((".json", ".yaml", ".yml"))
+_SAVED_QUESTIONS = -1337
+"""The id of the virtual database whose tables are cards."""
 _MAX_DEPTH = 4
 """Levels of lists and envelopes (`{"data": […]}`) in which objects are found."""
 
@@ -37,6 +40,11 @@ class _MetabaseReader:
         self.problems: list[tuple[str, Diagnostic]] = []
         self.is_whole = True
         self.site = ""
+        self.archived: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        """Archived cards by the key of their query: read if a card that is not archived reads them."""
+        self.archived_dashboards = 0
+        self.absent: set[ObjectId] = set()
+        """Cards that are read or shown, and are not in the export."""
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: all objects are known before a query is written."""
@@ -52,6 +60,7 @@ class _MetabaseReader:
                 for one in _objects(value):
                     found += self._add(one, file.name)
                 if not found and not _is_empty(value):
+                    self.is_whole = False  # it may be an error in place of the answer
                     message = "nothing of Metabase is recognized in the file"
                     hint = "expected cards, dashboards, databases with tables, or a serialization export"
                     self.problems.append(
@@ -60,14 +69,22 @@ class _MetabaseReader:
             except UnreadableExportError as error:
                 self.is_whole = False
                 self.problems.append((file.name, error.diagnostic))
-        queries = tuple(self._query(at, card) for at, card in self.cards.values())
+        queries = self._queries()
         boards = tuple(self._board(at, board) for at, board in self.dashboards.values())
         tables = tuple(
-            ExportedTable(self.metadata.connection(table.database), table.parts, tuple(columns))
+            ExportedTable(self.metadata.connection(table.database), table.parts, tuple(name for name, _ in columns))
             for key, table in self.metadata.tables.items()
             if (columns := self.metadata.columns_of(key))
         )
-        return BiExport(self.server or self.site, queries, boards, tables, tuple(self.problems), self.is_whole)
+        return BiExport(
+            self.server or self.site,
+            tuple(queries.values()),
+            boards,
+            tables,
+            tuple(self.problems),
+            self.is_whole,
+            mentioned=frozenset((f"card/{one}-", "") for one in self.absent),
+        )
 
     # Objects
 
@@ -84,6 +101,9 @@ class _MetabaseReader:
             self._add_table(one, as_id(one.get("db_id", "")))
         elif model == "Field":
             self._add_field(one)
+        elif not model and "table_id" in one and _has_aggregation(one.get("definition")):
+            if one.get("id") is not None:  # a metric of Metabase 0.49 and before, which is no card
+                self.metadata.metrics[as_id(one["id"])] = one["definition"]
         elif model == "Segment" or ("definition" in one and "table_id" in one):
             for key in (one.get("id"), one.get("entity_id")):
                 if key is not None:
@@ -100,14 +120,16 @@ class _MetabaseReader:
         return True
 
     def _add_card(self, card: Mapping[str, Any], at: str) -> None:
-        if card.get("archived"):
-            return
         identity = str(card.get("id", card.get("entity_id")))
-        self.cards[identity] = (f"{at}#card/{identity}", card)
-        self.metadata.add_card(card)
+        reference = self.metadata.add_card(card)
+        if card.get("archived"):
+            self.archived[reference.key] = (f"{at}#card/{identity}", card)
+        else:
+            self.cards[identity] = (f"{at}#card/{identity}", card)
 
     def _add_dashboard(self, board: Mapping[str, Any], at: str) -> None:
         if board.get("archived"):
+            self.archived_dashboards += 1
             return
         identity = str(board.get("id", board.get("entity_id")))
         self.dashboards[identity] = (f"{at}#dashboard/{identity}", board)
@@ -168,11 +190,32 @@ class _MetabaseReader:
 
     # Cards
 
+    def _queries(self) -> dict[str, QueryAsset]:
+        """Return the queries of cards by key: those that are not archived, and those that they read."""
+        found: dict[str, QueryAsset] = {}
+        waiting = list(self.cards.values())
+        while waiting:
+            at, card = waiting.pop(0)
+            query = self._query(at, card)
+            found[query.key] = query
+            waiting += [self.archived.pop(key) for key in query.needs if key in self.archived]
+        left = [
+            f"{count:,} archived {what}{'' if count == 1 else 's'}"
+            for what, count in (("card", len(self.archived)), ("dashboard", self.archived_dashboards))
+            if count
+        ]
+        if left:
+            message = f"{' and '.join(left)} left out: nobody sees them"
+            self.problems.append((self.server or self.site, not_read(message, severity=Severity.INFO)))
+        return found
+
     def _query(self, at: str, card: Mapping[str, Any]) -> QueryAsset:
         reference = self.metadata.card(card.get("id", card.get("entity_id")))
         assert reference is not None
         query = card.get("dataset_query") or {}
         database = query.get("database", card.get("database_id"))
+        if database == _SAVED_QUESTIONS:
+            database = card.get("database_id", database)
         connection = self.metadata.connection(as_id(database) if database is not None else None)
         problems: list[Diagnostic] = []
         listed = [str(one.get("name")) for one in _listed(card.get("result_metadata")) if one.get("name")]
@@ -186,6 +229,7 @@ class _MetabaseReader:
             description=_text(card.get("description")),
             owner=self._owner(card),
             url=self._url("question", card),
+            identity=(f"card/{card.get('id', card.get('entity_id'))}-", ""),
             operation=f"METABASE_{str(card.get('type') or ('model' if card.get('dataset') else 'question')).upper()}",
         )
         writer = QueryWriter(self.metadata, connection.dialect)
@@ -205,6 +249,7 @@ class _MetabaseReader:
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             message = f"the card's query is not of a known form ({type(error).__name__})"
             return replace(asset, problems=(*writer.problems, not_read(message)), needs=tuple(writer.needs))
+        self.absent |= writer.absent
         return replace(asset, sql=sql, problems=tuple(writer.problems), needs=tuple(writer.needs))
 
     # Dashboards
@@ -212,6 +257,7 @@ class _MetabaseReader:
     def _board(self, at: str, board: Mapping[str, Any]) -> Board:
         shows: list[str] = []
         problems: list[Diagnostic] = []
+        filters: list[BoardFilter] = []
         for dashcard in _dashcards(board):
             series = [one.get("card_id", one.get("id")) for one in _listed(dashcard.get("series"))]
             for one in (dashcard.get("card_id"), *series):
@@ -219,9 +265,14 @@ class _MetabaseReader:
                     continue  # a text, a heading, a link
                 reference = self.metadata.card(one)
                 if reference is None:
-                    problems.append(not_read(f"the card {one} is not in the export, or is archived"))
+                    self.absent.add(str(one))
+                    problems.append(not_read(f"the card {one} is not in the export"))
+                elif reference.card.get("archived"):
+                    problems.append(not_read(f"the card {one} is archived, and not shown", severity=Severity.INFO))
                 else:
                     shows.append(reference.key)
+            for mapping in _listed(dashcard.get("parameter_mappings")):
+                filters += self._filter(mapping, dashcard.get("card_id"), problems)
         identity = board.get("id", board.get("entity_id"))
         return Board(
             f"dashboard/{identity}-{slug(str(board.get('name') or ''))}",
@@ -233,7 +284,41 @@ class _MetabaseReader:
             self._owner(board),
             self._url("dashboard", board),
             "METABASE_DASHBOARD",
+            filters=tuple(dict.fromkeys(filters)),
+            identity=(f"dashboard/{identity}-", ""),
         )
+
+    def _filter(self, mapping: Mapping[str, Any], shown: Any, problems: list[Diagnostic]) -> Iterator[BoardFilter]:
+        """Yield the column that a parameter of a dashboard filters a card by."""
+        target = mapping.get("target")
+        if not (isinstance(target, list) and len(target) > 1 and target[0] == "dimension"):
+            return  # a variable of a native query: what it is compared with is in the card
+        clause = target[1]
+        if not isinstance(clause, list) or clause[:1] == ["template-tag"]:
+            return
+        if len(clause) > 2 and isinstance(clause[1], Mapping):  # MBQL 5: options come first
+            clause = [clause[0], *clause[2:], clause[1]]
+        origin = origin_of(clause)
+        if origin is None:
+            problems.append(not_read("the column of a dashboard's filter is not of a known form"))
+            return
+        if not isinstance(origin[0], str):
+            info = self.metadata.field(origin[0])
+            table = self.metadata.table(info.table) if info is not None else None
+            if info is not None and table is not None:
+                connection = self.metadata.connection(table.database)
+                yield BoardFilter(".".join(info.path), "", connection, table.parts)
+                return
+        card = self.metadata.card(mapping.get("card_id", shown))
+        if card is None or not isinstance(origin[0], str):
+            problems.append(not_read(f"the field {origin[0]} of a dashboard's filter is not in the export"))
+            return
+        query = card.card.get("dataset_query") or {}
+        legacy = as_legacy(query) if is_mbql5(query) else query
+        inner = legacy.get("query")
+        source = inner.get("source-table") if isinstance(inner, Mapping) else None
+        read = self.metadata.card(source) if source is not None else None
+        yield BoardFilter(origin[0], (read or card).key)
 
     def _owner(self, one: Mapping[str, Any]) -> str | None:
         creator = one.get("creator")
@@ -263,6 +348,11 @@ def _objects(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
                 yield from _objects(one, depth + 1)
         else:
             yield value
+
+
+def _has_aggregation(definition: Any) -> bool:
+    query = definition.get("query", definition) if isinstance(definition, Mapping) else None
+    return isinstance(query, Mapping) and bool(query.get("aggregation"))
 
 
 def _is_empty(value: Any) -> bool:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["references_of", "simple_aggregate"]
+__all__ = ["references_of", "simple_aggregate", "tables_of"]
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|--[^\n]*|/\*.*?\*/)|(?P<string>\"(?:[^\"]|\"\")*\")"
-    r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[A-Za-z_][\w]*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\])",
+    r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[^\W\d]\w*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\](?:\s*\.\s*\[(?:[^\]]|\]\])*\])?)",
     re.DOTALL,
 )
+_MADE = {"calendar": "date", "generateseries": "value"}
+"""Functions that return a table of one column, with its name."""
 _SIMPLE = re.compile(
     r"\s*(SUM|AVERAGE|MIN|MAX|COUNT|COUNTA|DISTINCTCOUNT|MEDIAN)\s*\(\s*((?:'(?:[^']|'')*'|\w+)?\s*\[(?:[^\]]|\]\])*\])\s*\)\s*",
     re.IGNORECASE | re.DOTALL,
@@ -25,14 +27,45 @@ _AGGREGATES = {"SUM": "SUM({})", "AVERAGE": "AVG({})", "MIN": "MIN({})", "MAX": 
 def references_of(expression: str) -> list[tuple[str | None, str]]:
     """Return the columns and measures that an expression names, each with its table if that is named.
 
+    Columns that the expression itself makes (`ADDCOLUMNS(…, "Year", …)`, `CALENDAR`) are left out, and so is what a
+    date is asked for (`Sales[Day].[Month]`).
+
     >>> references_of("SUM('Internet Sales'[Amount]) / [Orders] // [no]")
     [('Internet Sales', 'Amount'), (None, 'Orders')]
+    >>> references_of('ADDCOLUMNS(CALENDAR(1, 2), "Year", YEAR([Date]), "Next", [Year] + Sales[Day].[Month])')
+    [('Sales', 'Day')]
     """
     found: dict[tuple[str | None, str], None] = {}
+    own = {token["string"][1:-1].casefold() for token in _TOKEN.finditer(expression) if token["string"]}
+    own |= {name for function, name in _MADE.items() if function in expression.casefold()}
     for token in _TOKEN.finditer(expression):
         if token["column"] is not None:
             table = token["quoted"].replace("''", "'") if token["quoted"] is not None else token["table"]
-            found[table, token["name"].replace("]]", "]")] = None
+            name = token["name"].replace("]]", "]")
+            if table is not None or name.casefold() not in own:
+                found[table, name] = None
+    return list(found)
+
+
+_WORD = re.compile(
+    r"//[^\n]*|--[^\n]*|/\*.*?\*/|\"(?:[^\"]|\"\")*\"|'(?P<quoted>(?:[^']|'')*)'(?!\s*\[)|\[(?:[^\]]|\]\])*\]"
+    r"|(?P<word>[^\W\d]\w*)(?!\w|\s*[\[(])",
+    re.DOTALL,
+)
+
+
+def tables_of(expression: str) -> list[str]:
+    """Return the names that may be those of tables: words that are no functions, without a column behind them.
+
+    >>> tables_of("COUNTROWS(Sales) + SUMX('Int Sales', [M]) + SUM(Other[x]) // 'no'")
+    ['Sales', 'Int Sales']
+    """
+    found: dict[str, None] = {}
+    for token in _WORD.finditer(expression):
+        if token["quoted"] is not None:
+            found[token["quoted"].replace("''", "'")] = None
+        elif token["word"] is not None:
+            found[token["word"]] = None
     return list(found)
 
 

@@ -6,20 +6,16 @@ https://learn.microsoft.com/en-us/powerquery-m/m-spec-lexical-structure
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, record_fields, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
-__all__ = ["MQuery", "MSource", "m_text"]
+__all__ = ["MQuery", "MSource"]
 
-_TOKEN = re.compile(
-    r'(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"]|"")*")|(?P<name>\#"(?:[^"]|"")*"|[A-Za-z_][\w.]*)'
-    r"|(?P<open>[({\[])|(?P<close>[)}\]])|(?P<other>.)",
-    re.DOTALL,
-)
 _DATABASES = {
     "Sql.Database": "tsql", "Sql.Databases": "tsql", "PostgreSQL.Database": "postgres", "MySQL.Database": "mysql",
     "Oracle.Database": "oracle", "Snowflake.Databases": "snowflake", "GoogleBigQuery.Database": "bigquery",
@@ -39,8 +35,12 @@ _SAME_COLUMNS = frozenset(
 )  # fmt: skip
 _FILTERS = frozenset(("Table.SelectRows", "Table.SelectRowsWithErrors", "Table.RemoveRows"))
 _TRANSFORMS = frozenset(("Table.TransformColumns", "Table.ReplaceValue", "Table.FillDown", "Table.FillUp"))
+_NEW_COLUMNS = frozenset(
+    ("Table.Pivot", "Table.Unpivot", "Table.UnpivotOtherColumns", "Table.Transpose", "Table.PromoteHeaders",
+     "Table.DemoteHeaders", "Table.FromRecords", "Table.FromColumns", "Table.FromRows")
+)  # fmt: skip
+"""Steps whose columns have other names than those before, which their arguments need not have."""
 _NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
-_KEY = re.compile(r"(\w+)\s*=\s*(\"(?:[^\"]|\"\")*\"|#\"(?:[^\"]|\"\")*\"|[\w.]+)")
 _FIELD = re.compile(r"\[\s*(#\"(?:[^\"]|\"\")*\"|[^\[\]\"=,]+?)\s*\]")
 _MAX_DEPTH = 200
 
@@ -80,8 +80,8 @@ class MQuery:
         scope, expression = "", self._result("")
         for _ in range(_MAX_DEPTH):
             function, arguments = _call(expression)
-            if function in _FILTERS | {"Table.Distinct"} and len(arguments) > 1:
-                named = _FIELD.findall(arguments[1]) if function in _FILTERS else _strings(arguments[1])
+            if function in _FILTERS | {"Table.Distinct", "Table.Group"} and len(arguments) > 1:
+                named = _own_fields(arguments[1]) if function in _FILTERS else strings(arguments[1])
                 inner = self._expression(scope, arguments[0])
                 for name in named:
                     text = self._trace(*inner, m_text(name) or name.strip(), alias, 0)
@@ -136,6 +136,24 @@ class MQuery:
         value = expression.partition(" meta ")[0].strip()
         return m_text(value) or ""
 
+    def _text(self, query: str, argument: str) -> str:
+        """Return SQL that an argument has: literals and parameters in a row; what is computed becomes a value."""
+        parts = split_at(argument, "&")
+        if len(parts) == 1:
+            text = self._value(query, argument)
+            if not text and argument.strip():
+                _, expression = self._expression(query, argument.strip())
+                if expression.strip() != argument.strip():
+                    return self._text(query, expression)
+                self._report("the SQL is computed by an expression that is not read")
+            return text
+        texts = [self._value(query, part) for part in parts]
+        if not all(text or m_text(part) is not None for text, part in zip(texts, parts, strict=True)):
+            self._report("a part of the SQL is computed by an expression: a value is assumed")
+        return "".join(
+            text if text or m_text(part) is not None else "?" for text, part in zip(texts, parts, strict=True)
+        )
+
     # The source
 
     def _source(self) -> MSource | None:
@@ -145,12 +163,12 @@ class MQuery:
         for _ in range(_MAX_DEPTH):
             navigation = _NAVIGATION.search(expression)
             if navigation is not None:
-                keys = dict(_KEY.findall(navigation["keys"]))
+                keys = record_fields(f"[{navigation['keys']}]")
                 own = [self._value(query, keys[key]) for key in ("Schema", "Item", "Name") if key in keys]
                 names = [one for one in own if one] + names
             function, arguments = _call(expression[: navigation.start()] if navigation is not None else expression)
             if function == "Value.NativeQuery" and len(arguments) > 1:
-                sql = sql or self._value(query, arguments[1])
+                sql = sql or self._text(query, arguments[1])
             if function in _DATABASES:
                 return self._database(query, function, arguments, names, sql)
             following = self._previous(query, expression)
@@ -161,13 +179,16 @@ class MQuery:
 
     def _database(self, query: str, function: str, arguments: list[str], names: list[str], sql: str) -> MSource:
         plain = [one for one in arguments if not one.strip().startswith("[")]
-        values = [self._value(query, one) for one in plain]
+        holds_sql = function in ("Odbc.Query", "OleDb.Query", "Databricks.Query")
+        values = [
+            self._text(query, one) if number == 1 and holds_sql else self._value(query, one)
+            for number, one in enumerate(plain)
+        ]
         for one in arguments:
             if one.strip().startswith("["):
-                options = dict(_KEY.findall(one))
-                sql = sql or self._value(query, options.get("Query", ""))
+                sql = sql or self._text(query, record_fields(one).get("Query", ""))
         server, database = [*values, "", ""][:2]
-        if function in ("Odbc.Query", "OleDb.Query", "Databricks.Query"):
+        if holds_sql:
             sql, database = sql or database, ""
         if function in ("Snowflake.Databases", "Databricks.Catalogs", "Sql.Databases", "AmazonAthena.Databases",
                         "GoogleBigQuery.Database"):  # fmt: skip
@@ -199,13 +220,42 @@ class MQuery:
             return self._function_of(arguments[2], before)
         if function == "Table.AddIndexColumn" and len(arguments) > 1:
             return "NULL" if m_text(arguments[1].strip()) == column else before(column)
+        if function == "Table.Group" and len(arguments) > 2:
+            return self._grouped(arguments, column, before)
+        if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
+            listed, made = list(strings(arguments[1])), m_text(arguments[3])
+            if function == "Table.Unpivot" and column == made:
+                return f"m_transformed({', '.join(map(before, listed))})" if listed else "NULL"
+            if (column in listed) == (function == "Table.UnpivotOtherColumns") and column != m_text(arguments[2]):
+                return before(column)
+        named = {text for one in arguments[1:] for text in strings(one)}
         if function in _TRANSFORMS:
-            is_changed = column in {text for one in arguments[1:] for text in _strings(one)}
-            return f"m_transformed({before(column)})" if is_changed else before(column)
+            read = [m_text(one) or one.strip() for text in arguments[1:] for one in _FIELD.findall(text)]
+            texts = dict.fromkeys(before(one) for one in (column, *read))
+            return f"m_transformed({', '.join(texts)})" if column in named else before(column)
         if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
             return before(column)
-        self._report(f"the step {function} is not read: columns are taken to be those before it")
+        if column in named or function in _NEW_COLUMNS:
+            self._report(f"the step {function} is not read: where the column {column!r} comes from is not known")
+            return "NULL"
+        self._report(f"the step {function} is not read: columns that it does not name are taken to be those before it")
         return before(column)
+
+    def _grouped(self, arguments: list[str], column: str, before: Callable[[str], str]) -> str:
+        """Return a column of Table.Group: one of its keys, or what `{name, each …, type}` computes."""
+        if column in strings(arguments[1]):
+            return before(column)
+        listed = arguments[2].strip()
+        items = split_at(listed[1:-1], ",") if listed.startswith("{") else []
+        if items and not items[0].strip().startswith("{"):
+            items = [listed]
+        for item in items:
+            name, *rest = split_at(item.strip()[1:-1], ",")
+            if m_text(name) == column and rest:
+                text = self._function_of(rest[0], before)
+                return "COUNT(*)" if text == LITERAL else f"MAX({text})"
+        self._report(f"the column {column!r} of the step Table.Group is not read")
+        return "NULL"
 
     def _function_of(self, text: str, before: Callable[[str], str]) -> str:
         names = [m_text(name) or name.strip() for name in _FIELD.findall(_without_strings(text))]
@@ -215,19 +265,6 @@ class MQuery:
         problem = not_read(message)
         if problem not in self.problems:
             self.problems.append(problem)
-
-
-def m_text(literal: str) -> str | None:
-    """Return the text of a literal, or of a quoted name; None for anything else.
-
-    >>> m_text('"a b"'), m_text('#"Order Id"'), m_text("x")
-    ('a b', 'Order Id', None)
-    """
-    plain = literal.strip().removeprefix("#")
-    if len(plain) > 1 and plain[0] == plain[-1] == '"':
-        text = plain[1:-1].replace('""', '"')
-        return text.replace("#(lf)", "\n").replace("#(cr)", "\r").replace("#(tab)", "\t")
-    return None
 
 
 def _plain(name: str) -> str:
@@ -243,7 +280,7 @@ def _parse_let(text: str) -> tuple[dict[str, str], str]:
     depth, name, start, inner = 0, None, None, 0
     last = stripped
     position = 3
-    for token in _TOKEN.finditer(stripped, 3):
+    for token in TOKEN.finditer(stripped, 3):
         kind = token.lastgroup
         if kind == "space":
             continue
@@ -277,7 +314,7 @@ def _call(expression: str) -> tuple[str, list[str]]:
         return "", []
     arguments: list[str] = []
     depth, start = 0, match.end()
-    for token in _TOKEN.finditer(expression, match.end()):
+    for token in TOKEN.finditer(expression, match.end()):
         if token.lastgroup == "open":
             depth += 1
         elif token.lastgroup == "close":
@@ -291,16 +328,15 @@ def _call(expression: str) -> tuple[str, list[str]]:
     return match[1], [one for one in arguments if one.strip()]
 
 
-def _strings(text: str) -> Iterator[str]:
-    for token in _TOKEN.finditer(text):
-        if token.lastgroup == "string":
-            yield m_text(token[0]) or ""
-
-
 def _pairs(text: str) -> list[tuple[str, str]]:
-    listed = list(_strings(text))
+    listed = list(strings(text))
     return list(zip(listed[::2], listed[1::2], strict=False))
 
 
+def _own_fields(text: str) -> list[str]:
+    """Return the fields of the row in an expression: `[a]`, and not `Other[a]`."""
+    return [one[1] for one in _FIELD.finditer(text) if not re.search(r"[\w\"]$", text[: one.start()])]
+
+
 def _without_strings(text: str) -> str:
-    return "".join(" " if token.lastgroup == "string" else token[0] for token in _TOKEN.finditer(text))
+    return "".join(" " if token.lastgroup == "string" else token[0] for token in TOKEN.finditer(text))

@@ -34,6 +34,7 @@ def main(path: str) -> None:
             ("measures", lambda: _rows(model.dax_measures)),
             ("calculated", lambda: _rows(model.dax_columns)),
             ("calculated_tables", lambda: _rows(model.dax_tables)),
+            ("relationships", lambda: _rows(model.relationships)),
             ("parameters", lambda: _rows(model.m_parameters)),
             ("mashup", lambda: [{"name": one.name, "expression": one.expression} for one in model.data_mashup.queries]
              if model.data_mashup is not None else []),

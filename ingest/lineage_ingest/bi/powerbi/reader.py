@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,8 +17,10 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
-from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate
+from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
@@ -25,7 +29,8 @@ __all__ = ["SUFFIXES", "read_powerbi"]
 if find_spec("pbixray") is None:  # importing it takes seconds, and another process does so
     raise ModuleNotFoundError("No module named 'pbixray'", name="pbixray")
 
-SUFFIXES = frozenset((".pbix",))
+SUFFIXES = frozenset((".pbix", ".pbit", ".pbip"))
+_RANDOM = re.compile(r"[0-9a-f]{20,}")
 _SECONDS = 300
 """Time for the data model of one file."""
 _DIALECT = "duckdb"
@@ -48,8 +53,7 @@ def read_powerbi(
         progress(number + 1)
         if file.problem is not None or file.file is None:
             is_whole = False
-            message = "a .pbix file inside an archive is not read: unpack it"
-            own = file.problem or Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message)
+            own = file.problem or Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, _why_not_read(file))
             problems.append((file.name, own))
             continue
         try:
@@ -57,11 +61,32 @@ def read_powerbi(
             queries += report.queries()
             boards += report.boards()
             problems += report.problems
+            is_whole = is_whole and report.is_whole
             scopes.append(report.scope)
         except UnreadableExportError as error:
             is_whole = False
             problems.append((file.name, error.diagnostic))
     return BiExport(server, tuple(queries), tuple(boards), (), tuple(problems), is_whole, tuple(scopes))
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What one query reads: aliases by key, and the tables of the model that each of its expressions uses together."""
+
+    aliases: dict[str, str] = field(default_factory=dict)
+    together: list[set[str]] = field(default_factory=list)
+
+    def alias(self, key: str) -> str:
+        """Return the alias of a query that is read."""
+        return self.aliases.setdefault(key, f"m{len(self.aliases) + 1}")
+
+
+def _why_not_read(file: ExportFile) -> str:
+    if file.suffix == ".pbix":
+        return "a .pbix file inside an archive is not read: unpack it"
+    if file.suffix == ".pbit":
+        return "a template (.pbit) is not read: open it in Power BI Desktop, and save it as .pbix"
+    return "only .pbix files are read: open the project (.pbip) in Power BI Desktop, and save it as .pbix"
 
 
 class _PbixFile:
@@ -71,7 +96,8 @@ class _PbixFile:
         self._map = connections
         self.scope = f"{slug(title)}/"
         self.problems: list[tuple[str, Diagnostic]] = []
-        layout = self._open(path)
+        self.is_whole = True
+        self._visuals = self._open(path)
         self._model = _read_model(path)
         if self._model.get("live"):
             message = "the report has no data model of its own: it reads one that is published elsewhere"
@@ -90,10 +116,9 @@ class _PbixFile:
                 continue
             if table in visible or not visible:  # others are the engine's own (`H$…`, `R$…`)
                 self._columns.setdefault(table, {})[name] = str(row.get("SourceColumn") or name)
-        if not self._columns:
-            for row in self._rows("schema"):
-                name = str(row.get("ColumnName"))
-                self._columns.setdefault(str(row.get("TableName")), {})[name] = name
+        for row in self._rows("schema"):  # it alone names the columns of calculated tables
+            name = str(row.get("ColumnName"))
+            self._columns.setdefault(str(row.get("TableName")), {}).setdefault(name, name)
         self._calculated: dict[str, dict[str, tuple[str, bool]]] = {}
         """Expressions of calculated columns and measures, by table and name, and whether it is a measure."""
         for row in self._rows("calculated"):
@@ -103,25 +128,38 @@ class _PbixFile:
         for row in self._rows("measures"):
             own = self._calculated.setdefault(str(row.get("TableName")), {})
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
-        self._visuals: list[ReportVisual] = []
-        if layout is None:
-            message = "the report's pages are not in a form that is known (Report/Layout is missing)"
-            self.problems.append((at, not_read(message)))
-        else:
-            self._visuals = read_layout(layout)
         self._shown: list[str] = []
+        self._names = ModelNames(self._columns, self._calculated)
+        self._relationships = Relationships(self._rows("relationships"), self._names)
 
-    def _open(self, path: Path) -> bytes | None:
-        """Return the layout of the report; the sizes of all members are checked before any is unpacked."""
+    def _open(self, path: Path) -> list[ReportVisual]:
+        """Return the visuals of the report; the sizes of all members are checked before any is unpacked."""
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 check_archive(archive, members, 8 * 1024**3)
                 layout = next((member for member in members if member.filename == "Report/Layout"), None)
-                return read_member(archive, layout) if layout is not None else None
+                if layout is not None:
+                    return read_layout(read_member(archive, layout))
+                parts = [
+                    one for one in members if one.filename.startswith(DEFINITION) and one.filename.endswith(".json")
+                ]
+                if parts:
+                    return self._definition({one.filename: read_member(archive, one) for one in parts})
         except (zipfile.BadZipFile, OSError, EOFError):
             message = "the file is damaged or not complete: it is no readable archive"
             raise UnreadableExportError(message, "save the report again", DiagnosticCode.ARTIFACT_DAMAGED) from None
+        self.is_whole = False
+        message = "the report's pages are not in a form that is known (neither Report/Layout nor Report/definition)"
+        self.problems.append((self._at, not_read(message)))
+        return []
+
+    def _definition(self, parts: Mapping[str, bytes]) -> list[ReportVisual]:
+        visuals, unread = read_definition(parts)
+        for name in unread:
+            self.is_whole = False
+            self.problems.append((self._at, not_read(f"{name} is not valid JSON")))
+        return visuals
 
     def _rows(self, name: str) -> list[Mapping[str, Any]]:
         found = self._model.get(name)
@@ -203,13 +241,9 @@ class _PbixFile:
 
     def _calculated_table(self, table: str, columns: Mapping[str, str], expression: str) -> QueryAsset:
         """Return a table that DAX computes: which of its columns comes from where is not told."""
-        needs, unknown = [], []
-        for other, name in references_of(expression):
-            if other in self._columns and other != table:
-                needs.append(self._table_key(other))
-            elif other is not None and other != table:
-                unknown.append(f"{other}[{name}]")
-        needs += [self._table_key(other) for other in self._columns if f"'{other}'" in expression and other != table]
+        named = [owner for owner, _ in references_of(expression) if owner is not None] + tables_of(expression)
+        found = [self._names.table(one) for one in named]
+        needs = [self._table_key(one) for one in found if one is not None and one != table]
         message = "the table is computed by DAX: only the tables that it names are known"
         return QueryAsset(
             self._table_key(table), table, f"{self._at}#table/{table}", _MODEL, None, tuple(columns),
@@ -220,22 +254,24 @@ class _PbixFile:
 
     def _calculations(self, table: str) -> QueryAsset:
         """Return the calculated columns and measures of a table, over the columns that their DAX names."""
-        needs: dict[str, str] = {}
+        read = _Reads()
         unknown: list[str] = []
         by_name = 0
         outputs: dict[str, str] = {}
         for name, (expression, is_measure) in self._calculated[table].items():
-            leaves: dict[tuple[str, str], None] = {}
-            self._collect(table, expression, leaves, unknown, 0)
-            texts = []
-            for other, column in leaves:
-                alias = needs.setdefault(self._table_key(other), f"m{len(needs) + 1}")
-                texts.append(f"{alias}.{quote(column, _DIALECT)}")
+            named = DaxNames()
+            self._names.collect(table, expression, named)
+            unknown += named.unknown
+            texts = [f"{read.alias(self._table_key(one))}.{quote(column, _DIALECT)}" for one, column in named.columns]
+            for one in named.tables:
+                read.alias(self._table_key(one))
+            read.together.append({one for one, _ in named.columns} | set(named.tables))
             pattern = simple_aggregate(expression)
             if pattern is not None and len(texts) == 1:
                 outputs[name] = pattern.format(texts[0])
             elif not texts:
-                outputs[name] = LITERAL
+                outputs[name] = "COUNT(*)" if named.tables else LITERAL
+                by_name += bool(named.tables)
             else:
                 by_name += 1
                 text = f"dax({', '.join(texts)})"
@@ -248,52 +284,48 @@ class _PbixFile:
             )
             problems.append(not_read(message, severity=Severity.WARNING))
         sql = "SELECT " + ",\n  ".join(f"{text} AS {quote(name, _DIALECT)}" for name, text in outputs.items())
-        froms = [f"{asset_reference(key, _DIALECT)} AS {alias}" for key, alias in needs.items()]
-        sql += "\nFROM " + "\nCROSS JOIN ".join(froms) if froms else ""
+        sql += self._from(read)
         return QueryAsset(
             self._fields_key(table), f"{table} (calculated)", f"{self._at}#calculated/{table}", _MODEL, sql,
-            needs=tuple(needs), problems=tuple(problems), operation="POWERBI_CALCULATIONS",
+            needs=tuple(read.aliases), problems=tuple(problems), operation="POWERBI_CALCULATIONS",
         )  # fmt: skip
 
-    def _collect(
-        self, table: str, expression: str, leaves: dict[tuple[str, str], None], unknown: list[str], depth: int
-    ) -> None:
-        """Add the columns of sources that an expression names, also by way of other calculations."""
-        if depth > 30:
-            unknown.append("a calculation that reads itself")
-            return
-        for other, name in references_of(expression):
-            owner = other if other is not None else table
-            if name in self._columns.get(owner, {}):
-                leaves[owner, name] = None
-                continue
-            calculation = self._calculated.get(owner, {}).get(name)
-            if calculation is None and other is None:  # a measure may be named without its table
-                calculation, owner = next(
-                    ((own[name], one) for one, own in self._calculated.items() if name in own), (None, owner)
-                )
-            if calculation is not None:
-                self._collect(owner, calculation[0], leaves, unknown, depth + 1)
-            elif other is not None or depth == 0:
-                unknown.append(f"{other or ''}[{name}]")
+    def _from(self, read: _Reads) -> str:
+        """Return FROM with what is read, and the relationships that connect its tables."""
+        conditions = []
+        connecting = (one for tables in read.together for one in self._relationships.connecting(tables))
+        for one in dict.fromkeys(connecting):
+            left, right = read.alias(self._table_key(one.table)), read.alias(self._table_key(one.other))
+            conditions.append(f"{left}.{quote(one.column, _DIALECT)} = {right}.{quote(one.other_column, _DIALECT)}")
+        froms = [f"{asset_reference(key, _DIALECT)} AS {alias}" for key, alias in read.aliases.items()]
+        if not froms:
+            return ""
+        if not conditions:
+            return "\nFROM " + "\nCROSS JOIN ".join(froms)
+        return "\nFROM " + "\nCROSS JOIN ".join(froms[:-1]) + f"\nJOIN {froms[-1]} ON " + " AND ".join(conditions)
 
     # Visuals
 
     def _visual(self, visual: ReportVisual) -> QueryAsset:
-        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{slug(visual.name)[:8]}"
-        needs: dict[str, str] = {}
+        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{_short(visual.name)}"
+        used: set[str] = set()
+        read = _Reads(together=[used])
         problems: list[Diagnostic] = []
         outputs: list[tuple[str, str]] = []
 
         def column(table: str, name: str) -> str | None:
-            if name in self._columns.get(table, {}):
-                own = self._table_key(table)
-            elif name in self._calculated.get(table, {}):
-                own = self._fields_key(table)
-            else:
+            found = self._names.column(table, name)
+            if found is not None:
+                used.add(found[0])
+                return f"{read.alias(self._table_key(found[0]))}.{quote(found[1], _DIALECT)}"
+            found = self._names.calculation(table, name)
+            if found is None:
                 problems.append(not_read(f"{table}[{name}] is not in the model"))
                 return None
-            return f"{needs.setdefault(own, f'm{len(needs) + 1}')}.{quote(name, _DIALECT)}"
+            named = DaxNames()
+            self._names.collect(found[0], self._calculated[found[0]][found[1]][0], named)
+            used.update({one for one, _ in named.columns} | set(named.tables))
+            return f"{read.alias(self._fields_key(found[0]))}.{quote(found[1], _DIALECT)}"
 
         for label, table, name, pattern in visual.selects:
             text = column(table, name)
@@ -304,14 +336,13 @@ class _PbixFile:
         labels = number_repeated(label for label, _ in outputs)
         listed = [f"{text} AS {quote(label, _DIALECT)}" for label, (_, text) in zip(labels, outputs, strict=True)]
         sql = None
-        if listed and needs:
-            sql = "SELECT " + ",\n  ".join(listed) + "\nFROM "
-            sql += "\nCROSS JOIN ".join(f"{asset_reference(own, _DIALECT)} AS {alias}" for own, alias in needs.items())
+        if listed and read.aliases:
+            sql = "SELECT " + ",\n  ".join(listed) + self._from(read)
             sql += "\nWHERE " + " AND ".join(f"({one} = {LITERAL})" for one in filters) if filters else ""
         self._shown.append(key)
         return QueryAsset(
-            key, f"{visual.page}: {visual.kind} {visual.name[:8]}", f"{self._at}#page/{visual.page}/{visual.name}",
-            _MODEL, sql, tuple(labels), needs=tuple(needs), problems=tuple(dict.fromkeys(problems)),
+            key, f"{visual.page}: {visual.kind} {_short(visual.name)}", f"{self._at}#page/{visual.page}/{visual.name}",
+            _MODEL, sql, tuple(labels), needs=tuple(read.aliases), problems=tuple(dict.fromkeys(problems)),
             operation="POWERBI_VISUAL",
         )  # fmt: skip
 
@@ -319,6 +350,11 @@ class _PbixFile:
         """Yield the report, which shows its visuals; `queries` must have been read."""
         if self._shown:
             yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
+
+
+def _short(name: str) -> str:
+    """Return the beginning of a random name; any other name as it is: those of one page may begin equally."""
+    return name[:8] if _RANDOM.fullmatch(name) else slug(name)
 
 
 def _read_model(path: Path) -> Mapping[str, Any]:

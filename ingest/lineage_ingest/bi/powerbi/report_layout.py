@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_ingest.bi.files import UnreadableExportError
 
-__all__ = ["ReportVisual", "read_layout"]
+__all__ = ["ReportVisual", "field_of", "fields_in", "maps_in", "read_layout"]
 
 _FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
               6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
@@ -40,10 +40,10 @@ def read_layout(content: bytes) -> list[ReportVisual]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise UnreadableExportError(f"the report's layout is not valid ({type(error).__name__})") from None
     found: list[ReportVisual] = []
-    for section in _maps(layout.get("sections") if isinstance(layout, Mapping) else None):
+    for section in maps_in(layout.get("sections") if isinstance(layout, Mapping) else None):
         page = str(section.get("displayName") or section.get("name") or "page")
         shared = list(_filters(section.get("filters")))
-        for container in _maps(section.get("visualContainers")):
+        for container in maps_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
             if not isinstance(single, Mapping) or not isinstance(single.get("prototypeQuery"), Mapping):
@@ -58,19 +58,19 @@ def read_layout(content: bytes) -> list[ReportVisual]:
 
 
 def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
-    aliases = {str(one.get("Name")): str(one.get("Entity")) for one in _maps(query.get("From"))}
-    for one in _maps(query.get("Select")):
-        read = _field(one, aliases)
+    aliases = {str(one.get("Name")): str(one.get("Entity")) for one in maps_in(query.get("From"))}
+    for one in maps_in(query.get("Select")):
+        read = field_of(one, aliases)
         if read is None:
             visual.unread += 1
             continue
         table, name, pattern = read
         visual.selects.append((str(one.get("Name") or f"{table}.{name}"), table, name, pattern))
-    for one in _maps(query.get("Where")):
-        visual.filters += [(table, name) for table, name, _ in _fields_in(one, aliases)]
+    for one in maps_in(query.get("Where")):
+        visual.filters += [(table, name) for table, name, _ in fields_in(one, aliases)]
 
 
-def _field(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
+def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
     """Return the table and name of an expression's field, and the pattern of SQL around it."""
     for key in ("Column", "Measure"):
         inner = one.get(key)
@@ -83,38 +83,39 @@ def _field(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str
             return None
     aggregation = one.get("Aggregation")
     if isinstance(aggregation, Mapping) and isinstance(aggregation.get("Expression"), Mapping):
-        read = _field(aggregation["Expression"], aliases)
+        read = field_of(aggregation["Expression"], aliases)
         function = aggregation.get("Function")
         pattern = _FUNCTIONS.get(function) if isinstance(function, int) else None
         return (read[0], read[1], pattern) if read is not None and pattern is not None else None
     level = one.get("HierarchyLevel")
     if isinstance(level, Mapping):
-        read = next(iter(_fields_in(level, aliases)), None)
+        read = next(iter(fields_in(level, aliases)), None)
         return (read[0], read[1], "level({})") if read is not None else None
     return None
 
 
-def _fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str, str]]:
+def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields that are anywhere in an expression, as `field_of` returns them."""
     if depth > 40:
         return
     if isinstance(value, Mapping):
         if {"Column", "Measure"} & set(value):
-            read = _field(value, aliases)
+            read = field_of(value, aliases)
             if read is not None:
                 yield read
                 return
         for one in value.values():
-            yield from _fields_in(one, aliases, depth + 1)
+            yield from fields_in(one, aliases, depth + 1)
     elif isinstance(value, list):
         for one in value:
-            yield from _fields_in(one, aliases, depth + 1)
+            yield from fields_in(one, aliases, depth + 1)
 
 
 def _filters(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the fields of the filters that are set."""
-    for one in _maps(_parsed(value)):
+    for one in maps_in(_parsed(value)):
         if one.get("filter") is not None:
-            yield from ((table, name) for table, name, _ in _fields_in(one.get("expression"), {}))
+            yield from ((table, name) for table, name, _ in fields_in(one.get("expression"), {}))
 
 
 def _parsed(value: Any) -> Any:
@@ -126,5 +127,6 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _maps(value: Any) -> list[Mapping[str, Any]]:
+def maps_in(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a list; of anything else, nothing."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

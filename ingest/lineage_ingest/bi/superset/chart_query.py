@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage.sql.scan import mask_literals
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.templates import without_templates
 from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote
 
-__all__ = ["ChartQuery"]
+__all__ = ["ChartQuery", "metric_column", "names_of"]
 
 _COLUMN_KEYS = (
     "x_axis", "groupby", "columns", "all_columns", "groupbyColumns", "groupbyRows", "series", "entity",
@@ -26,6 +27,10 @@ _METRIC_KEYS = (
     "metrics", "metric", "metric_2", "metrics_b", "secondary_metric", "percent_metrics", "size", "x", "y",
     "timeseries_limit_metric", "timeseries_limit_metric_b", "series_limit_metric", "sort_by_metric", "point_radius",
     "right_axis_metric", "tooltip_metrics",
+)  # fmt: skip
+_READ_KEYS = frozenset(
+    (*_COLUMN_KEYS, *_METRIC_KEYS, "adhoc_filters", "adhoc_filters_b", "granularity_sqla", "order_by_cols",
+     "datasource", "viz_type", "time_grain_sqla", "time_range")
 )  # fmt: skip
 _AGGREGATES = {"SUM": "SUM", "AVG": "AVG", "MIN": "MIN", "MAX": "MAX", "COUNT": "COUNT"}
 _WITHOUT_TIME_AXIS = frozenset(("pie", "table", "big_number_total", "treemap_v2", "word_cloud"))
@@ -57,6 +62,7 @@ class ChartQuery:
                     self._read_query(query)
         elif params is not None:
             self._read_params(params)
+            self._report_others(params)
         if not self.outputs:
             return None
         names = number_repeated(self.outputs)
@@ -127,6 +133,26 @@ class ChartQuery:
         if params.get("granularity_sqla") and is_series and str(params.get("viz_type")) not in _WITHOUT_TIME_AXIS:
             self._add_column(params["granularity_sqla"])
 
+        for one in _listed(params.get("order_by_cols")):
+            order = self._json(f'{{"by": {one}}}', "order") if isinstance(one, str) else {"by": one}
+            listed = order.get("by") if order is not None else None
+            if isinstance(listed, list) and listed:
+                self._add_order(listed[0])
+
+    def _report_others(self, params: Mapping[str, Any]) -> None:
+        """Report parameters that are not known and seem to select something: each type of chart has its own."""
+        for key, value in params.items():
+            if key in _READ_KEYS:
+                continue
+            for one in _listed(value):
+                is_name = isinstance(one, str) and one in self.columns | self.metrics
+                if is_name or (
+                    isinstance(one, Mapping) and {"expressionType", "sqlExpression", "column_name"} & set(one)
+                ):
+                    message = f"the parameter {key!r} of the chart names a column or metric, and is not read"
+                    self.problems.append(not_read(message, severity=Severity.WARNING))
+                    break
+
     # Parts
 
     def _add_column(self, one: Any) -> None:
@@ -136,11 +162,11 @@ class ChartQuery:
             elif one not in self.columns and self.columns:
                 self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
             else:
-                self.outputs.setdefault(one, f"d.{quote(one, self.dialect)}")
+                self._put(one, f"d.{quote(one, self.dialect)}")
         elif isinstance(one, Mapping):
             if isinstance(one.get("sqlExpression"), str):
                 text = self._expression(one["sqlExpression"])
-                self.outputs.setdefault(str(one.get("label") or one["sqlExpression"]), text)
+                self._put(self._label(one, text), text)
             elif one.get("column_name"):
                 self._add_column(str(one["column_name"]))
             else:
@@ -149,13 +175,24 @@ class ChartQuery:
     def _add_metric(self, one: Any) -> None:
         text = self._metric(one)
         if text is not None:
-            label = one if isinstance(one, str) else str(one.get("label") or text)
-            self.outputs.setdefault(str(label), text)
+            self._put(one if isinstance(one, str) else self._label(one, text), text)
+
+    def _label(self, one: Mapping[str, Any], text: str) -> str:
+        """Return the label of a column or metric; Superset gives SQL itself as the label: its literals are masked."""
+        label, expression = str(one.get("label") or ""), one.get("sqlExpression")
+        if not label or (isinstance(expression, str) and label.strip() == expression.strip()):
+            return mask_literals(label or text, self.dialect)
+        return label
+
+    def _put(self, label: str, text: str) -> None:
+        """Add an output; a metric may have the label of a column."""
+        if self.outputs.setdefault(label, text) != text:
+            self.outputs.setdefault(f"{label} (metric)", text)
 
     def _metric(self, one: Any) -> str | None:
         if isinstance(one, str):
             if one in self.metrics or not self.metrics:
-                return f"d.{quote(one, self.dialect)}"
+                return f"d.{quote(metric_column(one, self.columns), self.dialect)}"
             if one in self.columns:
                 return f"d.{quote(one, self.dialect)}"
             self.problems.append(not_read(f"the metric {one!r} is not in the dataset"))
@@ -204,7 +241,7 @@ class ChartQuery:
     def _expression(self, text: str) -> str:
         plain, problems = without_templates(text, "Jinja")
         self.problems += [one for one in problems if one not in self.problems]
-        return f"({plain.strip().rstrip(';')})"
+        return f"({plain.strip().rstrip(';')}\n)"
 
 
 def _listed(value: Any) -> list[Any]:
@@ -212,6 +249,11 @@ def _listed(value: Any) -> list[Any]:
         return []
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if one is not None and one != "" and not isinstance(one, bool | int | float)]
+
+
+def metric_column(metric: str, columns: Collection[str]) -> str:
+    """Return the column of a dataset that a metric is; a metric may have the name of a column."""
+    return f"{metric} (metric)" if metric in columns else metric
 
 
 def names_of(rows: Iterable[Mapping[str, Any]], key: str) -> frozenset[str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
-from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
-from lineage_ingest.bi.superset.chart_query import ChartQuery, names_of
+from lineage_ingest.bi.superset.chart_query import ChartQuery, metric_column, names_of
 from lineage_ingest.bi.templates import without_templates
 from lineage_ingest.bi.written_sql import asset_reference, quote, table_reference
 
@@ -37,6 +37,8 @@ class _SupersetReader:
         self.dashboards: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.problems: list[tuple[str, Diagnostic]] = []
         self.is_whole = True
+        self.part: str | None = None
+        self.mentioned: set[tuple[str, str]] = set()
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: datasets are known before charts, charts before dashboards."""
@@ -50,6 +52,7 @@ class _SupersetReader:
                 if isinstance(value, Mapping):
                     self._add(value, file)
                 else:
+                    self.is_whole = False
                     message = "nothing of Superset is recognized in the file"
                     self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
             except UnreadableExportError as error:
@@ -57,7 +60,17 @@ class _SupersetReader:
         queries = [self._dataset(at, one) for at, one in self.datasets.values()]
         queries += [self._chart(at, one) for at, one in self.charts.values()]
         boards = [self._board(at, one) for at, one in self.dashboards.values()]
-        return BiExport(self.server, tuple(queries), tuple(boards), (), tuple(self.problems), self.is_whole)
+        return BiExport(
+            self.server,
+            tuple(queries),
+            tuple(boards),
+            (),
+            tuple(self.problems),
+            self.is_whole,
+            (),
+            frozenset(self.mentioned),
+            self.part,
+        )
 
     def _unreadable(self, at: str, problem: Diagnostic) -> None:
         self.is_whole = self.is_whole and problem.severity is not Severity.ERROR
@@ -75,7 +88,11 @@ class _SupersetReader:
             self.dashboards[uuid] = (file.name, one)
         elif "table_name" in one:
             self.datasets[uuid] = (file.name, one)
-        elif not ({"version", "timestamp"} & set(one)):
+        elif {"version", "timestamp"} & set(one):
+            if str(one.get("type") or "assets") != "assets":
+                self.part = "of some objects of the server only (GET /api/v1/assets/export/ has all)"
+        else:
+            self.is_whole = False  # it may be another product's
             message = "nothing of Superset is recognized in the file"
             self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
 
@@ -105,16 +122,16 @@ class _SupersetReader:
             if isinstance(expression, str) and expression.strip():
                 expression, more = without_templates(expression, "Jinja")
                 problems += [one for one in more if one not in problems]
-                outputs.append(f"({expression.strip()}) AS {quote(own, dialect)}")
+                outputs.append(f"({expression.strip()}\n) AS {quote(own, dialect)}")
             elif own:
                 outputs.append(f"t.{quote(own, dialect)} AS {quote(own, dialect)}")
         names = names_of(_rows(dataset.get("columns")), "column_name")
         for metric in _rows(dataset.get("metrics")):
             own, expression = str(metric.get("metric_name") or ""), metric.get("expression")
-            if own and isinstance(expression, str) and expression.strip() and own not in names:
+            if own and isinstance(expression, str) and expression.strip():
                 expression, more = without_templates(expression, "Jinja")
                 problems += [one for one in more if one not in problems]
-                outputs.append(f"({expression.strip()}) AS {quote(own, dialect)}")
+                outputs.append(f"({expression.strip()}\n) AS {quote(metric_column(own, names), dialect)}")
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + f"\nFROM {source} AS t"
         return QueryAsset(
             self._dataset_key(dataset),
@@ -126,6 +143,7 @@ class _SupersetReader:
             description=_text(dataset.get("description")),
             owner=_owner(dataset),
             operation="SUPERSET_DATASET",
+            identity=("dataset/", f"-{_short(dataset)}"),
         )
 
     def _dataset_key(self, dataset: Mapping[str, Any]) -> str:
@@ -143,6 +161,7 @@ class _SupersetReader:
         problems: list[Diagnostic] = []
         sql = None
         if found is None:
+            self.mentioned.add(("dataset/", f"-{_short({'uuid': chart.get('dataset_uuid')})}"))
             problems.append(not_read("the chart's dataset is not in the export"))
         else:
             needs = (self._dataset_key(dataset),)
@@ -168,6 +187,7 @@ class _SupersetReader:
             description=_text(chart.get("description")),
             owner=_owner(chart),
             operation="SUPERSET_CHART",
+            identity=("chart/", f"-{_short(chart)}"),
         )
 
     # Dashboards
@@ -185,10 +205,12 @@ class _SupersetReader:
                 chart = self.charts[uuid][1]
                 shows.append(f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}")
             else:
+                self.mentioned.add(("chart/", f"-{_short({'uuid': uuid})}"))
                 problems.append(not_read(f"the chart {meta.get('sliceName') or uuid!r} is not in the export"))
         title = str(board.get("dashboard_title") or "")
         own = str(board.get("slug") or "")
         url = f"https://{self.server}/superset/dashboard/{own}/" if own and self.server else None
+        filters = tuple(dict.fromkeys(self._filters(board, problems)))
         return Board(
             f"dashboard/{slug(title)}-{_short(board)}",
             title,
@@ -199,7 +221,24 @@ class _SupersetReader:
             _owner(board),
             url,
             "SUPERSET_DASHBOARD",
+            filters=filters,
+            identity=("dashboard/", f"-{_short(board)}"),
         )
+
+    def _filters(self, board: Mapping[str, Any], problems: list[Diagnostic]) -> Iterator[BoardFilter]:
+        """Yield the columns of the dashboard's filters; a filter by time has none of its own."""
+        metadata = board.get("metadata")
+        for one in _rows(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
+            for target in _rows(one.get("targets")):
+                column = target.get("column")
+                name = column.get("name") if isinstance(column, Mapping) else None
+                if not isinstance(name, str):
+                    continue
+                found = self.datasets.get(str(target.get("datasetUuid") or ""))
+                if found is None:
+                    problems.append(not_read(f"the dataset of the filter by {name!r} is not in the export"))
+                else:
+                    yield BoardFilter(name, self._dataset_key(found[1]))
 
 
 def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionMap) -> BiConnection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from lineage_ingest.bi.templates import parses
 from lineage_ingest.bi.written_sql import LITERAL
@@ -21,7 +22,14 @@ _TOKEN = re.compile(
 _WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
           "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
           "false": "FALSE", "null": "NULL"}  # fmt: skip
-_LOD = re.compile(r"\s*(?:fixed|include|exclude)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Level:
+    """An expression of a level of detail, `{FIXED a : SUM(b)}`: a value for each combination of its dimensions."""
+
+    start: int
+    dimensions: str = ""
 
 
 def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> tuple[str, bool]:
@@ -29,10 +37,12 @@ def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> t
 
     >>> formula_as_sql("IF [a] > 1 THEN SUM([b]) ELSE 0 END", lambda name: name.strip("[]"), "postgres")
     ('CASE WHEN a > 1 THEN SUM(b) ELSE 0 END', True)
+    >>> formula_as_sql("{FIXED [a] : SUM([b])}", lambda name: name.strip("[]"), "postgres")[0]
+    'MAX(SUM(b)) OVER (PARTITION BY a)'
     """
     fields: list[str] = []
     found: list[str] = []
-    depth = 0
+    levels: list[_Level] = []
     for token in _TOKEN.finditer(formula):
         if token["comment"] is not None:
             found.append(" ")
@@ -45,19 +55,22 @@ def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> t
             word = token["word"].lower()
             if word == "if":
                 found.append("CASE WHEN")
-            elif depth and word in ("fixed", "include", "exclude"):
+            elif levels and word in ("fixed", "include", "exclude"):
                 continue
             else:
                 found.append(_WORDS.get(word, token["word"]))
         elif token["other"] == "{":
-            depth += 1
-            found.append("lod(" if _LOD.match(formula, token.end()) else "(")
-        elif token["other"] == "}":
-            depth -= 1
-            found.append(")")
-        elif token["other"] == ":" and depth:
-            before = "".join(found).rstrip()
-            found.append("" if before.endswith("lod(") else ",")
+            levels.append(_Level(len(found)))
+        elif token["other"] == "}" and levels:
+            level = levels.pop()
+            partition = f"PARTITION BY {level.dimensions}" if level.dimensions else ""
+            value = "".join(found[level.start :]).strip()
+            del found[level.start :]
+            found.append(f"MAX({value}) OVER ({partition})")
+        elif token["other"] == ":" and levels:
+            level = levels[-1]
+            level.dimensions = "".join(found[level.start :]).strip()
+            del found[level.start :]
         else:
             found.append("=" if token["other"] == "==" else token["other"])
     text = re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(found)).strip()

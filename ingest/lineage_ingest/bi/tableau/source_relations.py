@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Relations", "connection_of_element", "plain_tag", "relation_of", "unbracketed"]
+__all__ = ["Relations", "aliases", "connection_of_element", "leaves", "plain_tag", "relation_of", "unbracketed"]
 
 _PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
@@ -79,6 +79,9 @@ class Relations:
     dialect: str
     table: Callable[[Element], str | None] = lambda _element: None
     problems: list[Diagnostic] = field(default_factory=list)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The SQL of columns by their local names: what relationships of the data model compare."""
+    relationships: Sequence[Element] = ()
 
     def write(self, relation: Element, depth: int = 0) -> str:
         """Return the SQL of a relation, with its alias."""
@@ -132,8 +135,21 @@ class Relations:
 
     def _collection(self, relation: Element, depth: int) -> str:
         """Return tables related in the data model: Tableau joins those that a worksheet uses."""
-        parts = [self.write(one, depth + 1) for one in relation if plain_tag(one) == "relation"]
-        return "\nCROSS JOIN ".join(dict.fromkeys(parts)) or "(SELECT NULL) AS nothing"
+        parts = list(dict.fromkeys(self.write(one, depth + 1) for one in relation if plain_tag(one) == "relation")) or [
+            "(SELECT NULL) AS nothing"
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        conditions = [
+            self._expression(one)
+            for relationship in self.relationships
+            for one in relationship
+            if plain_tag(one) == "expression"
+        ]
+        if not conditions:
+            self._report("by which columns the tables of the data model are related is not known")
+        on = f"\nJOIN {parts[-1]} ON {' AND '.join(conditions)}" if conditions else f"\nCROSS JOIN {parts[-1]}"
+        return "\nCROSS JOIN ".join(parts[:-1]) + on
 
     def _union(self, relation: Element, name: str, depth: int) -> str:
         parts = [self.source(one) for one in relation if plain_tag(one) == "relation"]
@@ -146,6 +162,8 @@ class Relations:
         operator = expression.get("op") or ""
         children = [one for one in expression if plain_tag(one) == "expression"]
         if not children:
+            if operator in self.columns:
+                return self.columns[operator]
             if operator.startswith("["):
                 return ".".join(quote(part, self.dialect) for part in unbracketed(operator))
             return LITERAL
@@ -156,6 +174,16 @@ class Relations:
 
     def _report(self, message: str) -> None:
         self.problems.append(not_read(message))
+
+
+def aliases(relation: Element) -> Iterator[str]:
+    """Yield the names that a relation's tables have in FROM; a union has one name."""
+    inner = [child for child in relation if plain_tag(child) == "relation"]
+    if relation.get("type") in ("join", "collection") and inner:
+        for one in inner:
+            yield from aliases(one)
+    else:
+        yield relation.get("name") or "relation"
 
 
 def leaves(relation: Element) -> Iterator[Element]:

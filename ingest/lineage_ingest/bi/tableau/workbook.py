@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.tableau.formula import formula_as_sql
+from lineage_ingest.bi.tableau.source_fields import (
+    PILL,
+    DataSource,
+    captions_of,
+    column_sql,
+    physical_columns,
+    records_of,
+    visible_columns,
+)
 from lineage_ingest.bi.tableau.source_relations import (
     Relations,
     connection_of_element,
@@ -30,20 +38,11 @@ _AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": 
                "Stdev": "STDDEV", "StdDev": "STDDEV", "StdevP": "STDDEV", "Var": "VARIANCE", "VarP": "VARIANCE",
                "Attr": "MIN", "Attribute": "MIN"}  # fmt: skip
 _PLAIN = frozenset(("None", "User", ""))
-_PILL = re.compile(r"\[((?:[^\]]|\]\])*)\]\.\[((?:[^\]]|\]\])*)\]")
+_FILTERS = ("./filter", "./extract/filter", "./extract/connection/filter")
+"""Filters of a data source, and of its extract."""
 _MAX_DEPTH = 40
 _OVER_SEVERAL = "duckdb"
 """The dialect of a query over several connections, which Tableau runs itself: names are compared without case."""
-
-
-@dataclass(slots=True)
-class _DataSource:
-    """A data source: its id, its key, the captions of its columns by their internal names."""
-
-    name: str
-    key: str
-    connection: BiConnection
-    captions: dict[str, str] = field(default_factory=dict)
 
 
 class Workbook:
@@ -54,8 +53,10 @@ class Workbook:
         self._at = at
         self._server = server
         self._map = connections
-        self.scope = f"{slug(title)}/"
-        self._sources: dict[str, _DataSource] = {}
+        place = root.find("repository-location")
+        site = place.get("site") if place is not None else None
+        self.scope = f"{slug(site)}/{slug(title)}/" if site else f"{slug(title)}/"
+        self._sources: dict[str, DataSource] = {}
         self._sheets: dict[str, str] = {}
 
     def queries(self) -> Iterator[QueryAsset]:
@@ -70,12 +71,24 @@ class Workbook:
         """Yield the dashboards; `queries` must have been read."""
         for element in self._root.findall("./dashboards/dashboard"):
             name = element.get("name") or "dashboard"
-            zones = [zone.get("name") for zone in element.iter() if plain_tag(zone) == "zone"]
-            shows = [self._sheets[zone] for zone in zones if zone in self._sheets]
+            shown = self._zones(element, 0)
+            shows = [self._sheets[zone] for zone in shown if zone in self._sheets]
             yield Board(
                 f"{self.scope}dashboard/{slug(name)}", name, f"{self._at}#dashboard/{name}",
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
             )  # fmt: skip
+
+    def _zones(self, dashboard: Element, depth: int) -> Iterator[str]:
+        """Yield the names of the worksheets that a dashboard shows; a story shows worksheets and dashboards."""
+        for one in dashboard.iter():
+            if plain_tag(one) == "zone" and one.get("name"):
+                yield str(one.get("name"))
+            elif plain_tag(one) == "story-point" and one.get("captured-sheet"):
+                name = str(one.get("captured-sheet"))
+                yield name
+                for other in self._root.findall("./dashboards/dashboard"):
+                    if other.get("name") == name and other is not dashboard and depth < _MAX_DEPTH:
+                        yield from self._zones(other, depth + 1)
 
     # Data sources
 
@@ -89,7 +102,7 @@ class Workbook:
         connection_element = element.find("connection")
         by_name = self._connections(connection_element, title)
         connection = next(iter(by_name.values()), self._map.apply(BiConnection((title,), is_known=False)))
-        source = _DataSource(name, key, connection)
+        source = DataSource(name, key, connection)
         self._sources[name] = source
         relation = relation_of(connection_element) if connection_element is not None else None
         at = f"{self._at}#datasource/{title}"
@@ -97,7 +110,7 @@ class Workbook:
             published = connection_element.get("dbname") if connection_element is not None else None
             what = f"the published data source {published!r}" if published else "a data source without a relation"
             problems.append(not_read(f"{what} is not in the workbook", "its own tables and calculations are not known"))
-            source.captions.update(self._captions(element))
+            source.captions.update(captions_of(element))
             columns = tuple(source.captions.values())
             yield QueryAsset(key, title, at, connection, None, columns, problems=tuple(problems),
                              operation="TABLEAU_DATA_SOURCE")  # fmt: skip
@@ -117,21 +130,44 @@ class Workbook:
             needs.append(own_key)
             return asset_reference(own_key, dialect)
 
-        relations = Relations(dialect, other)
+        physical = physical_columns(element, connection_element, relation, source, dialect, problems)
+        fields = {column.get("name") or "": column for column in element.findall("column")}
+        outputs = visible_columns(physical, fields, source, dialect, problems)
+        related = [one for one in element.iter() if plain_tag(one) == "relationship"]
+        relations = Relations(dialect, other, columns=physical, relationships=related)
         from_clause = relations.write(relation)
         for one in leaves(relation):
             own = by_name.get(one.get("connection") or "")
             own_key = f"{key}/{slug(one.get('name') or '')}"
             if own_key in needs and own is not None:
                 yield self._table(own_key, one, own, at, connection_element)
-        outputs = self._outputs(element, connection_element, relation, source, dialect, problems)
         sql = "SELECT " + (",\n  ".join(f"{text} AS {quote(label, dialect)}" for label, text in outputs.items()) or "*")
         sql += f"\nFROM {from_clause}"
+        conditions = self._filters(element, physical, fields, dialect, problems)
+        sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
         problems += relations.problems
         yield QueryAsset(
             key, title, at, connection, sql, needs=tuple(dict.fromkeys(needs)),
             problems=tuple(dict.fromkeys(problems)), operation="TABLEAU_DATA_SOURCE",
         )  # fmt: skip
+
+    def _filters(
+        self,
+        element: Element,
+        physical: dict[str, str],
+        fields: dict[str, Element],
+        dialect: str,
+        problems: list[Diagnostic],
+    ) -> list[str]:
+        """Return the conditions of a data source, and of its extract."""
+        filtered = [one.get("column") or "" for path in _FILTERS for one in element.findall(path)]
+        conditions = []
+        for name in dict.fromkeys(f"[{unbracketed(one)[-1]}]" for one in filtered if one):
+            text = column_sql(name, physical, fields, dialect, problems)
+            if text is None and not name.startswith("[:"):
+                problems.append(not_read(f"the data source is filtered by {name}, which is not in it"))
+            conditions += [f"({text} = {LITERAL})"] if text is not None else []
+        return conditions
 
     def _connections(self, element: Element | None, title: str) -> dict[str, BiConnection]:
         if element is None:
@@ -151,7 +187,7 @@ class Workbook:
         """Return the query of one table of a data source that has several connections."""
         relations = Relations(connection.dialect)
         name = relation.get("name") or ""
-        columns = [column for _, table, column in self._records_of(relation) if table == name]
+        columns = [column for _, table, column in records_of(relation) if table == name]
         for record in records.iter("metadata-record"):
             remote = record.findtext("remote-name")
             if record.get("class") == "column" and remote and record.findtext("parent-name") == f"[{name}]":
@@ -162,116 +198,6 @@ class Workbook:
             key, name, at, connection, f"SELECT {listed}\nFROM {relations.source(relation)} AS t",
             problems=tuple(relations.problems), operation="TABLEAU_TABLE",
         )  # fmt: skip
-
-    def _records_of(self, relation: Element) -> Iterator[tuple[str, str, str]]:
-        columns = relation.find("columns")
-        for column in columns if columns is not None else ():
-            yield column.get("name") or "", relation.get("name") or "", column.get("name") or ""
-
-    def _captions(self, element: Element) -> dict[str, str]:
-        """Return what people see of each column of a data source, by its internal name."""
-        found = {}
-        for record in element.iter("metadata-record"):
-            local = record.findtext("local-name")
-            if record.get("class") == "column" and local:
-                found[local] = unbracketed(local)[-1]
-        for column in element.findall("column"):
-            name = column.get("name") or ""
-            found[name] = column.get("caption") or unbracketed(name)[-1]
-        return found
-
-    def _outputs(
-        self,
-        element: Element,
-        connection: Element,
-        relation: Element,
-        source: _DataSource,
-        dialect: str,
-        problems: list[Diagnostic],
-    ) -> dict[str, str]:
-        """Return the SQL of each column of a data source, by what people see of it."""
-        physical: dict[str, str] = {}
-        names = [one.get("name") or "" for one in leaves(relation)]
-        for record in connection.iter("metadata-record"):
-            local, remote, parent = (record.findtext(tag) for tag in ("local-name", "remote-name", "parent-name"))
-            if record.get("class") == "column" and local and remote:
-                table = unbracketed(parent or "")[-1]
-                table = table if table in names or not names else names[0]
-                physical[local] = f"{quote(table, dialect)}.{quote(remote, dialect)}"
-        for one in leaves(relation):
-            for _, table, column in self._records_of(one):
-                physical.setdefault(f"[{column}]", f"{quote(table, dialect)}.{quote(column, dialect)}")
-        for mapped in connection.iter("map"):
-            parts = unbracketed(mapped.get("value") or "")
-            if mapped.get("key") and len(parts) == 2 and str(mapped.get("key")) not in physical:
-                physical[str(mapped.get("key"))] = ".".join(quote(part, dialect) for part in parts)
-        columns = {column.get("name") or "": column for column in element.findall("column")}
-        source.captions.update(self._captions(element))
-        for name in physical:
-            source.captions.setdefault(name, unbracketed(name)[-1])
-        for group in element.findall(
-            "group"
-        ):  # sets and groups: who is in them is decided by the fields that they name
-            levels = {one.get("level") for one in group.iter("groupfilter")} & set(physical)
-            if levels and group.get("name"):
-                read = ", ".join(sorted(physical[str(level)] for level in levels))
-                physical.setdefault(str(group.get("name")), f"member_of({read})")
-                source.captions.setdefault(
-                    str(group.get("name")), group.get("caption") or unbracketed(str(group.get("name")))[-1]
-                )
-        found: dict[str, str] = {}
-        for name in dict.fromkeys((*physical, *columns)):
-            text = self._column(name, physical, columns, dialect, problems)
-            if text is not None:
-                found.setdefault(source.captions[name], text)
-        return found
-
-    def _column(
-        self,
-        name: str,
-        physical: dict[str, str],
-        columns: dict[str, Element],
-        dialect: str,
-        problems: list[Diagnostic],
-        depth: int = 0,
-    ) -> str | None:
-        column = columns.get(name)
-        calculation = column.find("calculation") if column is not None else None
-        if calculation is None:
-            return physical.get(name)
-        title = (column.get("caption") if column is not None else None) or unbracketed(name)[-1]
-        if depth > _MAX_DEPTH:
-            problems.append(not_read(f"the calculated field {title!r} reads itself"))
-            return "NULL"
-
-        def field_sql(reference: str) -> str:
-            if reference.startswith("[Parameters]."):
-                return LITERAL
-            parts = _PILL.fullmatch(reference)
-            own = f"[{parts[2]}]" if parts is not None else reference
-            text = None
-            if parts is None or own in columns or own in physical:
-                text = self._column(own, physical, columns, dialect, problems, depth + 1)
-            if text is None:
-                problems.append(not_read(f"{title!r} reads {reference}, which is not in its data source"))
-                return "NULL"
-            return (
-                f"({text})" if columns.get(own) is not None and columns[own].find("calculation") is not None else text
-            )
-
-        kind = calculation.get("class") or ""
-        if kind in ("bin", "categorical-bin"):
-            read = calculation.get("column") or calculation.get("formula") or ""
-            return f"binned({field_sql(read)})" if read else "NULL"
-        formula = calculation.get("formula")
-        if formula is None:
-            problems.append(not_read(f"the calculation of {title!r} ({kind or 'unknown'}) is not read"))
-            return "NULL"
-        text, is_read = formula_as_sql(formula, field_sql, dialect)
-        if not is_read:
-            message = f"the formula of {title!r} is not read: only the fields that it names are known"
-            problems.append(not_read(message, severity=Severity.WARNING))
-        return text
 
     # Worksheets
 
@@ -291,8 +217,8 @@ class Workbook:
         if len({source.connection for _, source in used}) > 1:
             connection = BiConnection((f"{name} (several)",), _OVER_SEVERAL, "tableau")
         dialect = connection.dialect
-        filtered = {pill for one in element.iter("filter") for pill in _PILL.findall(one.get("column") or "")}
-        shown = set(_PILL.findall(" ".join(self._shelves(element))))
+        filtered = {pill for one in element.iter("filter") for pill in PILL.findall(one.get("column") or "")}
+        shown = set(PILL.findall(" ".join(self._shelves(element))))
         outputs: list[tuple[str, str]] = []
         conditions: list[str] = []
         froms: list[str] = []
@@ -316,6 +242,12 @@ class Workbook:
                     continue
                 derivation = instance.get("derivation") or "None"
                 outputs.append((_label(caption, derivation), _derived(text, derivation)))
+        if len({source.name for _, source in used}) > 1:
+            links = self._blended([source for _, source in used], dialect)
+            conditions += links
+            if not links:
+                message = "the worksheet blends data sources: by which fields is not known"
+                problems.append(not_read(message, severity=Severity.WARNING))
         if not used:
             problems.append(not_read("the worksheet reads no data source of the workbook"))
         elif not outputs:
@@ -332,12 +264,30 @@ class Workbook:
             operation="TABLEAU_WORKSHEET",
         )  # fmt: skip
 
+    def _blended(self, used: list[DataSource], dialect: str) -> list[str]:
+        """Return the conditions by which data sources are blended."""
+        alias = {source.name: (f"d{number + 1}", source) for number, source in reversed(list(enumerate(used)))}
+        found = []
+        for link in self._root.iter("datasource-relationship"):
+            for one in link.iter("map"):
+                sides = [PILL.fullmatch(one.get(name) or "") for name in ("key", "value")]
+                texts = []
+                for side in sides:
+                    if side is not None and side[1] in alias:
+                        own, source = alias[side[1]]
+                        parts = side[2].split(":")
+                        plain = ":".join(parts[1:-1]) if len(parts) > 2 else side[2]
+                        texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
+                if len(texts) == len(sides):
+                    found.append(f"({' = '.join(texts)})")
+        return found
+
     def _sheet_column(
         self,
         dependency: Element,
         column: str,
         caption: str,
-        source: _DataSource,
+        source: DataSource,
         alias: str,
         dialect: str,
         problems: list[Diagnostic],

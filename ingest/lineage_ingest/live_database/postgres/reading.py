@@ -74,6 +74,11 @@ FROM pg_catalog.pg_foreign_table AS t JOIN pg_catalog.pg_foreign_server AS s ON 
   JOIN pg_catalog.pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw
 """
 _TRIGGERS = "SELECT tgrelid, tgname FROM pg_catalog.pg_trigger WHERE NOT tgisinternal ORDER BY tgrelid, tgname"
+# Policies are in force only if row-level security is enabled for the table.
+_POLICIES = """
+SELECT p.polrelid, p.polname FROM pg_catalog.pg_policy AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.polrelid
+WHERE c.relrowsecurity ORDER BY p.polrelid, p.polname
+"""
 _RULES = "SELECT ev_class, rulename FROM pg_catalog.pg_rewrite WHERE rulename <> '_RETURN' ORDER BY ev_class, rulename"
 # Who may read: the privilege, and the right to use the schema. Members of these roles inherit it; superusers may
 # always read. https://www.postgresql.org/docs/current/ddl-priv.html
@@ -143,9 +148,16 @@ class _CatalogReader:
         own = self._with_definitions(own, chosen)
         own = self._with_readers(own, chosen)
         triggers, rules = self._names_by_relation(_TRIGGERS, "triggers"), self._names_by_relation(_RULES, "rules")
+        policies = self._names_by_relation(_POLICIES, "policies")
         servers = self._servers()
         stated = tuple(
-            replace(one, triggers=triggers.get(oid, ()), rules=rules.get(oid, ()), server=servers.get(oid))
+            replace(
+                one,
+                triggers=triggers.get(oid, ()),
+                rules=rules.get(oid, ()),
+                policies=policies.get(oid, ()),
+                server=servers.get(oid),
+            )
             for oid, one in own.items()
         )
         functions, other_languages, has_functions = self._functions(chosen, tuple(path))

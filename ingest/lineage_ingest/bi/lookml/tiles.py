@@ -1,0 +1,137 @@
+"""Tiles of LookML dashboards: a query over an explore each. https://cloud.google.com/looker/docs/reference/param-lookml-dashboard"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage_ingest.bi.connections import BiConnection
+from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
+
+__all__ = ["Dashboards", "explore_column"]
+
+_MAX_EXTENSIONS = 30
+
+
+def explore_column(field: str) -> str:
+    """Return the column of an explore for a field `view.field`: without a dot, which BigQuery reads as a path.
+
+    >>> explore_column("orders.count")
+    'orders:count'
+    """
+    return field.replace(".", ":")
+
+
+class Dashboards:
+    """Reads the dashboards of a project. `connection_of` returns an explore's connection, by explore and file."""
+
+    def __init__(
+        self,
+        dashboards: Iterable[tuple[str, Mapping[str, Any]]],
+        connection_of: Callable[[str, str], BiConnection],
+        filter_only: Collection[str] = (),
+    ) -> None:
+        """`filter_only` are the names of filters and parameters of views: they are in templates, and no columns."""
+        self._filter_only = filter_only
+        self._dashboards = {str(one["dashboard"]): (at, one) for at, one in dashboards}
+        self._connection_of = connection_of
+
+    def read(self) -> Iterator[tuple[list[QueryAsset], Board]]:
+        """Yield each dashboard with its tiles; one that is only to be extended is none."""
+        for name, (at, one) in self._dashboards.items():
+            if one.get("extension") != "required":
+                yield self._dashboard(name, at, one)
+
+    def _dashboard(self, name: str, at: str, one: Mapping[str, Any]) -> tuple[list[QueryAsset], Board]:
+        problems: list[Diagnostic] = []
+        tiles: list[QueryAsset] = []
+        for number, element in enumerate(self._elements(one, problems, 0)):
+            title = str(element.get("title") or element.get("name") or number)
+            merged = element.get("merged_queries")
+            if isinstance(merged, list):
+                message = "the tile merges the results of several queries: by which fields is not read"
+                doubt = [not_read(message, severity=Severity.WARNING)]
+                for part, query in enumerate(query for query in merged if isinstance(query, Mapping)):
+                    key = f"tile/{slug(name)}/{number + 1}-{slug(title)}-{part + 1}"
+                    tiles.append(self._tile(key, f"{title} ({part + 1})", at, query, doubt))
+            elif element.get("explore"):
+                tiles.append(self._tile(f"tile/{slug(name)}/{number + 1}-{slug(title)}", title, at, element, []))
+            # else it is a text or a button
+        board = Board(
+            f"dashboard/{slug(name)}",
+            str(one.get("title") or name),
+            at,
+            tuple(tile.key for tile in tiles),
+            tuple(problems),
+            str(one["description"]) if one.get("description") else None,
+            operation="LOOKML_DASHBOARD",
+        )
+        return tiles, board
+
+    def _elements(self, one: Mapping[str, Any], problems: list[Diagnostic], depth: int) -> list[Mapping[str, Any]]:
+        """Return the elements of a dashboard, over those of the dashboards that it extends, by name."""
+        found: dict[str, Mapping[str, Any]] = {}
+        extended = one.get("extends") or []
+        for name in [extended] if isinstance(extended, str) else extended:
+            base = self._dashboards.get(str(name))
+            if base is None or depth > _MAX_EXTENSIONS:
+                problems.append(not_read(f"it extends {name}, which is not in the project"))
+                continue
+            for number, element in enumerate(self._elements(base[1], problems, depth + 1)):
+                found[str(element.get("name") or f"{name} {number}")] = element
+        for number, element in enumerate(one.get("elements") or ()):
+            if isinstance(element, Mapping):
+                own = str(element.get("name") or f" {number}")
+                found[own] = {**found.get(own, {}), **element}
+        return list(found.values())
+
+    def _tile(self, key: str, title: str, at: str, element: Mapping[str, Any], doubts: list[Diagnostic]) -> QueryAsset:
+        explore, fields = str(element.get("explore")), element.get("fields") or element.get("columns") or []
+        connection = self._connection_of(explore, at)
+        dialect = connection.dialect
+        problems = list(doubts)
+        if element.get("dynamic_fields"):
+            problems.append(not_read("table calculations and custom fields of the tile are not read"))
+        if element.get("filter_expression"):
+            problems.append(not_read("the custom filter of the tile is not read"))
+        calculated = {
+            str(one.get(name))
+            for one in element.get("dynamic_fields") or ()
+            if isinstance(one, Mapping)
+            for name in ("table_calculation", "measure", "dimension")
+        }
+        columns = [quote(explore_column(str(one)), dialect) for one in fields if str(one) not in calculated]
+        needed = f"explore/{slug(explore)}"
+        sql = None
+        if columns:
+            sql = "SELECT " + ", ".join(f"e.{one} AS {one}" for one in columns)
+            sql += f"\nFROM {asset_reference(needed, dialect)} AS e"
+            filtered = dict.fromkeys((*_filtered(element.get("filters")), *_listened(element.get("listen"))))
+            conditions = [
+                f"e.{quote(explore_column(one), dialect)} = {LITERAL}"
+                for one in filtered
+                if one.rpartition(".")[2] not in self._filter_only
+            ]
+            sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
+        else:
+            problems.append(not_read("the tile lists no fields"))
+        return QueryAsset(
+            key, title, at, connection, sql, needs=(needed,), problems=tuple(problems), operation="LOOKML_TILE"
+        )
+
+
+def _filtered(filters: Any) -> Iterator[str]:
+    """Yield the fields of a tile's filters, in both forms of the parameter."""
+    for group in filters if isinstance(filters, list) else [filters]:
+        if isinstance(group, Mapping):
+            yield from map(str, group)
+
+
+def _listened(listen: Any) -> Iterator[str]:
+    """Yield the fields by which the dashboard's filters filter the tile."""
+    for group in listen if isinstance(listen, list) else [listen]:
+        if isinstance(group, Mapping):
+            for fields in group.values():
+                yield from (one.strip() for one in str(fields).split(","))

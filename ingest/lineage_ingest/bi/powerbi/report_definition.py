@@ -1,0 +1,85 @@
+"""The report of a .pbix file in the enhanced format (PBIR): a file for each page and visual.
+
+https://learn.microsoft.com/en-us/power-bi/developer/projects/projects-report#pbir-format
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, field_of, fields_in, maps_in
+
+__all__ = ["DEFINITION", "read_definition"]
+
+DEFINITION = "Report/definition/"
+_MAX_DEPTH = 10
+
+
+def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], list[str]]:
+    """Return the visuals that show fields, and the files that are not valid; `parts` are the files by name."""
+    read: dict[str, Mapping[str, Any]] = {}
+    unread: list[str] = []
+    for name, content in sorted(parts.items()):
+        try:
+            value = json.loads(content.decode("utf-8-sig"))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            unread.append(name)
+            continue
+        if isinstance(value, Mapping):
+            read[name] = value
+    of_report = list(_filters(read.get(f"{DEFINITION}report.json")))
+    visuals = []
+    for name, value in read.items():
+        folder, mark, _ = name.partition("/visuals/")
+        if not mark or not name.endswith("/visual.json"):
+            continue
+        page = read.get(f"{folder}/page.json", {})
+        visual = _visual(value, str(page.get("displayName") or page.get("name") or "page"), name)
+        if visual is not None:
+            visual.filters += [*_filters(value), *_filters(page), *of_report]
+            visuals.append(visual)
+    return visuals, unread
+
+
+def _visual(value: Mapping[str, Any], page: str, name: str) -> ReportVisual | None:
+    inner = value.get("visual")
+    query = inner.get("query") if isinstance(inner, Mapping) else None
+    if not isinstance(inner, Mapping) or not isinstance(query, Mapping):
+        return None  # a text, an image, a group
+    own = str(value.get("name") or name.split("/")[-2])
+    visual = ReportVisual(page, own, str(inner.get("visualType") or "visual"))
+    for projection in _projections(query.get("queryState")):
+        field = projection.get("field")
+        read = field_of(field, {}) if isinstance(field, Mapping) else None
+        if read is None:
+            visual.unread += 1
+            continue
+        table, column, pattern = read
+        select = (str(projection.get("queryRef") or f"{table}.{column}"), table, column, pattern)
+        if select not in visual.selects:
+            visual.selects.append(select)
+    sorting = query.get("sortDefinition")
+    shown = {(table, column) for _, table, column, _ in visual.selects}
+    visual.filters += [one for table, column, _ in fields_in(sorting, {}) if (one := (table, column)) not in shown]
+    return visual
+
+
+def _projections(state: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the projections of all roles (Category, Y, Values, …)."""
+    if not isinstance(state, Mapping) or depth > _MAX_DEPTH:
+        return
+    for key, value in state.items():
+        if key == "projections":
+            yield from maps_in(value)
+        else:
+            yield from _projections(value, depth + 1)
+
+
+def _filters(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the filters that are set in a visual, a page or the report."""
+    config = value.get("filterConfig") if isinstance(value, Mapping) else None
+    for one in maps_in(config.get("filters")) if isinstance(config, Mapping) else ():
+        if one.get("filter") is not None:
+            yield from ((table, name) for table, name, _ in fields_in(one.get("field"), {}))

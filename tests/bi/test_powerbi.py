@@ -1,0 +1,163 @@
+"""Power BI: queries in M, names in DAX, relationships, and reports in the enhanced format (PBIR)."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lineage.store import open_store
+from lineage_ingest.bi.powerbi.m_query import MQuery
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
+
+SHOP = 'let S = PostgreSQL.Database("srv", "db"), t = S{[Schema="public", Item="orders"]}[Data], '
+OTHERS = {
+    "Schema": '"mart" meta [IsParameterQuery=true]',
+    "Text": '"SELECT a " & "FROM t"',
+    "Other": SHOP + "x = t in x",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "sql", "is_whole"),
+    [
+        ('let S = Sql.Database("s", "d", [Query="SELECT a FROM t " & "JOIN u#(lf)ON x, y"]) in S',
+         "SELECT a FROM t JOIN u\nON x, y", True),
+        ('let S = Value.NativeQuery(Sql.Database("s", "d"), "SELECT a FROM " & Schema & ".t", null) in S',
+         "SELECT a FROM mart.t", True),
+        ('let S = Value.NativeQuery(Sql.Database("s", "d"), Text) in S', "SELECT a FROM t", True),
+        ('let q = "SELECT a FROM " & Schema & ".t", S = Odbc.Query("dsn=x", q) in S', "SELECT a FROM mart.t", True),
+        ('let S = Value.NativeQuery(Sql.Database("s", "d"), "SELECT a WHERE d = \'" & F(1) & "\'") in S',
+         "SELECT a WHERE d = '?'", False),
+    ],
+)  # fmt: skip
+def test_sql_in_m(text: str, sql: str, is_whole: bool) -> None:
+    query = MQuery(text, OTHERS)
+    source = query.source()
+    assert source is not None
+    assert source.sql == sql
+    assert (not query.problems) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("steps", "columns", "is_whole"),
+    [
+        ('g = Table.Group(t, {"k"}, {{"s", each List.Sum([amount]), Int64.Type}, {"n", each Table.RowCount(_)}}) in g',
+         {"k": "t.k", "s": "MAX(m_expression(t.amount))", "n": "COUNT(*)"}, True),
+        ('e = Table.ExpandTableColumn(t, "C", {"name"}, {"C.name"}) in e', {"C.name": "NULL", "id": "t.id"}, False),
+        ('u = Table.Unpivot(t, {"a", "b"}, "what", "value") in u',
+         {"value": "m_transformed(t.a, t.b)", "id": "t.id"}, True),
+        ('u = Table.UnpivotOtherColumns(t, {"id"}, "what", "value") in u', {"id": "t.id", "value": "NULL"}, False),
+        ('r = Table.ReplaceValue(t, each [a], each [b], Replacer.ReplaceValue, {"a"}) in r',
+         {"a": "m_transformed(t.a, t.b)", "c": "t.c"}, True),
+        ('p = Table.Pivot(t, {"x"}, "what", "value") in p', {"x": "NULL"}, False),
+    ],
+)  # fmt: skip
+def test_columns_of_steps_in_m(steps: str, columns: dict[str, str], is_whole: bool) -> None:
+    query = MQuery(SHOP + steps, OTHERS, "postgres")
+    assert {name: query.trace(name, "t").replace('"', "") for name in columns} == columns
+    assert (not query.problems) is is_whole
+
+
+def test_a_filter_by_another_query_reads_its_own_columns_only() -> None:
+    query = MQuery(SHOP + "f = Table.SelectRows(t, each List.Contains(Other[k], [a])) in f", OTHERS, "postgres")
+    assert query.filters("t") == ["(t.\"a\" = '?')"]
+
+
+def test_names_in_dax_and_relationships() -> None:
+    names = ModelNames(
+        {"Ämter": {"Id": "Id", "Land": "Land"}, "Sales": {"Amount": "Amount", "Amt": "Amt", "Day": "Day"},
+         "Dates": {"Day": "Day", "Year": "Year"}, "Years": {"Year": "Year"}},
+        {"Sales": {"Total": ("SUM(sales[AMOUNT])", True), "Share": ("[total] / COUNTROWS(Dates)", True)}},
+    )  # fmt: skip
+    found = DaxNames()
+    names.collect("Sales", "SUMX('SALES', [Share]) + MAX(Ämter[land]) + [Nothing]", found)
+    assert list(found.columns) == [("Sales", "Amount"), ("Ämter", "Land")]
+    assert list(found.tables) == ["Sales", "Dates"]
+    assert found.unknown == ["[Nothing]"]
+    rows: list[dict[str, object]] = [
+        {"FromTableName": "Sales", "FromColumnName": "Amt", "ToTableName": "Ämter", "ToColumnName": "Id"},
+        {"FromTableName": "Sales", "FromColumnName": "Day", "ToTableName": "Dates", "ToColumnName": "Day"},
+        {"FromTableName": "Dates", "FromColumnName": "Year", "ToTableName": "Years", "ToColumnName": "Year"},
+        {"FromTableName": "Sales", "FromColumnName": "Amount", "ToTableName": "Years", "ToColumnName": "Year",
+         "IsActive": 0},
+    ]  # fmt: skip
+    connecting = Relationships(rows, names).connecting({"Years", "Sales"})
+    assert {(one.table, one.column) for one in connecting} == {("Sales", "Day"), ("Dates", "Year")}
+
+
+def test_columns_of_a_calculated_table_and_visuals_with_names(tmp_path: Path) -> None:
+    names = [f"VisualContainer{number}" for number in (1, 2)]
+    query = {"queryState": {"Y": {"projections": [{"field": _field("Fruit", "Fruit"), "queryRef": "fruit"}]}}}
+    pages = "Report/definition/pages/p"
+    parts: dict[str, object] = {
+        f"{pages}/visuals/{name}/visual.json": {"name": name, "visual": {"visualType": "card", "query": query}}
+        for name in names
+    }
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "powerbi", _with_pages(tmp_path, parts, "calculated-table.pbix"))
+        assert "DEFINED_TWICE" not in codes(summary)
+        levels = completeness(store)
+        assert {one for one in levels if "/visual/" in one} == {f"Sales/visual/page-card-{name}" for name in names}
+        [table] = [one for one in levels if "/table/DateTableTemplate" in one]
+        assert columns_of(store, f"powerbi://bi.test/{table}") == ["Date"]
+        assert not any("DAX: [Date]" in one.diagnostic.message for one in summary.diagnostics)
+
+
+def _field(table: str, name: str, kind: str = "Column") -> dict[str, object]:
+    return {kind: {"Expression": {"SourceRef": {"Entity": table}}, "Property": name}}
+
+
+def test_a_report_in_the_enhanced_format(tmp_path: Path) -> None:
+    total = {"Aggregation": {"Expression": _field("factresellersales", "SalesAmount"), "Function": 0}}
+    state = {
+        "Category": {"projections": [{"field": _field("DimDate", "CalendarYear"), "queryRef": "year"}]},
+        "Y": {"projections": [{"field": total, "queryRef": "total"}]},
+    }
+    visual = {
+        "name": "v1",
+        "visual": {"visualType": "lineChart", "query": {"queryState": state}},
+        "filterConfig": {"filters": [{"field": _field("DimDate", "MonthNumberOfYear"), "filter": {}}]},
+    }
+    page = "Report/definition/pages/p1"
+    parts = {f"{page}/page.json": {"name": "p1", "displayName": "Home"}, f"{page}/visuals/v1/visual.json": visual}
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "powerbi", _with_pages(tmp_path, parts))
+        found = {one.casefold() for one in edges_of(store, rows=True)}
+        own = "sales/visual/home-linechart-v1"
+        assert {
+            f"sales/table/dimdate.calendaryear -> {own}.year [identity]",
+            f"sales/table/factresellersales.salesamount -> {own}.total [aggregation]",
+            f"sales/table/dimdate.monthnumberofyear ~> {own} [filter]",
+            f"sales/table/dimdate.datekey ~> {own} [join]",
+            f"sales/table/factresellersales.orderdatekey ~> {own} [join]",
+        } <= found
+        assert any("visual" in key for key in completeness(store))
+        damaged = ingest(store, "powerbi", _with_pages(tmp_path, {"Other": {}}))
+        assert damaged.gone == ()
+        assert "EXPRESSION_NOT_READ" in codes(damaged)
+
+
+def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directquery-parameters.pbix") -> Path:
+    """Return a real report whose pages are replaced by these files."""
+    file = folder / "Sales.pbix"
+    with zipfile.ZipFile(DATA / "powerbi" / name) as old, zipfile.ZipFile(file, "w") as new:
+        for member in old.infolist():
+            if member.filename != "Report/Layout":
+                new.writestr(member, old.read(member))
+        for part, value in parts.items():
+            new.writestr(part, json.dumps(value))
+    return file
+
+
+@pytest.mark.parametrize("name", ["Sales.pbit", "Sales.pbip"])
+def test_other_files_of_power_bi_say_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / name).write_bytes(b"x")
+    with open_store(tmp_path / "store.lbug") as store:
+        [record] = ingest(store, "powerbi", tmp_path / "in").diagnostics
+        assert "Power BI Desktop" in record.diagnostic.message

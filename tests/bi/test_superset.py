@@ -1,0 +1,121 @@
+"""Superset: what its documents may say beyond the real export of `test_other_tools.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.model.statement import Completeness
+from lineage.store import open_store
+from tests.bi.exports import codes, completeness, edges_of, ingest, into
+
+DATASET = "dataset/public-orders-d5"
+CHART = "chart/Chart-c5"
+DATABASE = {"database_name": "W", "sqlalchemy_uri": "postgresql://me:XXXXXXXXXX@db/shop", "uuid": "w5-1"}
+COLUMNS = [{"column_name": name} for name in ("id", "amount", "qty", "region", "day")]
+
+
+def dataset(**more: Any) -> dict[str, Any]:
+    return {"table_name": "orders", "schema": "public", "uuid": "d5-1", "database_uuid": "w5-1", "columns": COLUMNS,
+            "metrics": [{"metric_name": "amount", "expression": "SUM(amount * qty) -- in euros"}], **more}  # fmt: skip
+
+
+def chart(title: str = "Chart", **params: Any) -> dict[str, Any]:
+    return {"slice_name": title, "uuid": "c5-1", "dataset_uuid": "d5-1", "viz_type": "table", "params": params}
+
+
+def write(folder: Path, kind: str = "assets", **files: Any) -> Path:
+    """Write documents; JSON is YAML."""
+    folder.mkdir(exist_ok=True)
+    for name, value in {"metadata": {"version": "1.0.0", "type": kind}, "database": DATABASE, **files}.items():
+        (folder / f"{name}.yaml").write_text(json.dumps(value), encoding="utf-8")
+    return folder
+
+
+def test_a_metric_may_have_the_name_of_a_column(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["amount"], metrics=["amount"]))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert into(store, f"{DATASET}.amount (metric)") == {
+            f"postgres://db:5432/shop.public.orders.amount -> {DATASET}.amount (metric) [AGGREGATION]",
+            f"postgres://db:5432/shop.public.orders.qty -> {DATASET}.amount (metric) [AGGREGATION]",
+        }
+        assert into(store, CHART) == {
+            f"{DATASET}.amount -> {CHART}.amount [IDENTITY]",
+            f"{DATASET}.amount (metric) -> {CHART}.amount (metric) [IDENTITY]",
+        }
+
+
+@pytest.mark.parametrize(
+    ("params", "edge", "level"),
+    [
+        ({"all_columns": ["id"], "order_by_cols": ['["region", true]']}, "region", Completeness.FULL),
+        ({"all_columns": ["id"], "color_scheme": "supersetColors"}, None, Completeness.FULL),
+        ({"all_columns": ["id"], "new_dimension": "region"}, None, Completeness.PARTIAL),
+        ({"all_columns": ["id"], "new_metric": {"expressionType": "SQL", "sqlExpression": "1"}}, None,
+         Completeness.PARTIAL),
+    ],
+)  # fmt: skip
+def test_parameters_of_a_chart(tmp_path: Path, params: Any, edge: str | None, level: Completeness) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", folder)
+        found = {one for one in into(store, CHART, rows=True) if "FILTER" in one}
+        assert found == ({f"{DATASET}.{edge} ~> {CHART} [FILTER]"} if edge else set())
+        assert completeness(store)[CHART] is level
+
+
+def test_no_literal_is_in_a_label_or_elsewhere_in_the_store(tmp_path: Path) -> None:
+    text = "SUM(CASE WHEN region = 'Hidden One' THEN amount END)"
+    metric = {"expressionType": "SQL", "sqlExpression": text, "label": text}
+    columns = [*COLUMNS, {"column_name": "c", "expression": "region || 'Hidden Two' -- Hidden Three"}]
+    where = {"expressionType": "SQL", "sqlExpression": "region <> 'Hidden Four'", "clause": "WHERE"}
+    virtual = dataset(columns=columns, sql="SELECT * FROM orders WHERE region = 'Hidden Five'")
+    folder = write(tmp_path / "in", dataset=virtual, chart=chart(metrics=[metric], adhoc_filters=[where]))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not [one for one in ingest(store, "superset", folder).diagnostics if "Hidden" in str(one)]
+        label = "SUM(CASE WHEN region = '**********' THEN amount END)"
+        assert f"{DATASET}.amount -> {CHART}.{label} [AGGREGATION]" in into(store, CHART)
+        assert "Hidden" not in repr(store.dump())
+
+
+def test_filters_of_a_dashboard(tmp_path: Path) -> None:
+    targets: list[dict[str, Any]] = [{"column": {"name": "region"}, "datasetUuid": "d5-1"}, {}]
+    board = {"dashboard_title": "Board", "uuid": "b5-1", "position": {"x": {"type": "CHART", "meta": {"uuid": "c5-1"}}},
+             "metadata": {"native_filter_configuration": [{"id": "f", "targets": targets}]}}  # fmt: skip
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(all_columns=["id"]), board=board)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert f"{DATASET}.region ~> dashboard/Board-b5 [FILTER]" in edges_of(store, rows=True)
+        targets[0]["datasetUuid"] = "other"
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "superset", write(folder, board=board)))
+        assert completeness(store)["dashboard/Board-b5"] is Completeness.PARTIAL
+
+
+def test_an_export_of_some_objects_retires_only_what_it_renames(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", "assets", dataset=dataset(), chart=chart(all_columns=["id"]))
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", folder)
+        (folder / "dataset.yaml").unlink()
+        (folder / "chart.yaml").unlink()
+        other = {**dataset(), "uuid": "e5-1", "table_name": "customers"}
+        part = ingest(store, "superset", write(folder, "Dataset", dataset=other))
+        assert part.gone == ()
+        assert any("assets" in notice for notice in part.notices)
+        part = ingest(store, "superset", write(folder, "Chart", chart=chart("Renamed", all_columns=["id"])))
+        assert part.gone == (CHART,)
+        whole = ingest(store, "superset", write(folder, "assets"))
+        assert whole.gone == ()  # the chart still reads it
+        (folder / "chart.yaml").unlink()
+        assert set(ingest(store, "superset", folder).gone) == {DATASET, "chart/Renamed-c5"}
+
+
+def test_a_table_that_a_template_decides_is_no_table(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(sql="SELECT * FROM {{ t }} AS o"))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert "EXPRESSION_NOT_READ" in codes(ingest(store, "superset", folder))
+        assert [one.name for one in store.datasets() if one.kind != "exposure"] == []
+        assert completeness(store)[DATASET] is not Completeness.FULL

@@ -35,8 +35,12 @@ _MAX_UNUSED = 10
 _BY_CHANCE = frozenset((DiagnosticCode.TIME_EXCEEDED, DiagnosticCode.NESTING_TOO_DEEP, DiagnosticCode.INTERNAL_ERROR))
 """Results with these depend on more than the input: on the machine, on the stack."""
 
-_CLASSES = frozenset(
-    ("lineage.model", "lineage.sql.script.resolutions", "lineage.sql.script.definitions", "lineage.sql.procedural")
+_CLASSES = (
+    "lineage.model.",
+    "lineage.sql.procedural.",
+    "lineage.sql.resolve.column_names.unnamed_column",
+    "lineage.sql.script.definitions",
+    "lineage.sql.script.resolutions",
 )
 _BUILTINS = frozenset(
     (("builtins", "frozenset"), ("builtins", "set"), ("collections", "defaultdict"), ("builtins", "list"))
@@ -90,7 +94,10 @@ class SavedResolutions:
             known = self._known.get(key)
             if known is None or index in left_out:
                 continue
-            resolution = _unpack(known.packed, index, self._options.naming)
+            try:
+                resolution = _unpack(known.packed, index, self._options.naming)
+            except pickle.UnpicklingError:  # it refers to a class that is not expected
+                continue
             if script.still_searches(index, resolution):
                 found[index] = resolution
                 self._used[index] = key, resolution
@@ -212,6 +219,6 @@ class _Unpickler(pickle.Unpickler):
     """Reads plain values and those of this package only: a file can hold nothing that runs."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _BUILTINS or any(module == one or module.startswith(f"{one}.") for one in _CLASSES):
+        if (module, name) in _BUILTINS or module.startswith(_CLASSES):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is not expected in a saved resolution")

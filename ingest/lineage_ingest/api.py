@@ -112,6 +112,7 @@ def ingest_sql(
             retire_most=options.retire_most,
             jobs=options.jobs,
             verification=verification,
+            cache=options.cache,
         )
         return replace(summary, store=opened.address)
 

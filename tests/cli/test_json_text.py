@@ -34,7 +34,7 @@ def _random_value(rng: random.Random, depth: int = 0) -> Any:
     leaves: list[Any] = [
         "", "text", 'quo"te\n\x00\x1b', "été 😀 \ud800", 0, -7, 10**30, 1.5, -0.0, float("inf"), True, False, None,
         _Kind.ONE, _Number.TWO, _Name("n\t"), _Pair(1, "x"), datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1),
-        {1: 2, None: 3, True: 4, 1.5: 5, _Kind.ONE: 6}, {"a"}, [], {}, (), [[]], [{}],
+        {1: 2, None: 3, False: 4, 1.5: 5, _Kind.ONE: 6}, {"a"}, [], {}, (), [[]], [{}],
     ]  # fmt: skip
     if depth > 3 or rng.random() < 0.4:
         return rng.choice(leaves)

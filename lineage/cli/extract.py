@@ -31,6 +31,7 @@ from lineage.cli.options import (
 )
 from lineage.cli.progress import progress_bar
 from lineage.cli.report import measure, print_report
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
@@ -103,18 +104,19 @@ def extract(
     schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
     folder = None if no_cache else folder_of(texts)
     saved = SavedResolutions(folder, options) if folder is not None else None
-    statements = _resolve(texts, options, schemas, jobs, saved)
-    if output is OutputFormat.JSON:
-        print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
-    else:
-        with_file = len({statement.source for statement in statements}) > 1
-        written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
-        rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
-        if rows or output is not OutputFormat.TABLE:
-            columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
-            print_listing(columns, rows, output, _EDGES)
-        elif statements:
-            note(f"no lineage in {counted(len(statements), 'statement')}")
+    with seldom_collecting():
+        statements = _resolve(texts, options, schemas, jobs, saved)
+        if output is OutputFormat.JSON:
+            print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
+        else:
+            with_file = len({statement.source for statement in statements}) > 1
+            written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
+            rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
+            if rows or output is not OutputFormat.TABLE:
+                columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
+                print_listing(columns, rows, output, _EDGES)
+            elif statements:
+                note(f"no lineage in {counted(len(statements), 'statement')}")
     if saved is not None and saved.resolved < len(texts):
         note(f"{saved.resolved:,} of {counted(len(texts), 'file')} resolved; the others are as in an earlier run")
     _finish(statements, problems)

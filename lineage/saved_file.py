@@ -102,16 +102,15 @@ class SavedFile:
                 with suppress(OSError):
                     at = path.stat()
                     found.append((at.st_mtime, at.st_size, path))
-        kept = size = 0
+        kept, size = 1, sum(length for _, length, path in found if path == self._path)
         for at_time, length, path in sorted(found, reverse=True):
-            unfinished = path.suffix == ".new"
-            if not unfinished and path != self._path:
+            if path == self._path:
+                continue
+            if path.suffix == ".new":
+                gone = at_time < time.time() - _SECONDS_UNFINISHED
+            else:
                 kept, size = kept + 1, size + length
-            gone = (
-                at_time < time.time() - _SECONDS_UNFINISHED
-                if unfinished
-                else path != self._path and (kept >= self._max_files or size > self._max_bytes)
-            )
+                gone = kept > self._max_files or size > self._max_bytes
             if gone:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)

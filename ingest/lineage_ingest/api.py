@@ -99,7 +99,7 @@ def ingest_sql(
     verification = None
     if options.connect is not None:
         catalog, verification = _connected(options, catalog)
-    with opened_store(store) as opened:
+    with seldom_collecting(), opened_store(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed),
             opened,
@@ -112,6 +112,7 @@ def ingest_sql(
             retire_most=options.retire_most,
             jobs=options.jobs,
             verification=verification,
+            cache=options.cache,
         )
         return replace(summary, store=opened.address)
 

@@ -83,6 +83,9 @@ class SqlOptions(IngestOptions):
     jobs: int = 1
     """Largest number of processes that resolve the files. With more than one, a program of yours needs
     `if __name__ == "__main__":` around its main part."""
+    cache: bool = False
+    """Resolve only files that have changed since an earlier run, or depend on what has: what is resolved is kept in the
+    user's cache folder. Not for a program that registers rules of its own: it is not known when these change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from lineage.catalog import Catalog
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
+    CacheOption,
     CatalogOption,
     DatabaseOption,
     DialectOption,
@@ -30,6 +31,7 @@ from lineage.cli.options import (
 )
 from lineage.cli.progress import progress_bar
 from lineage.cli.report import measure, print_report
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
@@ -37,6 +39,7 @@ from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel import available_processors, resolve_texts
+from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
 
 __all__ = ["extract", "tables"]
 
@@ -77,12 +80,14 @@ def extract(
     report: ReportOption = None,
     store: SchemasFromOption = None,
     jobs: JobsOption = None,
+    no_cache: CacheOption = False,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the column lineage of SQL. Nothing is stored or executed.
 
     Each line is one edge: the value flows (CONTRIBUTES), or it only influences the result (REFERENCES). If a statement
-    cannot be resolved, its source and target tables are shown (FEEDS).
+    cannot be resolved, its source and target tables are shown (FEEDS). Of several files, those that are as an earlier
+    run left them, and so is all that they depend on, are not resolved again.
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
@@ -97,18 +102,23 @@ def extract(
         return
     texts, problems = _texts(files, sql)
     schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
-    statements = _resolve(texts, options, schemas, jobs)
-    if output is OutputFormat.JSON:
-        print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
-    else:
-        with_file = len({statement.source for statement in statements}) > 1
-        written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
-        rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
-        if rows or output is not OutputFormat.TABLE:
-            columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
-            print_listing(columns, rows, output, _EDGES)
-        elif statements:
-            note(f"no lineage in {counted(len(statements), 'statement')}")
+    folder = None if no_cache else folder_of(texts)
+    saved = SavedResolutions(folder, options) if folder is not None else None
+    with seldom_collecting():
+        statements = _resolve(texts, options, schemas, jobs, saved)
+        if output is OutputFormat.JSON:
+            print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
+        else:
+            with_file = len({statement.source for statement in statements}) > 1
+            written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
+            rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
+            if rows or output is not OutputFormat.TABLE:
+                columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
+                print_listing(columns, rows, output, _EDGES)
+            elif statements:
+                note(f"no lineage in {counted(len(statements), 'statement')}")
+    if saved is not None and saved.resolved < len(texts):
+        note(f"{saved.resolved:,} of {counted(len(texts), 'file')} resolved; the others are as in an earlier run")
     _finish(statements, problems)
 
 
@@ -169,7 +179,11 @@ def _completeness_of_tables(statement: StatementLineage) -> Completeness:
 
 
 def _resolve(
-    texts: dict[str, str], options: ExtractionOptions, schemas: Catalog, jobs: int | None
+    texts: dict[str, str],
+    options: ExtractionOptions,
+    schemas: Catalog,
+    jobs: int | None,
+    saved: SavedResolutions | None = None,
 ) -> list[StatementLineage]:
     """Return the lineage of the statements; the progress is shown while it takes long."""
     with progress_bar() as progress:
@@ -179,6 +193,7 @@ def _resolve(
             schemas,
             jobs=jobs or available_processors(),
             progress=lambda done, total: progress("resolving", done, total),
+            saved=saved,
         )
 
 

@@ -7,7 +7,6 @@ else is escaped, not even what a spreadsheet would run as a formula.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from lineage.cli.json_text import json_text
 from lineage.cli.layout import Look, cell_text, lay_out, wrap
 from lineage.model.visible_text import visible
 
@@ -102,7 +102,7 @@ def print_listing(
     `default_width` is the width of a table in a file or pipe; None for any width.
     """
     if output is OutputFormat.JSON:
-        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2, default=str))
+        print(json_text([dict(zip(columns, row, strict=True)) for row in rows]))
         return
     if output is OutputFormat.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -116,4 +116,4 @@ def print_listing(
 
 def print_object(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(value, indent=2, default=str))
+    print(json_text(value))

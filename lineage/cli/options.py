@@ -21,6 +21,7 @@ from lineage.sql.resolve.functions import FunctionsFileError
 
 __all__ = [
     "BudgetOption",
+    "CacheOption",
     "CatalogOption",
     "DatabaseOption",
     "DialectOption",
@@ -144,6 +145,13 @@ JobsOption = Annotated[
         min=1,
         help="Number of processes that resolve the files. Default: all processors; small inputs take one.",
         show_default=False,
+    ),
+]
+CacheOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Resolve all files, also those that are as an earlier run left them, and so is all that they depend on.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]

@@ -64,7 +64,7 @@ def _parse(texts: list[str]) -> float:
     return time.process_time() - began
 
 
-def _environment(cache: Path) -> dict[str, str]:
+def command_environment(cache: Path) -> dict[str, str]:
     """Return the environment of a command: as installed, with compiled modules."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "XDG_CACHE_HOME": str(cache)}
@@ -82,7 +82,7 @@ def _ingest(target: Path) -> dict[str, Any]:
                "--store", str(target.parent / "store.lbug"), "--format", "json"]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
-    environment = _environment(target.parent / "cache")
+    environment = command_environment(target.parent / "cache")
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     seconds = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -13,6 +13,7 @@ import typer
 from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
+    CacheOption,
     CatalogOption,
     DatabaseOption,
     DialectOption,
@@ -93,12 +94,14 @@ def sql(
     ] = False,
     observed_at: Annotated[datetime | None, typer.Option(help="Time of the definitions (UTC); default now.")] = None,
     jobs: JobsOption = None,
+    no_cache: CacheOption = False,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
-    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
+    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired. Files that
+    are as an earlier run left them, and so is all that they depend on, are not resolved again.
     Nothing is executed, except with --verify: then each query is created as a view in the database of --connect,
     without touching what exists, and everything is rolled back. The exit status is 1 if its analysis differs.
 
@@ -122,6 +125,7 @@ def sql(
         retire_most=yes,
         observed_at=observed_at,
         jobs=jobs or available_processors(),
+        cache=not no_cache,
     )
 
     def run(options: SqlOptions) -> IngestSummary:
@@ -176,6 +180,8 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
     )
     say(f"{files}, {statements}: {resolved_text(counts)}; {diagnostics}")
     say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    if summary.resolved is not None and summary.resolved < counts["files"]:
+        say(f"{summary.resolved:,} of {files} resolved; the others are as in an earlier run")
     if summary.verification is not None:
         print_verification(summary.verification, show, "definition")
     _print_projects(summary)

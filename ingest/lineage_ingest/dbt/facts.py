@@ -17,12 +17,12 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
 from lineage.model.names import column_text
+from lineage.saved_file import digest_of
 from lineage.sql import mask_literals
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.manifest import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
 from lineage_ingest.dbt.project import DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_state import digest_of
 
 __all__ = ["ProjectFacts", "TableFacts", "absent_columns"]
 

@@ -17,6 +17,7 @@ from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness
+from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
@@ -30,7 +31,7 @@ from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile, digest_of
+from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import lineage_ingest
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.product_digest import product_digest
+from lineage.saved_file import digest_of
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage_ingest.dbt.artifacts import read_artifacts
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
-from lineage_ingest.dbt.saved_state import StateFile, digest_of, product_digest
+from lineage_ingest.dbt.saved_state import StateFile
 from lineage_ingest.options import DbtOptions, OptionError, in_utc, read_catalog
 
 __all__ = ["prepare_project"]
@@ -49,7 +52,7 @@ def prepare_project(target: str | Path | None, options: DbtOptions, store: str |
     names = ProjectNames(project, extraction.naming)
     catalog = read_catalog(options.catalog, dialect, refresh=options.refresh_catalog).qualified(extraction.naming)
     basis = digest_of(
-        product_digest(),
+        product_digest(Path(lineage_ingest.__file__).parent),
         extraction.naming,
         options.set_operations,
         options.budget,

@@ -7,25 +7,17 @@ of this fails, everything is resolved and stated again, which is always right.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
-from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
-import lineage
-from lineage.sql.plugins import GROUP
+from lineage.saved_file import SavedFile, digest_of, saved_files_folder
 from lineage_ingest.dbt.model_resolution import ModelLookups
 
-__all__ = ["NodeState", "ProjectState", "StateFile", "digest_of", "product_digest"]
+__all__ = ["NodeState", "ProjectState", "StateFile"]
 
 _FORMAT = 3
 MAX_FILES = 50
@@ -65,77 +57,36 @@ class ProjectState:
     nodes: Mapping[str, NodeState]
 
 
-def digest_of(*parts: object) -> str:
-    """Return a digest of values by their representation."""
-    return hashlib.sha256("\x1f".join(map(repr, parts)).encode()).hexdigest()[:24]
-
-
-@cache
-def product_digest() -> str:
-    """Return a digest of the installed product: any change of its files, of the parser or of Python changes it."""
-    parts: list[object] = [
-        sys.version,
-        version("sqlglot"),
-        sorted((one.name, one.value) for one in entry_points(group=GROUP)),
-    ]
-    for root in (Path(lineage.__file__).parent, Path(__file__).parents[1]):
-        for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if name not in ("__pycache__", "native", "node_modules"))
-            for name in sorted(files):
-                if name.endswith((".py", ".toml", ".txt", ".cypher", ".so")):
-                    found = os.stat(os.path.join(folder, name))
-                    parts.append((name, found.st_size, found.st_mtime_ns))
-    return digest_of(lineage.__version__, *parts)
-
-
 class StateFile:
     """The file of one project in one store."""
 
     def __init__(self, store: str, project: str, folder: Path | None = None) -> None:
-        root = folder or platformdirs.user_cache_path("lineage-graph", appauthor=False) / "dbt"
-        self._path = root / f"{digest_of(store, project)}.json"
+        root = folder or saved_files_folder("dbt")
+        path = root / f"{digest_of(store, project)}.json"
+        self._file = SavedFile(path, digest_of(_FORMAT, store, project), max_files=MAX_FILES)
 
     def read(self) -> ProjectState | None:
         """Return the state; None if there is none, or if it cannot be read."""
-        try:
-            data = json.loads(self._path.read_bytes())
-            if data.get("format") != _FORMAT:
-                return None
-            nodes = {key: _node_from(found) for key, found in data["nodes"].items()}
-            return ProjectState(data["basis"], int(data["session"]), datetime.fromisoformat(data["at"]), nodes)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        content = self._file.read()
+        if content is None:
             return None
+        data = json.loads(content)
+        nodes = {key: _node_from(found) for key, found in data["nodes"].items()}
+        return ProjectState(data["basis"], int(data["session"]), datetime.fromisoformat(data["at"]), nodes)
 
     def write(self, state: ProjectState) -> None:
         """Replace the state. A file that cannot be written is left out: the next ingest then states everything."""
         data = {
-            "format": _FORMAT,
             "basis": state.basis,
             "session": state.session,
             "at": state.at.isoformat(),
             "nodes": {key: _node_to(node) for key, node in state.nodes.items()},
         }
-        new = self._path.with_suffix(f".{os.getpid()}")
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            new.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
-            new.replace(self._path)
-            _forget(self._path.parent.glob("*.json"))
-        except OSError:
-            self.forget()
+        self._file.write(json.dumps(data, separators=(",", ":")).encode())
 
     def forget(self) -> None:
         """Delete the state, if there is one."""
-        try:
-            self._path.unlink(missing_ok=True)
-        except OSError:
-            return
-
-
-def _forget(files: Iterable[Path]) -> None:
-    newest_first = sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in newest_first[MAX_FILES:]:
-        path.unlink(missing_ok=True)
+        self._file.forget()
 
 
 def _node_to(node: NodeState) -> list[Any]:

@@ -16,6 +16,7 @@ from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel import resolve_texts
+from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.live_database.verification.file_verification import FileVerification
@@ -47,6 +48,7 @@ def ingest_sql_files(
     retire_most: bool = False,
     jobs: int = 1,
     verification: FileVerification | None = None,
+    cache: bool = False,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
 
@@ -54,7 +56,8 @@ def ingest_sql_files(
     that no longer exist are retired at that time; if they are most of the known files, only with `retire_most`.
     `project` names the project of all files and `project_root` its root folder; by default both are found from the
     files' paths. `jobs` is the largest number of processes that resolve the files. `verification` compares their
-    lineage with a database's own analysis.
+    lineage with a database's own analysis. With `cache`, files are resolved only if they, or what they depend on, have
+    changed since an earlier run.
 
     Raises:
         NoSqlFilesError: a path does not exist, or a folder has no SQL file and never had one.
@@ -67,7 +70,8 @@ def ingest_sql_files(
     notify = progress or (lambda _stage, _done, _total: None)
     at = observed_at or datetime.now(UTC)
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
-    builder, report = _resolve(sources, store, options, catalog, at, notify, jobs, verification)
+    saved = _saved_resolutions(sources, options) if cache else None
+    builder, report = _resolve(sources, store, options, catalog, at, notify, jobs, verification, saved)
     gone = find_gone_files(store, sources, builder.targets(), at)
     if sources.found.empty_folders and not gone.files:
         suffixes = ", ".join(sorted(SQL_SUFFIXES))
@@ -100,7 +104,14 @@ def ingest_sql_files(
         adopted,
         tuple(notices(store, sources)),
         verification=report,
+        resolved=None if saved is None else saved.resolved,
     )
+
+
+def _saved_resolutions(sources: Sources, options: ExtractionOptions) -> SavedResolutions | None:
+    """Return what earlier runs over the same folder resolved its files to; None if it is one file."""
+    folder = folder_of([str(path) for path in sources.found.files])
+    return SavedResolutions(folder, options) if folder is not None else None
 
 
 def _resolve(
@@ -112,6 +123,7 @@ def _resolve(
     notify: Progress,
     jobs: int,
     verification: FileVerification | None,
+    saved: SavedResolutions | None,
 ) -> tuple[BatchBuilder, VerificationReport | None]:
     """Return a batch builder with the statements, resolved against each other, the catalog and the store.
 
@@ -123,7 +135,7 @@ def _resolve(
     texts = {file.name: file.text for file in sources.files if file.readable}
     given = given.prepare(texts.values()).qualified(naming)
     resolving = partial(notify, "resolving")
-    statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving)
+    statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving, saved=saved)
     report = None
     if verification is not None:
         statements, report = verification.verify(texts, statements, given, partial(notify, "verifying"))

@@ -25,6 +25,7 @@ class IngestSummary:
     exist, and `edges_of_gone` is the number of live edges they had. `adopted` is the number of jobs stored before files
     had projects that these files took over. `notices` are about the same files stored elsewhere in the graph. `store`
     is the address of the store. `verification` is what the comparison with a database has found, if there was one.
+    `resolved` is the number of files that were resolved, the others being as in an earlier run; None: without a cache.
     """
 
     batch: LineageBatch = field(repr=False)
@@ -37,6 +38,7 @@ class IngestSummary:
     notices: tuple[str, ...] = ()
     store: str = ""
     verification: VerificationReport | None = None
+    resolved: int | None = None
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:

@@ -36,6 +36,10 @@ class FunctionEffects:
         self.steps: dict[type[exp.Expr], int] = {}
         """Cached effects by type. No function has the effect 0."""
 
+    def listed(self) -> tuple[list[str], list[str]]:
+        """Return the names of the masking and of the aggregate functions, sorted."""
+        return sorted(self._masking), sorted(self._aggregates)
+
     @classmethod
     def load(cls, dialect: str = "ansi", files: Iterable[str | Path] = ()) -> FunctionEffects:
         """Return the functions of a dialect: the built-in list, and what plug-ins and files add to it.

@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from lineage.catalog import Catalog
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.resolutions import TextResolution
+from lineage.sql.script.saved_resolutions import SavedResolutions
 from lineage.sql.script.script import Script
 from lineage.sql.script.sources import Definers
 from lineage.sql.script.worker_pool import ScriptInput, Task, WorkerPool
@@ -58,49 +59,68 @@ def resolve_texts(
     jobs: int = 1,
     progress: Progress = _ignore,
     seconds: dict[str, float] | None = None,
+    saved: SavedResolutions | None = None,
 ) -> list[StatementLineage]:
     """Return the lineage of the statements of several texts, resolved against each other by up to so many processes.
 
-    The result is that of `Script.resolve`, whatever `jobs` is. Small inputs are resolved in this process. `seconds`
-    receives the time that each text took, in whichever process.
+    The result is that of `Script.resolve`, whatever `jobs` is, and whatever is `saved`. Small inputs are resolved in
+    this process. `seconds` receives the time that each text took, in whichever process. Texts that `saved` knows are
+    not resolved if nothing that they depend on has changed; then it knows the others, too.
 
     Raises:
         WorkerError: a worker process was killed, or crashed.
     """
-    jobs = min(jobs, len(texts), sum(map(len, texts.values())) // _MIN_CHARACTERS)
     catalog = catalog.prepare(texts.values()) if catalog is not None else None
     given, script = ScriptInput(texts, options, catalog), None
     progress = _rising(progress)
     found: dict[int, TextResolution] = {}
+    if saved is not None:
+        script = Script(texts, options, catalog, recording=True)
+        found = saved.find(texts, script)
+        progress(len(found), len(texts))
+    left = [len(text) for index, text in enumerate(texts.values()) if index not in found]
+    jobs = min(jobs, len(left), sum(left) // _MIN_CHARACTERS)
+    by_workers: set[int] = set()
     if jobs > 1:
-        script, found = _resolve_in_workers(given, jobs, progress)
-    return resolve_with(found, given, script, progress=progress, seconds=seconds)
+        script, resolved = _resolve_in_workers(given, jobs, progress, script, found)
+        by_workers.update(resolved)
+        found = {**found, **resolved}
+    script, statements = _resolve_script(found, given, script, progress, recording=saved is not None)
+    if seconds is not None:
+        for index, name in enumerate(texts):
+            seconds[name] = script.seconds[index] + (found[index].seconds if index in found else 0.0)
+    if saved is not None:
+        saved.keep(texts, script, by_workers)
+    return statements
 
 
 def resolve_with(
-    found: dict[int, TextResolution],
-    given: ScriptInput,
-    script: Script | None = None,
-    *,
-    progress: Progress = _ignore,
-    seconds: dict[str, float] | None = None,
+    found: dict[int, TextResolution], given: ScriptInput, script: Script | None = None
 ) -> list[StatementLineage]:
     """Return the lineage of a script's statements, given what other processes resolved texts to, by index.
 
     `script` is a new script of the same input, if there is one.
     """
+    return _resolve_script(found, given, script, _ignore)[1]
+
+
+def _resolve_script(
+    found: Mapping[int, TextResolution],
+    given: ScriptInput,
+    script: Script | None,
+    progress: Progress,
+    *,
+    recording: bool = False,
+) -> tuple[Script, list[StatementLineage]]:
+    """Return a script, and its statements' lineage, given what others resolved texts to, by index."""
     while True:
-        script = script if script is not None else Script(given.texts, given.options, given.catalog)
+        script = script or Script(given.texts, given.options, given.catalog, recording=recording)
         script.adopt(found)
         statements = script.resolve(_after(found, progress))
         if not script.doubtful:
-            break
+            return script, statements
         found = {index: one for index, one in found.items() if index not in script.doubtful}
         script = None
-    if seconds is not None:
-        for index, name in enumerate(given.texts):
-            seconds[name] = script.seconds[index] + (found[index].seconds if index in found else 0.0)
-    return statements
 
 
 def _rising(progress: Progress) -> Progress:
@@ -129,16 +149,22 @@ def _after(found: Mapping[int, object], progress: Progress) -> Progress:
     return report
 
 
-def _resolve_in_workers(given: ScriptInput, jobs: int, progress: Progress) -> tuple[Script, dict[int, TextResolution]]:
+def _resolve_in_workers(
+    given: ScriptInput,
+    jobs: int,
+    progress: Progress,
+    script: Script | None,
+    saved: Mapping[int, TextResolution],
+) -> tuple[Script, dict[int, TextResolution]]:
     """Return a script of this process, and what workers resolved texts to, by index.
 
-    Texts that only the parent can resolve are left out.
+    Texts that only the parent can resolve are left out, and those whose resolutions are saved.
     """
-    found: dict[int, TextResolution] = {}
+    found: dict[int, TextResolution] = dict(saved)
     with WorkerPool(given, jobs) as pool:
-        script = Script(given.texts, given.options, given.catalog)  # while the workers start
+        script = script or Script(given.texts, given.options, given.catalog)  # while the workers start
         texts = list(given.texts.values())
-        order = _Order(script.definers, texts, script.prepare())
+        order = _Order(script.definers, texts, script.prepare(), saved)
         while order.waiting or pool.busy:
             while pool.idle and (indexes := order.next_task(texts)):
                 needed = dict.fromkeys(need for index in indexes for need in sorted(order.needs[index]))
@@ -147,25 +173,28 @@ def _resolve_in_workers(given: ScriptInput, jobs: int, progress: Progress) -> tu
                 found.update(results)
                 order.done(results)
                 progress(len(found), len(texts))
-    return script, {index: one for index, one in found.items() if not one.stays}
+    return script, {index: one for index, one in found.items() if not one.stays and index not in saved}
 
 
 class _Order:
     """The order in which texts are resolved: after those that they read from, else that of the texts."""
 
-    def __init__(self, definers: Definers, texts: Sequence[str], left_out: set[int]) -> None:
+    def __init__(
+        self, definers: Definers, texts: Sequence[str], left_out: set[int], known: Collection[int] = ()
+    ) -> None:
         self.needs: dict[int, set[int]] = {}
         """By text, the texts from which it seems to read."""
         self._readers: dict[int, list[int]] = defaultdict(list)
         self._left: dict[int, set[int]] = {}
         for index, text in enumerate(texts):
-            if index in left_out:
+            if index in left_out or index in known:
                 continue
             names = set(_READS.findall(text))
             needs = {need for name in names for need in definers.likely(name)} - {index} - left_out
             self.needs[index] = needs
-            self._left[index] = set(needs)
-            for need in needs:
+            waits = needs.difference(known)
+            self._left[index] = waits
+            for need in waits:
                 self._readers[need].append(index)
         self._ready = [index for index, left in self._left.items() if not left]
         heapify(self._ready)

@@ -6,6 +6,7 @@ result from elsewhere is valid here exactly if the same look-ups, in their order
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -14,11 +15,13 @@ from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import StatementLineage
 from lineage.sql.procedural import Variables
+from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import TableEntry, TableSource
 from lineage.sql.script.definitions import Definition
 
 __all__ = [
+    "CatalogDigests",
     "Columns",
     "LookUp",
     "RecordingTables",
@@ -35,7 +38,7 @@ Columns: TypeAlias = "tuple[tuple[str, str | None], ...]"
 
 
 class LookUp(NamedTuple):
-    """A call of a method of `TableSource`, and its answer as plain values; None: the catalog's own entry."""
+    """A call of a method of `TableSource`, and its answer as plain values; of the catalog's own entries a digest."""
 
     method: str
     arguments: tuple[Any, ...]
@@ -73,7 +76,8 @@ class TextResolution:
 
     `namings` is None if all are that of the options. `resolutions` has those of each statement, `parts` the index of
     its part. `stays`: it can only be resolved where it is read, because statements were resolved several times in a
-    loop, or a column has a name that is not sent (`UnnamedColumn`). `seconds` is the time that the text took.
+    loop, or a column that it makes or reads has a name that is not sent (`UnnamedColumn`). `seconds` is the time that
+    the text took. `searched` are the questions that finding its definitions asked of the catalog, see `Text.searched`.
     """
 
     definitions: tuple[tuple[Definition, ...], ...]
@@ -85,6 +89,7 @@ class TextResolution:
     resolutions: tuple[tuple[StatementResolution, ...], ...] = ()
     stays: bool = False
     seconds: float = 0.0
+    searched: tuple[tuple[tuple[str, Naming], tuple[bool, bool]], ...] = ()
 
     @property
     def has_contents(self) -> bool:
@@ -105,6 +110,22 @@ class TablesOfText(TableSource, Protocol):
     """The last answer of `find` is the catalog's own entry."""
     from_other_text: bool
     """An answer of `find` is the content of a temporary table of another text."""
+    catalog_digests: CatalogDigests
+
+
+class CatalogDigests:
+    """Digests of a catalog's entries: statements of other processes and runs are valid with the same ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[TableEntry, bytes]] = {}
+
+    def of(self, entry: TableEntry) -> bytes:
+        """Return the digest of an entry; those of the same object are computed once."""
+        known = self._known.get(entry.name)
+        if known is None or known[0] is not entry:
+            text = repr(_plain(entry)).encode(errors="surrogatepass")
+            known = self._known[entry.name] = entry, hashlib.sha256(text).digest()[:16]
+        return known[1]
 
 
 class RecordingTables:
@@ -112,6 +133,8 @@ class RecordingTables:
 
     def __init__(self, tables: TablesOfText) -> None:
         self._tables = tables
+        self.finds_unsent = False
+        """A table has a column whose name is not sent, so that a look-up does not have its whole answer."""
         self._made: dict[tuple[str, tuple[Any, ...]], Any] = {}
 
     @property
@@ -144,7 +167,9 @@ class RecordingTables:
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the entry of a table."""
         found = self._tables.find(parts)
-        self._made["find", (tuple(parts),)] = None if self._tables.from_catalog else _plain(found)
+        self._made["find", (tuple(parts),)] = _answer(found, self._tables)
+        if found.columns is not None and UnnamedColumn in map(type, found.columns):
+            self.finds_unsent = True
         return found
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
@@ -170,14 +195,15 @@ def are_alike(look_ups: Sequence[LookUp], tables: TablesOfText) -> bool:
     """
     for method, arguments, answer in look_ups:
         found = getattr(tables, method)(*arguments)
-        if method == "find":
-            if tables.from_other_text or tables.from_catalog is not (answer is None):
-                return False
-            if answer is None:
-                continue
-        if _plain(found) != answer:
+        if method == "find" and tables.from_other_text:
+            return False
+        if (_answer(found, tables) if method == "find" else _plain(found)) != answer:
             return False
     return True
+
+
+def _answer(found: TableEntry, tables: TablesOfText) -> Any:
+    return tables.catalog_digests.of(found) if tables.from_catalog else _plain(found)
 
 
 def _plain(answer: Any) -> Any:

@@ -34,7 +34,14 @@ from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
-from lineage.sql.script.resolutions import RecordingTables, StatementResolution, TextResolution, TextSchemas, are_alike
+from lineage.sql.script.resolutions import (
+    CatalogDigests,
+    RecordingTables,
+    StatementResolution,
+    TextResolution,
+    TextSchemas,
+    are_alike,
+)
 from lineage.sql.script.resolved_statements import Left, ResolvedStatements
 from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement, with_unknown_content
 from lineage.sql.script.script_tables import Decision, ScriptTables
@@ -116,6 +123,13 @@ class Script:
         self.seconds: dict[int, float] = {}
         """By text, the time that it and what it needed took, once it is resolved."""
         self._recorded: dict[Position, list[StatementResolution]] | None = defaultdict(list) if recording else None
+        self._looping: set[int] = set()
+        """Texts of which statements were resolved several times, because of a loop."""
+        self._reads_unsent: set[int] = set()
+        """Texts that read columns whose name is not sent (`UnnamedColumn`), if resolutions are recorded."""
+        self.resolved_here: set[int] = set()
+        """Texts of which statements were resolved, not taken from elsewhere."""
+        self.catalog_digests = CatalogDigests()
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._unfilled: dict[Position, dict[str, None]] = defaultdict(dict)
@@ -172,12 +186,16 @@ class Script:
     def record(self, index: int) -> TextResolution:
         """Resolve the statements of a text, and those that they need; return what they resolved to."""
         began = time.perf_counter()
+        self._settle_text(index)
+        self._texts[index].release()
+        return replace(self.resolution(index), seconds=time.perf_counter() - began)
+
+    def resolution(self, index: int) -> TextResolution:
+        """Return what the statements of a resolved text resolved to, once: it is not kept."""
         text = self._texts[index]
-        loops = self._settle_text(index)
-        text.release()
         recorded = self._recorded if self._recorded is not None else {}
         schemas = (self._resolved.schema((index, number)) or () for number in range(len(text.results)))
-        unsent = any(type(name) is UnnamedColumn for names in schemas for name in names)
+        unsent = index in self._reads_unsent or any(type(name) is UnnamedColumn for names in schemas for name in names)
         parts = {id(part): number for number, part in enumerate(text.parts)}
         return TextResolution(
             definitions=tuple(text.definitions or ()),
@@ -187,8 +205,8 @@ class Script:
             variables=text.variables,
             parts=tuple(parts[id(part)] for part in text.part_of),
             resolutions=tuple(tuple(recorded.pop((index, n), ())) for n in range(len(text.results))),
-            stays=loops or unsent,
-            seconds=time.perf_counter() - began,
+            stays=index in self._looping or unsent,
+            searched=tuple(text.searched.items()),
         )
 
     def adopt(self, found: Mapping[int, TextResolution]) -> None:
@@ -210,13 +228,17 @@ class Script:
                 text.results[number] = _ELSEWHERE
                 self._resolved.keep_schema((index, number), columns)
 
-    def _settle_text(self, index: int) -> bool:
-        """Resolve the statements of a text; return whether some were resolved several times, because of a loop."""
+    def still_searches(self, index: int, found: TextResolution) -> bool:
+        """Return whether the definitions that another run found in a text are those that this one would find."""
+        return self._texts[index].still_searches(found)
+
+    def _settle_text(self, index: int) -> None:
+        """Resolve the statements of a text."""
         text = self._texts[index]
         text.prepare()
         for number in range(len(text.results)):
             self._settle((index, number))
-        return self._go_round(index)
+        self._go_round(index)
 
     def _walk_together(self) -> list[int]:
         """Find the meaning of table names in texts that change each other's tables; return these texts.
@@ -295,6 +317,7 @@ class Script:
         text, number = self._texts[position[0]], position[1]
         if text.elsewhere is not None and (found := self._from_elsewhere(text.elsewhere, position, follows_names)):
             return found
+        self.resolved_here.add(position[0])
         naming = text.namings[number]
         options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
         parsed = self._functions.inline(text.parsed()[number])
@@ -307,6 +330,8 @@ class Script:
         statement, outcome = resolve_statement(parsed, options, source, target, variables)
         left = Left.of(outcome) if outcome is not None else None
         if self._recorded is not None and isinstance(source, RecordingTables):
+            if source.finds_unsent:
+                self._reads_unsent.add(position[0])
             self._recorded[position].append(
                 StatementResolution(
                     follows_names,
@@ -333,6 +358,8 @@ class Script:
                 self._contents_of_variables(found.variables, position, one.variables)
             tables = ScriptTables(self, position, follows_names=follows_names)
             if one.follows_names is follows_names and are_alike(one.look_ups, tables):
+                if self._recorded is not None:
+                    self._recorded[position].append(one)
                 return tables, one.statement, Left.of_resolution(one) if one.has_outcome else None
         if found.has_contents:
             self.doubtful.add(position[0])
@@ -371,11 +398,12 @@ class Script:
             return replace(statement, target_kind=DatasetKind.TABLE)
         return statement
 
-    def _go_round(self, index: int) -> bool:
-        """Resolve a loop and what follows it again, until its variables gain no more sources; False: there is none."""
+    def _go_round(self, index: int) -> None:
+        """Resolve a loop and what follows it again, until its variables gain no more sources."""
         first = self._variables.next_read_in_loop(index)
         if first is None:
-            return False
+            return
+        self._looping.add(index)
         text = self._texts[index]
         if text.elsewhere is not None:
             self.doubtful.add(index)
@@ -386,7 +414,6 @@ class Script:
             self._variables.next_read_in_loop(index)
             if all(same(known[n], self._resolved.relations.get((index, n))) for n in known):
                 break
-        return True
 
     def _decide_ambiguous(self) -> None:
         """Resolve statements with ambiguous columns again where other statements show which table has them."""

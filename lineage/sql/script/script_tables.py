@@ -10,6 +10,7 @@ from lineage.model.names import Naming
 from lineage.sql.resolve.tables import CatalogTables, TableEntry
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.renames import Renames
+from lineage.sql.script.resolutions import CatalogDigests
 from lineage.sql.script.temp_tables import Content
 
 __all__ = ["Decision", "ScriptTables"]
@@ -23,6 +24,7 @@ class ScriptState(Protocol):
     """What the tables of a statement need of its script."""
 
     renames: Renames
+    catalog_digests: CatalogDigests
     searched: dict[tuple[str, ...], None]
     """The full names that names without a schema may mean, in the order of the search path; for a view's own
     schema only the name in it."""
@@ -67,6 +69,7 @@ class ScriptTables:
         self._behind: dict[str, tuple[str, ...]] = {}
         self._catalog = script.catalog_tables(script.naming(use))
         self.shared = self._catalog.shared
+        self.catalog_digests = script.catalog_digests
         self.decisions: dict[Decision, None] = {}
         self._follows_names = follows_names
         self._unknown: tuple[str, ...] = ()

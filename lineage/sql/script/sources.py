@@ -102,6 +102,9 @@ class Text:
         self.parts = parts
         self._options = options
         self._entry_of = entry_of
+        self.searched: dict[tuple[str, Naming], tuple[bool, bool]] = {}
+        """The catalog's tables that were looked for to find its definitions, on a search path: whether it has them, and
+        whether from an earlier ingest."""
         self._parsed: list[ParsedStatement] | None = None
         self._noted = False
         self.results: list[StatementLineage | None] = []
@@ -149,15 +152,26 @@ class Text:
         self.variables = found.variables
         self.query_targets = dict(found.query_targets)
         self.definitions = list(found.definitions)
+        self.searched = dict(found.searched)
 
     def parsed(self) -> list[ParsedStatement]:
         """Return its statements; they are parsed again if their trees were freed."""
         found = self._trees()
         if self.definitions is None:
-            walk = TableWalk(self._entry_of)
+            walk = TableWalk(self._search)
             self.walk(walk)
             self.define(walk.result().get(self.index, []))
         return found
+
+    def _search(self, name: str, naming: Naming) -> TableEntry:
+        entry = self._entry_of(name, naming)
+        self.searched[name, naming] = entry.columns is not None, entry.learnt
+        return entry
+
+    def still_searches(self, found: TextResolution) -> bool:
+        """Return whether the catalog answers as it did when the text's definitions were found."""
+        answers = ((self._entry_of(*asked), answer) for asked, answer in found.searched)
+        return all((entry.columns is not None, entry.learnt) == answer for entry, answer in answers)
 
     def _trees(self) -> list[ParsedStatement]:
         if self._parsed is None:

@@ -1,0 +1,87 @@
+"""SQL files ingested again after edits: what is stored is the same, whether earlier resolutions are used or not."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lineage.store import GraphStore, open_store
+from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
+from tests.cli.running import lineage
+from tests.sql.random_folders import Folder, edited, random_folder
+
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _write(folder: Folder, root: Path) -> None:
+    for old in root.rglob("*.sql"):
+        old.unlink()
+    for name, text in folder.texts.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def _graph(store: GraphStore) -> tuple[list[str], ...]:
+    """Return everything that is stored of lineage, with all times, and the runs without what they took."""
+    jobs, datasets = store.jobs(), store.datasets()
+    return (
+        sorted(map(repr, jobs)),
+        sorted(map(repr, datasets)),
+        sorted(map(repr, store.columns([one.key for one in datasets], dropped=True))),
+        sorted(map(repr, store.edges_of([one.key for one in jobs]))),
+        sorted(repr((one.key, one.source, one.counts, one.complete_sources)) for one in store.runs(100)),
+        sorted(map(repr, store.dump().relationships)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_random_edits(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(f"ingest {seed}")
+    root = tmp_path / "models"
+    root.mkdir()
+    folder = random_folder(rng)
+    files = resolved = 0
+    with open_store(tmp_path / "one.lbug") as one, open_store(tmp_path / "other.lbug") as other:
+        for day in range(8):
+            _write(folder, root)
+            found: list[IngestSummary] = []
+            for store, cache in ((one, True), (other, False)):
+                options = SqlOptions(
+                    dialect=folder.dialect,
+                    catalog=folder.catalog(),
+                    default_schema=folder.settings["default_schema"],
+                    observed_at=_BEGIN + timedelta(days=day),
+                    project="p",
+                    project_root=root,
+                    retire_most=True,
+                    cache=cache,
+                )
+                found.append(ingest_sql(root, store=store, options=options))
+            assert _graph(one) == _graph(other), folder
+            assert found[0].batch.diagnostics == found[1].batch.diagnostics
+            files += len(folder.files)
+            resolved += len(folder.files) if found[0].resolved is None else found[0].resolved
+            folder = edited(folder, rng)
+    assert resolved < files
+
+
+def test_the_command_says_how_many_files_it_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    for name, text in {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT * FROM a"}.items():
+        (tmp_path / "models" / f"{name}.sql").write_text(text, encoding="utf-8")
+    ingest = ("ingest", "sql", "models", "-d", "postgres", "--store", "graph.lbug")
+    assert "files resolved" not in lineage(*ingest).out
+    assert "0 of 2 files resolved; the others are as in an earlier run" in lineage(*ingest).out
+    assert "files resolved" not in lineage(*ingest, "--no-cache").out
+    extract = ("extract", "-d", "postgres", "--format", "json", "models/a.sql", "models/b.sql")
+    first = lineage(*extract)
+    assert "0 of 2 files resolved" in first.err  # as the ingest left them
+    (tmp_path / "models" / "b.sql").write_text("CREATE VIEW b AS SELECT x, x AS y FROM a", encoding="utf-8")
+    again, without = lineage(*extract), lineage(*extract, "--no-cache")
+    assert "1 of 2 files resolved" in again.err
+    assert "files resolved" not in without.err
+    assert again.out == without.out != first.out

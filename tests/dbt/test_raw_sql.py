@@ -116,8 +116,8 @@ def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
 
 def test_versions_of_a_model(tmp_path: Path) -> None:
     raw = "source.shop.raw.orders"
-    old = model("dim.v1", 'select id as old from "wh"."raw"."orders"', raw, version=1)
-    new = model("dim.v2", 'select id as new from "wh"."raw"."orders"', raw, version=2)
+    old = model("dim.v1", 'select id as old from "wh"."raw"."orders"', raw, version=1, latest_version=2)
+    new = model("dim.v2", 'select id as new from "wh"."raw"."orders"', raw, version=2, latest_version=2)
     for node, number in ((old, 1), (new, 2)):
         node |= {
             "name": "dim",
@@ -128,6 +128,10 @@ def test_versions_of_a_model(tmp_path: Path) -> None:
     reader["depends_on"] = {"nodes": ["model.shop.dim.v1"]}
     assert messages(tmp_path, old, new, reader) == []
     assert edges(tmp_path, "m") == {"dim_v1.old -> old"}
+    both = parsed("select a.old, b.new from {{ ref('dim', v=1) }} a join {{ ref('dim') }} b on true")
+    both["depends_on"] = {"nodes": ["model.shop.dim.v1", "model.shop.dim.v2"]}
+    assert messages(tmp_path, old, new, both) == []
+    assert edges(tmp_path, "m") == {"dim_v1.old -> old", "dim_v2.new -> new"}
 
 
 def test_a_source_that_is_called_otherwise(tmp_path: Path) -> None:

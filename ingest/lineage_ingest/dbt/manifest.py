@@ -22,6 +22,7 @@ __all__ = [
     "Manifest",
     "Metadata",
     "DbtNode",
+    "MetricInput",
     "ResourceType",
     "SemanticElement",
     "TestNode",
@@ -111,10 +112,12 @@ class Config(_Tolerant):
     database: str | None = None
     quote_columns: bool | None = None
     column_types: Annotated[dict[str, str], BeforeValidator(_or_empty)] = {}
+    delimiter: str | None = None
     # Snapshots
     unique_key: str | tuple[str, ...] | None = None
     strategy: str | None = None
     updated_at: str | None = None
+    hard_deletes: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(_or_empty)] = {}
     # Labels
     meta: _Meta = {}
@@ -153,6 +156,7 @@ class DbtNode(_Tolerant):
     columns: Annotated[dict[str, DescribedColumn], BeforeValidator(_or_empty)] = {}
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
     version: str | None = None
+    latest_version: str | None = None
     # What it says of its table
     description: str | None = None
     meta: _Meta = {}
@@ -205,15 +209,51 @@ class SemanticElement(_Tolerant):
     agg: str | None = None
 
 
-class _Named(_Tolerant):
+class MetricInput(_Tolerant):
+    """A measure or metric that a metric is made of, and what narrows or moves it."""
+
     name: str
+    filter: Any = None
+    offset_window: Any = None
+    offset_to_grain: Any = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all of it is taken, as of the same time."""
+        return not (self.filter or self.offset_window or self.offset_to_grain)
+
+
+class _ConversionParams(_Tolerant):
+    base_measure: MetricInput | None = None
+    conversion_measure: MetricInput | None = None
+    base_metric: MetricInput | None = None
+    conversion_metric: MetricInput | None = None
+
+
+class _CumulativeParams(_Tolerant):
+    metric: MetricInput | None = None
+
+
+_NO_CONVERSION, _NO_CUMULATION = _ConversionParams(), _CumulativeParams()
 
 
 class _TypeParams(_Tolerant):
-    measure: _Named | None = None
-    numerator: _Named | None = None
-    denominator: _Named | None = None
-    metrics: Annotated[tuple[_Named, ...], BeforeValidator(_as_list)] = ()
+    measure: MetricInput | None = None
+    numerator: MetricInput | None = None
+    denominator: MetricInput | None = None
+    metrics: Annotated[tuple[MetricInput, ...], BeforeValidator(_as_list)] = ()
+    conversion_type_params: Annotated[_ConversionParams, BeforeValidator(_or_empty)] = _NO_CONVERSION
+    cumulative_type_params: Annotated[_CumulativeParams, BeforeValidator(_or_empty)] = _NO_CUMULATION
+
+    def inputs(self) -> tuple[MetricInput, ...]:
+        """Return the measures and metrics that the metric is made of."""
+        conversion = self.conversion_type_params
+        listed = (
+            self.measure, self.numerator, self.denominator, *self.metrics,
+            conversion.base_measure, conversion.conversion_measure, conversion.base_metric,
+            conversion.conversion_metric, self.cumulative_type_params.metric,
+        )  # fmt: skip
+        return tuple(one for one in listed if one is not None)
 
 
 class _QueryParams(_Tolerant):

@@ -70,7 +70,7 @@ def _snapshot_sql(query: str, config: Config) -> str:
     """
     names = config.snapshot_meta_column_names
     keys = (config.unique_key,) if isinstance(config.unique_key, str) else config.unique_key or ()
-    since = config.updated_at if config.strategy == "timestamp" and config.updated_at else "current_timestamp"
+    since = config.updated_at or "current_timestamp"
     scd_id = " || ".join((*keys, f"cast({since} as varchar)"))
     meta = {
         "dbt_scd_id": f"md5({scd_id})",
@@ -78,5 +78,7 @@ def _snapshot_sql(query: str, config: Config) -> str:
         "dbt_valid_from": since,
         "dbt_valid_to": f"nullif({since}, {since})",
     }
+    if config.hard_deletes == "new_record":
+        meta["dbt_is_deleted"] = "'False'"
     listed = ",\n    ".join(f"{value} as {names.get(name) or name}" for name, value in meta.items())
     return f"select *,\n    {listed}\nfrom (\n{query}\n) sbq"

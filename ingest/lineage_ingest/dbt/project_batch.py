@@ -25,7 +25,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.facts import TableFacts
-from lineage_ingest.dbt.manifest import Consumer
+from lineage_ingest.dbt.manifest import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of
@@ -95,7 +95,7 @@ class ProjectBatch:
         subtype = Subtype.IDENTITY if len(inputs) == len(output_of(consumer)) else Subtype.TRANSFORMATION
         edges = tuple(
             EdgeRecord(
-                column_key(consumer_key(key), column_text(column)),
+                column_key(consumer_key(key), self._column_of(consumers[key], column)),
                 column_key(output, column_text(own)),
                 EdgeKind.CONTRIBUTES,
                 job.key,
@@ -112,6 +112,11 @@ class ProjectBatch:
         completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
         job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
         self._alone.append(_Alone(job, dataset, edges=edges))
+
+    def _column_of(self, consumer: Consumer, name: str) -> str:
+        """Return the path of a consumer's column; those of a semantic model are named by its query."""
+        is_query = consumer.resource_type == ResourceType.SEMANTIC_MODEL
+        return column_text(self._names.naming.dialect.fold_column(name) if is_query else name)
 
     def add_facts(self, dataset: str, facts: TableFacts) -> None:
         """Add the facts of a node about its dataset."""

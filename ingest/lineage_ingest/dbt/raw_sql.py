@@ -121,12 +121,17 @@ class RawSqlRenderer:
     def _ref(self, *names: str, **_version: Any) -> str:
         candidates = self._by_name.get(str(names[-1]) if names else "", [])
         wanted = _version.get("v", _version.get("version"))
-        if wanted is not None:
-            candidates = [node for node in candidates if node.version == str(wanted)]
+        candidates = [
+            node for node in candidates if node.version == (node.latest_version if wanted is None else str(wanted))
+        ]
         package = str(names[0]) if len(names) > 1 else None
-        needed = self._open[-1].node.depends_on.nodes
-        ranked = [node for node in candidates if package in (None, node.package_name)]
-        node = next((one for one in ranked if one.unique_id in needed), ranked[0] if ranked else None)
+        reader = self._open[-1].node
+        needed = reader.depends_on.nodes
+        ranked = sorted(
+            (node for node in candidates if package in (None, node.package_name)),
+            key=lambda one: (one.unique_id not in needed, one.package_name != reader.package_name),
+        )
+        node = next(iter(ranked), None)
         if node is None:
             self._open[-1].doubts.append(f"the manifest has no model `{names[-1] if names else ''}`")
             return str(names[-1]) if names else ""

@@ -28,7 +28,8 @@ FROM = "from {{ source('raw', 'orders') }}"
 
 def parsed(sql: str, **fields: Any) -> dict[str, Any]:
     """Return a model that was not compiled."""
-    return {**model("m", sql, "source.shop.raw.orders", "stg", **fields), "compiled_code": None}
+    named = {"source.shop.raw.orders": "source(", "stg": "'stg'"}
+    return {**model("m", sql, *(key for key, text in named.items() if text in sql), **fields), "compiled_code": None}
 
 
 def messages(tmp_path: Path, *nodes: dict[str, Any]) -> list[str]:
@@ -137,5 +138,7 @@ def test_versions_of_a_model(tmp_path: Path) -> None:
 def test_a_source_that_is_called_otherwise(tmp_path: Path) -> None:
     renamed = {**source("orders2", {"id": "int", "amount": "int"}), "identifier": "t_orders",
                "relation_name": '"wh"."raw"."t_orders"'}  # fmt: skip
-    assert messages(tmp_path, renamed, parsed("select id, amount as a from {{ source('raw', 'orders2') }}")) == []
+    needs = {"depends_on": {"nodes": [renamed["unique_id"]]}}
+    reader = parsed("select id, amount as a from {{ source('raw', 'orders2') }}") | needs
+    assert messages(tmp_path, renamed, reader) == []
     assert edges(tmp_path, "m") == {"t_orders.id -> id", "t_orders.amount -> a"}

@@ -191,7 +191,7 @@ class _Ingest:
                 unchanged += 1
                 continue
             statement = resolved.statement
-            self.batch.add_model(model, statement)
+            self.batch.add_model(model, statement, resolved.other_builds)
             codes = {one.code for one in statement.diagnostics}
             self.nodes[key] = NodeState(
                 # A time limit depends on more than the input: try again next time.
@@ -201,7 +201,7 @@ class _Ingest:
                 resolved.lookups,
                 str(statement.completeness),
                 len(statement.diagnostics),
-                len(statement.edges),
+                len(statement.edges) + sum(len(one.edges) for one in resolved.other_builds.values()),
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in statement.diagnostics),
             )
@@ -347,7 +347,7 @@ class _Ingest:
 
     def _counts(self) -> Mapping[str, int]:
         built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
-        problems = self.request.artifacts.problems
+        problems = list(self.project.problems())
         return {
             "models": len(built),
             **{name: sum(node.completeness == level for node in built) for level, name in _COUNTED.items()},
@@ -363,7 +363,7 @@ class _Ingest:
 
 def _digest_input(model: DbtModel) -> str:
     given = model.given
-    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts)
+    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts, given.unread, given.other_builds)
 
 
 def _digest_stated(table: DbtTable, *more: str) -> str:

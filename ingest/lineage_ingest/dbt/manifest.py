@@ -38,6 +38,7 @@ class ResourceType(StrEnum):
     SEED = "seed"
     SOURCE = "source"
     TEST = "test"
+    OPERATION = "operation"
     EXPOSURE = "exposure"
     METRIC = "metric"
     SEMANTIC_MODEL = "semantic_model"
@@ -49,14 +50,26 @@ def _or_empty(value: Any) -> Any:
     return {} if value is None else value
 
 
+def _mapping_or_empty(value: Any) -> Any:
+    """Return metadata; what is no mapping counts as none, rather than costing the node."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def _as_list(value: Any) -> Any:
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else value
 
 
-_Meta = Annotated[dict[str, Any], BeforeValidator(_or_empty)]
+def _hook_texts(value: Any) -> Any:
+    """Return the statements of hooks: dbt writes objects, older versions texts."""
+    listed = _as_list(value)
+    return [one.get("sql", "") if isinstance(one, Mapping) else one for one in listed]
+
+
+_Meta = Annotated[dict[str, Any], BeforeValidator(_mapping_or_empty)]
 _Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+_Hooks = Annotated[tuple[str, ...], BeforeValidator(_hook_texts)]
 
 
 class _Tolerant(BaseModel):
@@ -113,6 +126,8 @@ class Config(_Tolerant):
     quote_columns: bool | None = None
     column_types: Annotated[dict[str, str], BeforeValidator(_or_empty)] = {}
     delimiter: str | None = None
+    pre_hook: _Hooks = Field(default=(), alias="pre-hook")
+    post_hook: _Hooks = Field(default=(), alias="post-hook")
     # Snapshots
     unique_key: str | tuple[str, ...] | None = None
     strategy: str | None = None
@@ -327,6 +342,8 @@ class Manifest(_Tolerant):
     sources: dict[str, DbtNode] = {}
     consumers: dict[str, Consumer] = {}
     tests: dict[str, TestNode] = {}
+    operations: dict[str, DbtNode] = {}
+    """The hooks of the project: on-run-start and on-run-end."""
     owners: dict[str, str] = {}
     """Owners of groups, by the group's name."""
     stated: dict[str, str] = {}
@@ -347,6 +364,7 @@ _NOT_STATED = frozenset(
 )
 _READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
 _TESTS = frozenset((ResourceType.TEST,))
+_OPERATIONS = frozenset((ResourceType.OPERATION,))
 _CONSUMERS = {
     "exposures": ResourceType.EXPOSURE,
     "metrics": ResourceType.METRIC,
@@ -398,6 +416,7 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
         nodes=valid(data.get("nodes"), _NODE, _READ),
         sources=valid(data.get("sources"), _NODE),
         consumers=consumers,
+        operations=valid(data.get("nodes"), _NODE, _OPERATIONS),
         tests=valid(data.get("nodes"), _TEST, _TESTS) | valid(unit_tests, _TEST),
         owners={
             one.name: owner

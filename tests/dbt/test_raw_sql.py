@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from tests.dbt.manifests import manifest, model, source
+from lineage_ingest import ingest_dbt
+from tests.dbt.manifests import manifest, model, source, write
 from tests.dbt.test_again import RAW, STAGED
 from tests.dbt.test_broken_artifacts import edges, ingest
 
@@ -33,7 +34,10 @@ def parsed(sql: str, **fields: Any) -> dict[str, Any]:
 
 
 def messages(tmp_path: Path, *nodes: dict[str, Any]) -> list[str]:
-    """Ingest the nodes; return the messages of what is in doubt."""
+    """Ingest the nodes of a project without variables; return the messages of what is in doubt."""
+    project = tmp_path / "dbt_project.yml"
+    if not project.exists():
+        project.write_text("name: shop\n", encoding="utf-8")
     summary = ingest(tmp_path, manifest(RAW, STAGED, *nodes, macros=MACROS))
     return [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity != "info"]
 
@@ -142,3 +146,47 @@ def test_a_source_that_is_called_otherwise(tmp_path: Path) -> None:
     reader = parsed("select id, amount as a from {{ source('raw', 'orders2') }}") | needs
     assert messages(tmp_path, renamed, reader) == []
     assert edges(tmp_path, "m") == {"t_orders.id -> id", "t_orders.amount -> a"}
+
+
+VARIABLES = "name: shop\nvars:\n  wide: false\n  narrow: true\n  shop: {narrow: false}\n  acme: {wide: true}\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "package", "columns"),
+    [
+        ("select id {% if var('wide', true) %}, amount as a{% endif %} ", "shop", ["id"]),
+        ("select id {% if var('wide') %}, amount as a{% endif %} ", "acme", ["id", "a"]),
+        ("select id {% if var('narrow', true) %}, amount as a{% endif %} ", "shop", ["id"]),
+        ("select id {% if var('packaged', false) %}, amount as a{% endif %} ", "acme", ["id", "a"]),
+        ("select id {% if var('packaged', false) %}, amount as a{% endif %} ", "shop", ["id"]),
+    ],
+)  # fmt: skip
+def test_variables_are_those_of_the_project(tmp_path: Path, sql: str, package: str, columns: list[str]) -> None:
+    (tmp_path / "dbt_project.yml").write_text(VARIABLES, encoding="utf-8")
+    (tmp_path / "dbt_packages" / "acme").mkdir(parents=True)
+    text = "name: acme\nvars: {wide: false, packaged: true}\n"
+    (tmp_path / "dbt_packages" / "acme" / "dbt_project.yml").write_text(text, encoding="utf-8")
+    assert messages(tmp_path, parsed(sql + FROM, package_name=package)) == []
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.path for one in store.columns(["postgres/wh.main.m"])] == columns
+
+
+@pytest.mark.parametrize("project", [None, "name: [", "vars: {day: y}"])
+def test_defaults_that_may_be_set_elsewhere_are_reported(tmp_path: Path, project: str | None) -> None:
+    if project is not None:
+        (tmp_path / "dbt_project.yml").write_text(project, encoding="utf-8")
+    target = write(tmp_path / "target", manifest(RAW, parsed("select {{ var('day', 'id') }} as d " + FROM)))
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    found = [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity == "warning"]
+    assert [text.partition(":")[0] for text in found if "default" in text] == (
+        ["`var('day')` is taken by default"] if "vars" not in (project or "") else []
+    )
+
+
+def test_defaults_of_the_environment_are_reported(tmp_path: Path) -> None:
+    found = messages(tmp_path, parsed("select {{ env_var('COLUMN', 'id') }} as d " + FROM))
+    assert found == ["`env_var('COLUMN')` is taken by default: the environment of dbt is not known"]
+
+
+def test_what_the_sandbox_asks_is_not_reported(tmp_path: Path) -> None:
+    assert not [text for text in messages(tmp_path, parsed("select {{ acme.f() }} as d " + FROM)) if "false" in text]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import Config, DbtNode, Manifest, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.variables import ProjectVariables
 
 __all__ = ["ModelSql", "ModelTexts"]
 
@@ -30,7 +32,9 @@ class ModelSql(NamedTuple):
 class ModelTexts:
     """Returns the SQL of the models of one manifest."""
 
-    def __init__(self, manifest: Manifest, macros: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], folder: Path | None) -> None:
+        """Read models of a manifest; `folder` is that of the project."""
+        self._folder = folder
         self._manifest = manifest
         self._macros = macros
         self._renderer: RawSqlRenderer | None = None
@@ -77,7 +81,7 @@ class ModelTexts:
             RenderingMissingError: Jinja is not installed.
         """
         if self._renderer is None:
-            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation)
+            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation, ProjectVariables(self._folder))
         return self._renderer
 
     def _rendered(self, node: DbtNode) -> ModelSql:

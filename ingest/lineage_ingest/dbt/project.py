@@ -71,7 +71,7 @@ class DbtProject:
 
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros)
+        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder)
         steps = self._build_steps()
         found = []
         for key in self._in_order():

@@ -15,6 +15,7 @@ from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.variables import ProjectVariables
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
@@ -86,7 +87,9 @@ class _Reader:
         self._hooks = raw.project_hooks()
         try:
             relation = _relation_text
-            self._renderer: RawSqlRenderer | None = RawSqlRenderer(artifacts.manifest, artifacts.macros, relation)
+            self._renderer: RawSqlRenderer | None = RawSqlRenderer(
+                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder)
+            )
         except RenderingMissingError:
             self._renderer = None
 

@@ -11,6 +11,7 @@ from typing import Any
 from lineage.cli.listing import counted
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import (
+    ORDER_OF_COLUMNS,
     ColumnDiff,
     ColumnEffect,
     TableDiff,
@@ -198,7 +199,7 @@ def diff_projects(
         known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
-    notices = (*errors, *_unparsed(after, tables), *_notices(base, head))
+    notices = (*errors, *_unparsed(after, tables), *_reordered(tables), *_notices(base, head))
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
@@ -226,6 +227,13 @@ def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Ite
                 f"{tables[key].title}: its SQL does not parse, so that it is compared by its text and its columns are "
                 f"not known: {form.problem}"
             )
+
+
+def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the tables whose columns are in another order: who reads them by position outside cannot be known."""
+    for one in tables.values():
+        if ORDER_OF_COLUMNS in one.reasons and one.build is not Build.CONSUMER:
+            yield f"{one.title}: its columns are in another order; what reads it by position outside is not known"
 
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:

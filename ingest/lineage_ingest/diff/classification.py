@@ -10,6 +10,7 @@ from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
+from lineage_ingest.diff.type_names import is_same_type
 
 __all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
 
@@ -123,7 +124,7 @@ def _rebuild_for_positions(
     What such a reader contains depends on the order in which the columns are stored.
     """
     positional: set[str] = set()
-    for key, form in reversed(head.items()):  # readers first
+    for key, form in reversed(list(head.items())):  # readers first
         earlier = base.get(renamed.get(key, key))
         matters = earlier is not None and (found[key].is_content or key in positional)
         if earlier is not None and matters and _own_in_order(earlier) != _own_in_order(form):
@@ -293,7 +294,7 @@ def _named(form: Form) -> dict[str, ValueForm]:
 
 
 def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None, str | None]) -> Iterator[ColumnEffect]:
-    if None not in types and types[0] != types[1]:
+    if types[0] is not None and types[1] is not None and not is_same_type(types[0], types[1]):
         yield ColumnEffect.TYPE
     if before.digest == after.digest:
         return

@@ -84,17 +84,26 @@ class ManifestJson:
         found = self.node(key).get("config")
         return found if isinstance(found, Mapping) else {}
 
-    def contract_types(self, key: str) -> dict[str, str]:
-        """Return the types of columns in a contract that dbt enforces."""
+    def contract_types(self, key: str) -> Iterator[tuple[str, bool, str]]:
+        """Yield the columns in a contract that dbt enforces: the name, whether it is quoted, and the type."""
+        for name, one in self._contracted(key).items():
+            if one.get("data_type"):
+                yield str(one.get("name", name)), bool(one.get("quote")), str(one["data_type"])
+
+    def contract_constraints(self, key: str) -> str:
+        """Return a digest of the constraints of a contract that dbt enforces; empty if it has none."""
+        columns = self._contracted(key)
+        own = [(name, str(one["constraints"])) for name, one in columns.items() if one.get("constraints")]
+        table = self.node(key).get("constraints") if columns else None
+        return digest(own, str(table)) if own or table else ""
+
+    def _contracted(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the columns in a contract that dbt enforces."""
         contract = self.config(key).get("contract")
         columns = self.node(key).get("columns")
         if not isinstance(contract, Mapping) or not contract.get("enforced") or not isinstance(columns, Mapping):
             return {}
-        return {
-            str(one.get("name", name)): str(one["data_type"])
-            for name, one in columns.items()
-            if isinstance(one, Mapping) and one.get("data_type")
-        }
+        return {str(name): one for name, one in columns.items() if isinstance(one, Mapping)}
 
     # Macros
 

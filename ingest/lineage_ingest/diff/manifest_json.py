@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,6 +170,16 @@ class ManifestJson:
             for key, node in self.nodes.items()
         )
 
+    def unread_seeds(self) -> list[str]:
+        """Return the names of the seeds that are too large for dbt: their checksum is that of the path."""
+        return sorted(
+            str(node.get("name"))
+            for node in self.nodes.values()
+            if node.get("resource_type") == "seed"
+            and isinstance(checksum := node.get("checksum"), Mapping)
+            and checksum.get("name") == "path"
+        )
+
     def project_hooks(self) -> str:
         """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
         found = [
@@ -187,6 +198,18 @@ class ManifestJson:
                 continue
             node = self.nodes.get(other) or functions.get(other, {})
             yield f"{kind} {other.rpartition('.')[2]}", digest(str(node.get("raw_code", "")), str(node.get("config")))
+
+    def test_definition(self, key: str) -> str:
+        """Return a digest of a test: its SQL or rows, arguments, settings, macros; empty if there is none."""
+        node = self.nodes.get(key) or self.section("unit_tests").get(key)
+        if node is None:
+            return ""
+        config = node.get("config")
+        metadata = node.get("test_metadata")
+        arguments = metadata.get("kwargs") if isinstance(metadata, Mapping) else None
+        own = [(name, json.dumps(node.get(name), sort_keys=True, default=str)) for name in _DEFINES_TEST]
+        settings = [str(config.get(name)) for name in _CONFIGURES_TEST] if isinstance(config, Mapping) else []
+        return digest(own, json.dumps(arguments, sort_keys=True, default=str), settings, self.own_macros_of(key))
 
     def tests(self) -> Iterator[DbtTest]:
         """Yield the data tests and unit tests."""
@@ -207,6 +230,8 @@ class ManifestJson:
             yield DbtTest(key, str(node.get("name")), tuple(_needs(node, "nodes")), model, None)
 
 
+_DEFINES_TEST = ("raw_code", "column_name", "attached_node", "given", "expect", "overrides", "model", "depends_on")
+_CONFIGURES_TEST = ("where", "limit", "fail_calc", "warn_if", "error_if", "severity", "enabled")
 _OF_ONE_COLUMN = frozenset(("unique", "not_null", "accepted_values", "relationships"))
 
 

@@ -125,7 +125,7 @@ class ProjectDiff:
 
     def _found(self, condition: FailCondition) -> Iterator[str]:
         if condition is FailCondition.EXPOSURE:
-            yield from (f"{one.kind} {one.name} reads {', '.join(one.reads)}" for one in self.consumers)
+            yield from (f"{one.kind} {one.name} {one.effect}" for one in self.consumers)
             for key, reach in (self.reach or {}).items():
                 yield from (f"{one.name} is downstream of {self.tables[key].title}" for one in reach.exposures)
             return
@@ -190,8 +190,8 @@ def diff_projects(
         extras = {
             "owners": {key: owner for key in tables
                        if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
-            "consumers": affected_consumers(head.manifest, tables),
-            "tests": tests_to_run(head.manifest, tables),
+            "consumers": affected_consumers(base.manifest, head.manifest, tables),
+            "tests": tests_to_run(base.manifest, head.manifest, tables),
             "modified": state_modified_plus(base.manifest, head.manifest),
         }  # fmt: skip
     if store is not None:
@@ -245,6 +245,9 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
             f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
             "what they build otherwise is not compared"
         )
+    if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
+        names = ", ".join(seeds[:5]) + (f" and {len(seeds) - 5} more" if len(seeds) > 5 else "")
+        yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"
     for side in (base, head):
         raw = side.manifest.uncompiled() if side.manifest is not None else 0
         if raw:

@@ -82,6 +82,8 @@ class TableDiff:
     """The clauses by which its own definition makes other rows: WHERE, JOIN, …"""
     upstream: tuple[str, ...] = field(default=())
     """Keys of the tables that it reads and that are changed or affected."""
+    name_before: str | None = None
+    """Its full name before the change; None if it is new. Another environment has other names."""
 
     @property
     def is_content(self) -> bool:
@@ -106,7 +108,8 @@ def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: s
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.title,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
-        found[key] = replace(diff, upstream=upstream)
+        before = earlier.definition.name if earlier is not None else None
+        found[key] = replace(diff, upstream=upstream, name_before=before)
     _rebuild_for_positions(base, head, renamed, found)
     if dialect in _DROPS_VIEWS:
         _recreate_views(head, found)
@@ -188,7 +191,7 @@ def _added(form: Form) -> TableDiff:
 
 def _removed(form: Form) -> TableDiff:
     columns = tuple(ColumnDiff(name, (ColumnEffect.REMOVED,), True) for name, _ in form.full.columns)
-    return _diff(form, TableEffect.REMOVED, columns)
+    return replace(_diff(form, TableEffect.REMOVED, columns), name_before=form.definition.name)
 
 
 def _compared(base: Form, head: Form) -> TableDiff:

@@ -183,7 +183,9 @@ def diff_projects(
     if store is None and not is_any_tagged((base, head), pii_tag):
         only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
     edges = project_edges(base, only), project_edges(head, only)
-    missing = sorted({*(edges[1].missing() - edges[0].missing()), *_reads_of_removed(before, after, head)})
+    missing = sorted(
+        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(before, after, head)}
+    )
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}
     if head.manifest is not None and base.manifest is not None:
@@ -207,6 +209,15 @@ def diff_projects(
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
 """Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
+
+
+def _new_missing(
+    before: set[MissingRead], after: set[MissingRead], tables: Mapping[str, TableDiff]
+) -> Iterator[MissingRead]:
+    """Yield the reads that were not missing before; tables may have other names in the other environment."""
+    names = {table.name_before: table.name for table in tables.values()}
+    known = {(names.get(one.table, one.table), one.name) for one in before}
+    return (one for one in after if (one.table, one.name) not in known)
 
 
 def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], head: Revision) -> Iterator[MissingRead]:

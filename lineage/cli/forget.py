@@ -53,7 +53,8 @@ def forget(
         files = {head.file_key or head.source for head in heads} - {None}
         edges = sum(is_column_key(edge.source) for edge in opened.edges_of(keys)) if keys else 0
         found = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
-        facts = _sources_of_facts(opened, wanted, files)
+        stated = _stated_facts(opened, wanted, files)
+        facts = sorted({source for source, _ in stated})
         if facts:
             found += f" and the facts of {counted(len(facts), 'source')}"
         ask = bool(keys or facts) and not dry_run and not yes
@@ -66,7 +67,7 @@ def forget(
         done = not dry_run and bool(keys or facts)
         if done:
             edges = opened.retire_jobs(keys, datetime.now(UTC)).edges
-            opened.forget_facts(facts)
+            opened.forget_facts(stated)
     if output is OutputFormat.JSON:
         print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges, "facts": facts})
     elif not (keys or facts):
@@ -75,12 +76,12 @@ def forget(
         say(f"{'retired' if done else 'this would retire'} {found}")
 
 
-def _sources_of_facts(store: GraphStore, wanted: JobSelection, files: Collection[str | None]) -> list[str]:
-    """Return the sources whose facts are meant: those of the files, or all of a project."""
+def _stated_facts(store: GraphStore, wanted: JobSelection, files: Collection[str | None]) -> list[tuple[str, str]]:
+    """Return the sources whose facts are meant, those of the files or all of a project, each with its datasets."""
     found = {file for file in files if file is not None}
     if wanted.project is not None and wanted.source is wanted.job is wanted.namespace is None:
-        found.update(store.fact_sources(beginning(wanted.project)))
+        found.update(source for source, _ in store.fact_sources(beginning(wanted.project)))
     if wanted.environment is not None:
         found = {one for one in found if one.endswith(f"@{wanted.environment}")}
     known = {one.partition(":")[0] for one in found}
-    return sorted(found.intersection(source for text in known for source in store.fact_sources(text)))
+    return [pair for text in sorted(known) for pair in store.fact_sources(text) if pair[0] in found]

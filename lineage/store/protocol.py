@@ -247,11 +247,14 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written; nothing has changed then.
         """
 
-    def fact_sources(self, beginning: str) -> list[str]:
-        """Return the sources of facts (`StoredDataset.facts`) whose keys begin with this text, sorted."""
+    def fact_sources(self, beginning: str) -> list[tuple[str, str]]:
+        """Return the sources of facts (`StoredDataset.facts`) whose keys begin with this text, sorted.
 
-    def forget_facts(self, sources: Collection[str]) -> int:
-        """Delete the facts of these sources; return the number of datasets that had any.
+        Each is listed with every dataset that it states facts of.
+        """
+
+    def forget_facts(self, stated: Collection[tuple[str, str]]) -> int:
+        """Delete facts, given by source and dataset; return the number of datasets that had any of them.
 
         Raises:
             StoreError: the store could not be reached or written.

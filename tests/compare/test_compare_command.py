@@ -88,6 +88,23 @@ def test_exit_status(folder: Path, condition: str, code: int) -> None:
     assert lineage(*arguments).code == 0
 
 
+def test_a_gate_that_compares_nothing_does_not_pass(folder: Path) -> None:
+    store = ingest(folder, SQL)
+    databricks_csv(folder, [Said("wh.other.t.a", "wh.other.u.a"), Said("wh.other.t.a", "wh.shop.orders.id")])
+    arguments = ("compare", "databricks", "column_lineage.csv", "--store", store)
+    done = lineage(*arguments, "--fail-on", "unexplained")
+    assert (done.code, lineage(*arguments).code) == (1, 0)
+    assert "nothing was compared" in done.err
+    assert "not compared: 2 edges of 2 tables" in " ".join(done.out.split())
+
+
+def test_events_of_something_else_are_reported(folder: Path) -> None:
+    store = ingest(folder, SQL)
+    (folder / "other.ndjson").write_text('{"a": 1}\n', encoding="utf-8")
+    done = lineage("compare", "openlineage", "other.ndjson", "--store", store)
+    assert (done.code, "not an OpenLineage event" in done.err) == (1, True)
+
+
 def test_bad_records_are_listed_and_the_rest_is_compared(folder: Path) -> None:
     store = ingest(folder, SQL)
     file = databricks_csv(folder, [*WRONG, *WRONG])

@@ -184,6 +184,33 @@ def test_facts_that_are_no_longer_stated_are_deleted(warehouse: Warehouse, full:
         assert [one.facts for one in store.columns(store.dataset_keys()) if one.facts] == []
 
 
+def moved(**names: str) -> list[dict[str, Any]]:
+    """Return the project with the two models in other tables."""
+    raw, *models = project()
+    for one in models:
+        alias = names.get(one["name"], one["name"])
+        one |= {"alias": alias, "relation_name": f'"wh"."main"."{alias}"', "description": f"About {one['name']}."}
+        one["compiled_code"] = one["compiled_code"].replace('"orders"', f'"{names.get("orders", "orders")}"')
+    return [raw, *models]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_facts_follow_a_model_into_another_table(warehouse: Warehouse, full: bool) -> None:
+    def about(*tables: str) -> list[list[str | None]]:
+        with open_store(warehouse.path, read_only=True) as store:
+            found = [store.datasets([f"postgres/wh.main.{table}"]) for table in tables]
+        return [[one.description for one in node.stated_facts] for [node] in found]
+
+    warehouse.ingest(moved(), results({"unique_id": "pass"}))
+    assert about("orders", "customers") == [["About orders."], ["About customers."]]
+    warehouse.ingest(moved(orders="sales"), at="2026-03-02T06:00:00Z", full=full)
+    assert about("orders", "customers", "sales") == [[], ["About customers."], ["About orders."]]
+    with open_store(warehouse.path, read_only=True) as store:
+        assert [one.key for one in store.search("", tags=["pii"])] == ["postgres/wh.main.sales#email"]
+    warehouse.ingest(moved(orders="customers", customers="orders"), at="2026-03-03T06:00:00Z", full=full)
+    assert about("orders", "customers", "sales") == [["About customers."], ["About orders."], []]
+
+
 def test_the_same_facts_again_change_nothing(warehouse: Warehouse) -> None:
     warehouse.ingest(project(), results({"unique_id": "pass"}))
     before = warehouse.facts("wh.main.orders")

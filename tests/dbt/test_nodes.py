@@ -70,6 +70,17 @@ def test_a_snapshot_has_the_columns_that_dbt_adds(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_snapshot_that_records_deleted_rows(tmp_path: Path) -> None:
+    config = {"materialized": "snapshot", "strategy": "check", "updated_at": "note", "unique_key": "id",
+              "hard_deletes": "new_record", "snapshot_meta_column_names": {"dbt_is_deleted": "is_gone"}}  # fmt: skip
+    snapshot = {**model("snap", 'select id, note from "wh"."raw"."orders"', "source.shop.raw.orders", config=config),
+                "resource_type": "snapshot", "unique_id": "snapshot.shop.snap"}  # fmt: skip
+    reader = model("reader", f"select is_gone, dbt_updated_at from {relation('snap')}", "snapshot.shop.snap")
+    assert found(ingest(tmp_path, manifest(RAW, snapshot, reader))) == set()
+    assert edges(tmp_path, "reader") == {"snap.is_gone -> is_gone", "snap.dbt_updated_at -> dbt_updated_at"}
+    assert "orders.note -> dbt_updated_at" in edges(tmp_path, "snap")
+
+
 SCORE = {"score": {"name": "score", "data_type": "float"}}
 PYTHON = model("scores", "def model(dbt, session): ...", "stg", language="python", compiled_code="def model(): ...",
                original_file_path="models/scores.py", columns=SCORE)  # fmt: skip
@@ -102,11 +113,13 @@ def test_events_of_a_python_model_add_its_columns(tmp_path: Path) -> None:
     assert edges(tmp_path, "scores") == {"stg.amount -> score"}
 
 
-def test_the_header_of_a_seed_is_its_schema(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_header_of_a_seed_is_its_schema(tmp_path: Path, delimiter: str) -> None:
     (tmp_path / "seeds").mkdir()
-    (tmp_path / "seeds" / "codes.csv").write_text("\ufeffid,Label\n1,a\n", encoding="utf-8")
-    seed = {**model("codes", ""), "resource_type": "seed", "unique_id": "seed.shop.codes",
-            "original_file_path": "seeds/codes.csv", "compiled_code": None}  # fmt: skip
+    text = "\ufeffid,Label\n1,a\n".replace(",", delimiter)
+    (tmp_path / "seeds" / "codes.csv").write_text(text, encoding="utf-8")
+    seed = {**model("codes", "", config={"delimiter": delimiter}), "resource_type": "seed",
+            "unique_id": "seed.shop.codes", "original_file_path": "seeds/codes.csv", "compiled_code": None}  # fmt: skip
     star = model("star", f"select * from {relation('codes')}", "seed.shop.codes")
     assert found(ingest(tmp_path, manifest(seed, star))) == set()
     assert edges(tmp_path, "star") == {"codes.id -> id", "codes.Label -> Label"}

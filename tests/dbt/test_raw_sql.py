@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from tests.dbt.manifests import manifest, model, source
+from lineage_ingest import ingest_dbt
+from tests.dbt.manifests import manifest, model, source, write
 from tests.dbt.test_again import RAW, STAGED
 from tests.dbt.test_broken_artifacts import edges, ingest
 
@@ -28,11 +29,15 @@ FROM = "from {{ source('raw', 'orders') }}"
 
 def parsed(sql: str, **fields: Any) -> dict[str, Any]:
     """Return a model that was not compiled."""
-    return {**model("m", sql, "source.shop.raw.orders", "stg", **fields), "compiled_code": None}
+    named = {"source.shop.raw.orders": "source(", "stg": "'stg'"}
+    return {**model("m", sql, *(key for key, text in named.items() if text in sql), **fields), "compiled_code": None}
 
 
 def messages(tmp_path: Path, *nodes: dict[str, Any]) -> list[str]:
-    """Ingest the nodes; return the messages of what is in doubt."""
+    """Ingest the nodes of a project without variables; return the messages of what is in doubt."""
+    project = tmp_path / "dbt_project.yml"
+    if not project.exists():
+        project.write_text("name: shop\n", encoding="utf-8")
     summary = ingest(tmp_path, manifest(RAW, STAGED, *nodes, macros=MACROS))
     return [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity != "info"]
 
@@ -116,8 +121,8 @@ def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
 
 def test_versions_of_a_model(tmp_path: Path) -> None:
     raw = "source.shop.raw.orders"
-    old = model("dim.v1", 'select id as old from "wh"."raw"."orders"', raw, version=1)
-    new = model("dim.v2", 'select id as new from "wh"."raw"."orders"', raw, version=2)
+    old = model("dim.v1", 'select id as old from "wh"."raw"."orders"', raw, version=1, latest_version=2)
+    new = model("dim.v2", 'select id as new from "wh"."raw"."orders"', raw, version=2, latest_version=2)
     for node, number in ((old, 1), (new, 2)):
         node |= {
             "name": "dim",
@@ -128,10 +133,60 @@ def test_versions_of_a_model(tmp_path: Path) -> None:
     reader["depends_on"] = {"nodes": ["model.shop.dim.v1"]}
     assert messages(tmp_path, old, new, reader) == []
     assert edges(tmp_path, "m") == {"dim_v1.old -> old"}
+    both = parsed("select a.old, b.new from {{ ref('dim', v=1) }} a join {{ ref('dim') }} b on true")
+    both["depends_on"] = {"nodes": ["model.shop.dim.v1", "model.shop.dim.v2"]}
+    assert messages(tmp_path, old, new, both) == []
+    assert edges(tmp_path, "m") == {"dim_v1.old -> old", "dim_v2.new -> new"}
 
 
 def test_a_source_that_is_called_otherwise(tmp_path: Path) -> None:
     renamed = {**source("orders2", {"id": "int", "amount": "int"}), "identifier": "t_orders",
                "relation_name": '"wh"."raw"."t_orders"'}  # fmt: skip
-    assert messages(tmp_path, renamed, parsed("select id, amount as a from {{ source('raw', 'orders2') }}")) == []
+    needs = {"depends_on": {"nodes": [renamed["unique_id"]]}}
+    reader = parsed("select id, amount as a from {{ source('raw', 'orders2') }}") | needs
+    assert messages(tmp_path, renamed, reader) == []
     assert edges(tmp_path, "m") == {"t_orders.id -> id", "t_orders.amount -> a"}
+
+
+VARIABLES = "name: shop\nvars:\n  wide: false\n  narrow: true\n  shop: {narrow: false}\n  acme: {wide: true}\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "package", "columns"),
+    [
+        ("select id {% if var('wide', true) %}, amount as a{% endif %} ", "shop", ["id"]),
+        ("select id {% if var('wide') %}, amount as a{% endif %} ", "acme", ["id", "a"]),
+        ("select id {% if var('narrow', true) %}, amount as a{% endif %} ", "shop", ["id"]),
+        ("select id {% if var('packaged', false) %}, amount as a{% endif %} ", "acme", ["id", "a"]),
+        ("select id {% if var('packaged', false) %}, amount as a{% endif %} ", "shop", ["id"]),
+    ],
+)  # fmt: skip
+def test_variables_are_those_of_the_project(tmp_path: Path, sql: str, package: str, columns: list[str]) -> None:
+    (tmp_path / "dbt_project.yml").write_text(VARIABLES, encoding="utf-8")
+    (tmp_path / "dbt_packages" / "acme").mkdir(parents=True)
+    text = "name: acme\nvars: {wide: false, packaged: true}\n"
+    (tmp_path / "dbt_packages" / "acme" / "dbt_project.yml").write_text(text, encoding="utf-8")
+    assert messages(tmp_path, parsed(sql + FROM, package_name=package)) == []
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.path for one in store.columns(["postgres/wh.main.m"])] == columns
+
+
+@pytest.mark.parametrize("project", [None, "name: [", "vars: {day: y}"])
+def test_defaults_that_may_be_set_elsewhere_are_reported(tmp_path: Path, project: str | None) -> None:
+    if project is not None:
+        (tmp_path / "dbt_project.yml").write_text(project, encoding="utf-8")
+    target = write(tmp_path / "target", manifest(RAW, parsed("select {{ var('day', 'id') }} as d " + FROM)))
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    found = [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity == "warning"]
+    assert [text.partition(":")[0] for text in found if "default" in text] == (
+        ["`var('day')` is taken by default"] if "vars" not in (project or "") else []
+    )
+
+
+def test_defaults_of_the_environment_are_reported(tmp_path: Path) -> None:
+    found = messages(tmp_path, parsed("select {{ env_var('COLUMN', 'id') }} as d " + FROM))
+    assert found == ["`env_var('COLUMN')` is taken by default: the environment of dbt is not known"]
+
+
+def test_what_the_sandbox_asks_is_not_reported(tmp_path: Path) -> None:
+    assert not [text for text in messages(tmp_path, parsed("select {{ acme.f() }} as d " + FROM)) if "false" in text]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from lineage.store import GraphStore, open_store
 from lineage.traversal import impact, resolve
 from lineage_ingest import ingest_dbt
 from tests.dbt.conftest import run_dbt
+from tests.dbt.manifests import manifest, model, source, write
 
 SPINE = "select cast(range as date) as date_day from range(date '2018-01-01', date '2018-12-31', interval 1 day)"
 LAYER = """
@@ -80,3 +84,58 @@ def test_columns_reach_metrics(project: Path, tmp_path: Path) -> None:
         tables = {one.key: str(one.kind) for one in store.datasets() if one.namespace == "dbt"}
         assert set(tables.values()) == {"exposure"}
         assert len(tables) == 6
+
+
+def consumer(kind: str, name: str, *needs: str, **fields: Any) -> dict[str, Any]:
+    """Return a consumer as a manifest has it."""
+    return {"unique_id": f"{kind}.shop.{name}", "name": name, "resource_type": kind,
+            "original_file_path": "models/x.yml", "depends_on": {"nodes": list(needs)}, **fields}  # fmt: skip
+
+
+SEMANTIC = consumer(
+    "semantic_model", "orders", "model.shop.stg", node_relation={"relation_name": "wh.main.stg"},
+    measures=[{"name": "revenue", "agg": "sum", "expr": "amount"}, {"name": "visits", "agg": "count", "expr": "id"}],
+)  # fmt: skip
+KEY = SEMANTIC["unique_id"]
+FILTER = {"where_filters": [{"where_sql_template": "{{ Dimension('order__kind') }} = 'a'"}]}
+OTHER = {"numerator": {"name": "base", "filter": FILTER}, "denominator": {"name": "base"}}
+CONVERSION = {"base_measure": {"name": "visits"}, "conversion_measure": {"name": "revenue"}, "entity": "order"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "completeness", "expected"),
+    [
+        ("simple", {"measure": {"name": "revenue"}}, "full", {"revenue"}),
+        ("simple", {"measure": {"name": "revenue", "filter": FILTER}}, "partial", {"revenue"}),
+        ("ratio", {"numerator": {"name": "base"}, "denominator": {"name": "base"}}, "full", {"base"}),
+        ("ratio", OTHER, "partial", {"base"}),
+        ("derived", {"expr": "a - b", "metrics": [{"name": "base", "alias": "a"},
+         {"name": "base", "alias": "b", "offset_window": {"count": 1, "granularity": "month"}}]}, "partial", {"base"}),
+        ("derived", {"expr": "base", "metrics": [{"name": "base", "offset_to_grain": "month"}]}, "partial", {"base"}),
+        ("conversion", {"conversion_type_params": CONVERSION}, "partial", {"visits", "revenue"}),
+        ("cumulative", {"cumulative_type_params": {"metric": {"name": "base"}}}, "partial", {"base"}),
+        ("simple", {}, "tables", set()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("adapter", ["postgres", "snowflake"])
+def test_a_metric_is_full_if_all_of_its_inputs_are_taken(
+    tmp_path: Path, kind: str, params: dict[str, Any], completeness: str, expected: set[str], adapter: str
+) -> None:
+    base = consumer("metric", "base", KEY, type="simple", type_params={"measure": {"name": "revenue"}})
+    metric = consumer("metric", "m", KEY, base["unique_id"], type=kind, type_params=params)
+    stg = model(
+        "stg", 'select id, amount from "wh"."raw"."orders"', "source.shop.raw.orders", relation_name="wh.main.stg"
+    )
+    data = manifest(
+        source("orders", {"id": "int", "amount": "int"}), stg, semantic_models={KEY: SEMANTIC},
+        metrics={one["unique_id"]: one for one in (base, metric)},
+    )  # fmt: skip
+    data["metadata"]["adapter_type"] = adapter
+    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if "metric.shop.m@" in job.key]
+        assert str(job.completeness) == completeness
+        into = [one for one in store.edges_into(["dbt/metric.shop.m"]) if "#" in one.source]
+        assert {one.source.partition("#")[2].lower() for one in into} == expected
+        known = {one.key for one in store.columns(sorted({one.source.partition("#")[0] for one in into}))}
+        assert {one.source for one in into} <= known

@@ -264,6 +264,52 @@ def test_a_type_of_a_contract(tmp_path: Path) -> None:
     assert [(one.name, str(one.effect), one.types) for one in found] == [("day", "type changed", ("date", "timestamp"))]
 
 
+def _with_contract(data: Manifest, kind: str | None, constraint: str | None = None) -> None:
+    """Give `daily` a contract that states the type of `total`, and a constraint."""
+    column: dict[str, Any] = {"name": "total", "data_type": kind}
+    if constraint is not None:
+        column["constraints"] = [{"type": constraint}]
+    data["nodes"]["model.shop.daily"]["columns"] = {"total": column}
+    _config(data, "daily")["contract"] = {"enforced": kind is not None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "touched"),
+    [
+        ("numeric(10,4)", "numeric(10,1)", True),
+        (None, "numeric(10,1)", True),
+        ("numeric(10,1)", None, True),
+        ("NUMERIC (10, 1)", "decimal(10,1)", True),  # the same type, but another text may round otherwise
+        ("bigint", "bigint", False),
+    ],
+)
+def test_a_contract_casts_what_is_stored_and_what_reads_it(
+    tmp_path: Path, before: str | None, after: str | None, touched: bool
+) -> None:
+    base = _project()
+    _with_contract(base, before)
+    diff = _diff(tmp_path, lambda data: _with_contract(data, after), base)
+    assert _touched(diff) == ({"daily", "top"} if touched else set())
+    assert [one.title for one in diff.edited] == (["daily"] if touched else [])
+
+
+def test_a_constraint_of_a_contract_is_built(tmp_path: Path) -> None:
+    base = _project()
+    _with_contract(base, "bigint")
+    diff = _diff(tmp_path, lambda data: _with_contract(data, "bigint", "not_null"), base)
+    assert "daily" in _rebuilt(diff) - _touched(diff)
+    assert diff.tables["model.shop.daily"].reasons == ("setting `contract`",)
+
+
+def test_a_type_that_only_the_documentation_states(tmp_path: Path) -> None:
+    def edit(data: Manifest) -> None:
+        data["nodes"]["model.shop.daily"]["columns"] = {"total": {"name": "total", "data_type": "text"}}
+
+    base = _project()
+    base["nodes"]["model.shop.daily"]["columns"] = {"total": {"name": "total", "data_type": "int"}}
+    assert not _touched(_diff(tmp_path, edit, base))
+
+
 def test_personal_data(tmp_path: Path) -> None:
     base = _project()
     base["sources"]["source.shop.raw.orders"]["columns"]["email"]["tags"] = ["pii"]

@@ -140,3 +140,21 @@ def test_ephemeral_models_in_a_circle(tmp_path: Path) -> None:
     (added,) = found.edited
     assert (added.title, str(added.effect)) == ("last", "added")
     assert added.reasons
+
+
+@pytest.mark.parametrize("kind", ["table", "view", "incremental"])
+def test_columns_in_another_order(tmp_path: Path, kind: str) -> None:
+    stored = {"materialized": kind}
+    turned = model("stg", f"select day, id, amount from {RAW}", "source.shop.raw.orders", config=stored)
+    stg = {**STG, "config": {**STG["config"], **stored}}
+    star = model("star", f"select * from {relation('stg')}", "stg")
+    named = model("named", f"select id, day from {relation('star')}", "star")
+    both = model("both", f"select * from {relation('star')} union all select id, 1, day from {RAW}", "star")
+    found = _dbt(tmp_path, [stg, star, named], [turned, star, named])
+    assert (_effects(found), found.rebuild) == ({"stg": "cosmetic"}, [])
+    # Where a reader depends on it, all tables in between must be built again: one of them alone keeps the old order.
+    found = _dbt(tmp_path / "again", [stg, star, named, both], [turned, star, named, both])
+    assert _effects(found) == {"stg": "changed", "star": "affected", "both": "affected"}
+    assert [one.title for one in found.rebuild] == ["stg", "star", "both"]
+    assert found.tables["model.shop.stg"].full_refresh == (kind == "incremental")
+    assert [text for text in summary_lines(found) if text.startswith("stg: its columns are in another order")]

@@ -54,11 +54,14 @@ def test_sources_do_not_overwrite_each_other_nor_stewards(store: GraphStore) -> 
 def test_a_source_is_forgotten(store: GraphStore) -> None:
     store.apply(stating("a", facts("mine", 1), facts("theirs", 1, OTHER), x=facts("x", 1)))
     store.apply(stating("b", facts("mine", 1)))
-    assert store.fact_sources("dbt/") == [OTHER, SOURCE]
-    assert store.fact_sources("dbt/shop:") == [SOURCE]
-    assert store.forget_facts([SOURCE]) == 2
+    mine = [(SOURCE, key("a")), (SOURCE, key("b"))]
+    assert store.fact_sources("dbt/") == [(OTHER, key("a")), *mine]
+    assert store.fact_sources("dbt/shop:") == mine
+    assert store.forget_facts([(SOURCE, key("b"))]) == 1
+    assert store.fact_sources("dbt/shop:") == mine[:1]
+    assert store.forget_facts(mine) == 1
     assert (descriptions(store, "a"), descriptions(store, "b"), descriptions(store, "a.x")) == (["theirs"], [], [])
-    assert store.fact_sources("dbt/") == [OTHER]
+    assert store.fact_sources("dbt/") == [(OTHER, key("a"))]
 
 
 def test_facts_go_along_with_a_renamed_table_in_any_order(both_stores: tuple[GraphStore, GraphStore]) -> None:

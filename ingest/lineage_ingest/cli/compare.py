@@ -91,7 +91,8 @@ def compare(
 
     Example: lineage compare dbt target/ --fail-on unexplained --json
 
-    Exit status: 1 if a condition of --fail-on is met, or some of the input could not be read.
+    Exit status: 1 if a condition of --fail-on is met, or nothing could be compared with it, or some of the input could
+    not be read.
     """
     output = chosen_format(output, as_json)
     options = CompareOptions(
@@ -111,9 +112,12 @@ def compare(
     if show and found.unread_count > show:
         note(f"… and {found.unread_count - show:,} more bad records; --show 0 lists them", "red")
     failures = found.failures(tuple(fail_on or ()))
+    nothing = bool(fail_on) and not found.tables
+    if nothing:
+        note(f"--fail-on {' '.join(fail_on or ())}: nothing was compared", "red")
     if failures:
         note(f"--fail-on {' '.join(fail_on or ())}: {counted(len(failures), 'difference')}", "red")
-    if failures or found.has_errors:
+    if failures or nothing or found.has_errors:
         raise typer.Exit(1)
 
 

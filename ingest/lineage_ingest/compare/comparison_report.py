@@ -59,7 +59,7 @@ def summary_lines(found: Comparison) -> Iterator[str]:
         shown = ", ".join(found.names.get(key, key) for key in left_out[:3])
         more = f" and {len(left_out) - 3:,} more" if len(left_out) > 3 else ""
         yield (
-            f"not compared: {counted(sum(found.not_compared.values()), 'edge')} of {counted(len(left_out), 'table')} "
+            f"not compared: {counted(found.not_compared_edges, 'edge')} of {counted(len(left_out), 'table')} "
             f"that the graph does not have: {shown}{more}"
         )
 

@@ -103,9 +103,9 @@ class _Theirs:
             if is_known(source) and is_known(target):
                 theirs._add(source, target, statement)
                 continue
-            for dataset in {dataset_of(source), dataset_of(target)}:
-                if dataset not in own:
-                    into.not_compared[dataset] += 1
+            unknown = {dataset_of(source), dataset_of(target)} - own
+            into.not_compared_edges += bool(unknown)
+            into.not_compared.update(unknown)
         composed, is_cut = compose_unknown_tables(translated, is_known)
         if is_cut:
             into.notices.append("too many edges through tables that the graph does not have: some are not compared")

@@ -105,7 +105,8 @@ class ComparedEdge:
 class Comparison:
     """All verdicts of a comparison. `names` are display names by key, `jobs` the jobs that prove our edges.
 
-    `not_compared` counts the edges of theirs by the table that the graph does not have.
+    `not_compared` counts the edges of theirs by the table that the graph does not have; `not_compared_edges` are they
+    all.
     """
 
     kind: str
@@ -117,6 +118,7 @@ class Comparison:
     """Number of tables that both know and whose lineage was compared."""
     rows: int = 0
     not_compared: Counter[str] = field(default_factory=Counter)
+    not_compared_edges: int = 0
     unread: list[UnreadRow] = field(default_factory=list)
     unread_count: int = 0
     notices: list[str] = field(default_factory=list)

@@ -192,7 +192,7 @@ class _Ingest:
                 unchanged += 1
                 continue
             statement = resolved.statement
-            self.batch.add_model(model, statement)
+            self.batch.add_model(model, statement, resolved.other_builds)
             codes = {one.code for one in statement.diagnostics}
             self.nodes[key] = NodeState(
                 # A time limit depends on more than the input: try again next time.
@@ -202,7 +202,7 @@ class _Ingest:
                 resolved.lookups,
                 str(statement.completeness),
                 len(statement.diagnostics),
-                len(statement.edges),
+                len(statement.edges) + sum(len(one.edges) for one in resolved.other_builds.values()),
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in statement.diagnostics),
             )
@@ -255,8 +255,8 @@ class _Ingest:
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
 
-    def _add_facts(self) -> list[str]:
-        """Add the facts that have changed; return the sources that state none any more."""
+    def _add_facts(self) -> list[tuple[str, str]]:
+        """Add the facts that have changed; return what is no longer stated: the source and the dataset."""
         names, known = self.request.names, self.earlier.nodes if self.earlier is not None else {}
         facts = ProjectFacts(self.request.artifacts, names, self.request.at)
         for key, node in self.nodes.items():
@@ -265,7 +265,7 @@ class _Ingest:
             if table is not None:
                 columns = node.columns or tuple(one.name for one in table.complete) or None
                 given = facts.digest_given(key, columns)
-                if was is not None and was.facts_input == given:
+                if was is not None and (was.facts_input, was.stated) == (given, node.stated):
                     self.nodes[key] = replace(node, facts=was.facts, facts_input=given, absent=was.absent)
                     self._report_absent(table, was.absent)
                     continue
@@ -277,16 +277,35 @@ class _Ingest:
                 continue
             digest = found.digest()
             self.nodes[key] = replace(node, facts=digest, facts_input=given, absent=found.absent)
-            if digest and (was is None or was.facts != digest):
+            if digest and (was is None or (was.facts, was.stated) != (digest, node.stated)):
                 self.batch.add_facts(dataset, found)
-        if not self.request.artifacts.is_whole:
+        if all(self._states_as_before(key, known[key]) for key in known) and self.earlier is not None:
             return []
-        stating = {str(names.file_key(key)) for key, node in self.nodes.items() if node.facts}
-        if self.earlier is None:
-            stored = self.store.fact_sources(beginning(f"dbt/{names.project}"))
-        else:
-            stored = [str(names.file_key(key)) for key, node in known.items() if node.facts]
-        return [source for source in stored if source.endswith(f"@{names.environment}") and source not in stating]
+        return list(self._no_longer_stated())
+
+    def _states_as_before(self, key: str, was: NodeState) -> bool:
+        """Return whether a node states facts of the same dataset as it did, if it did."""
+        now = self.nodes.get(key)
+        return not was.facts or (now is not None and bool(now.facts) and now.stated == was.stated)
+
+    def _no_longer_stated(self) -> Iterator[tuple[str, str]]:
+        """Yield the stored facts, by source and dataset, of nodes that state none, or of another dataset."""
+        names = self.request.names
+        datasets = {
+            str(names.file_key(key)): self.batch.key_of(self.project.tables[key].name)
+            if key in self.project.tables
+            else consumer_key(key)
+            for key, node in self.nodes.items()
+            if node.facts
+        }
+        for source, dataset in self.store.fact_sources(beginning(f"dbt/{names.project}")):
+            if not source.endswith(f"@{names.environment}") or datasets.get(source) == dataset:
+                continue
+            if source not in datasets:
+                if self.request.artifacts.is_whole:
+                    yield source, dataset
+            elif datasets[source] not in (alias for one in self.store.datasets([dataset]) for alias in one.aliases):
+                yield source, dataset
 
     def _report_absent(self, table: DbtTable, names: Collection[str]) -> None:
         if names:
@@ -329,7 +348,7 @@ class _Ingest:
 
     def _counts(self) -> Mapping[str, int]:
         built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
-        problems = self.request.artifacts.problems
+        problems = list(self.project.problems())
         return {
             "models": len(built),
             **{name: sum(node.completeness == level for node in built) for level, name in _COUNTED.items()},
@@ -345,7 +364,7 @@ class _Ingest:
 
 def _digest_input(model: DbtModel) -> str:
     given = model.given
-    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts)
+    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts, given.unread, given.other_builds)
 
 
 def _digest_stated(table: DbtTable, *more: str) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "Manifest",
     "Metadata",
     "DbtNode",
+    "MetricInput",
     "ResourceType",
     "SemanticElement",
     "TestNode",
@@ -37,6 +38,7 @@ class ResourceType(StrEnum):
     SEED = "seed"
     SOURCE = "source"
     TEST = "test"
+    OPERATION = "operation"
     EXPOSURE = "exposure"
     METRIC = "metric"
     SEMANTIC_MODEL = "semantic_model"
@@ -48,9 +50,9 @@ def _or_empty(value: Any) -> Any:
     return {} if value is None else value
 
 
-def _as_metadata(value: Any) -> Any:
-    """Return metadata, none for what is no object: what a model says of itself must not cost its lineage."""
-    return value if isinstance(value, dict) else {}
+def _mapping_or_empty(value: Any) -> Any:
+    """Return metadata; what is no mapping counts as none, rather than costing the node."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _as_list(value: Any) -> Any:
@@ -59,8 +61,15 @@ def _as_list(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-_Meta = Annotated[dict[str, Any], BeforeValidator(_as_metadata)]
+def _hook_texts(value: Any) -> Any:
+    """Return the statements of hooks: dbt writes objects, older versions texts."""
+    listed = _as_list(value)
+    return [one.get("sql", "") if isinstance(one, Mapping) else one for one in listed]
+
+
+_Meta = Annotated[dict[str, Any], BeforeValidator(_mapping_or_empty)]
 _Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+_Hooks = Annotated[tuple[str, ...], BeforeValidator(_hook_texts)]
 
 
 class _Tolerant(BaseModel):
@@ -116,10 +125,14 @@ class Config(_Tolerant):
     database: str | None = None
     quote_columns: bool | None = None
     column_types: Annotated[dict[str, str], BeforeValidator(_or_empty)] = {}
+    delimiter: str | None = None
+    pre_hook: _Hooks = Field(default=(), alias="pre-hook")
+    post_hook: _Hooks = Field(default=(), alias="post-hook")
     # Snapshots
     unique_key: str | tuple[str, ...] | None = None
     strategy: str | None = None
     updated_at: str | None = None
+    hard_deletes: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(_or_empty)] = {}
     # Labels
     meta: _Meta = {}
@@ -158,6 +171,7 @@ class DbtNode(_Tolerant):
     columns: Annotated[dict[str, DescribedColumn], BeforeValidator(_or_empty)] = {}
     depends_on: Annotated[_DependsOn, BeforeValidator(_or_empty)] = _NOTHING_NEEDED
     version: str | None = None
+    latest_version: str | None = None
     # What it says of its table
     description: str | None = None
     meta: _Meta = {}
@@ -210,15 +224,51 @@ class SemanticElement(_Tolerant):
     agg: str | None = None
 
 
-class _Named(_Tolerant):
+class MetricInput(_Tolerant):
+    """A measure or metric that a metric is made of, and what narrows or moves it."""
+
     name: str
+    filter: Any = None
+    offset_window: Any = None
+    offset_to_grain: Any = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all of it is taken, as of the same time."""
+        return not (self.filter or self.offset_window or self.offset_to_grain)
+
+
+class _ConversionParams(_Tolerant):
+    base_measure: MetricInput | None = None
+    conversion_measure: MetricInput | None = None
+    base_metric: MetricInput | None = None
+    conversion_metric: MetricInput | None = None
+
+
+class _CumulativeParams(_Tolerant):
+    metric: MetricInput | None = None
+
+
+_NO_CONVERSION, _NO_CUMULATION = _ConversionParams(), _CumulativeParams()
 
 
 class _TypeParams(_Tolerant):
-    measure: _Named | None = None
-    numerator: _Named | None = None
-    denominator: _Named | None = None
-    metrics: Annotated[tuple[_Named, ...], BeforeValidator(_as_list)] = ()
+    measure: MetricInput | None = None
+    numerator: MetricInput | None = None
+    denominator: MetricInput | None = None
+    metrics: Annotated[tuple[MetricInput, ...], BeforeValidator(_as_list)] = ()
+    conversion_type_params: Annotated[_ConversionParams, BeforeValidator(_or_empty)] = _NO_CONVERSION
+    cumulative_type_params: Annotated[_CumulativeParams, BeforeValidator(_or_empty)] = _NO_CUMULATION
+
+    def inputs(self) -> tuple[MetricInput, ...]:
+        """Return the measures and metrics that the metric is made of."""
+        conversion = self.conversion_type_params
+        listed = (
+            self.measure, self.numerator, self.denominator, *self.metrics,
+            conversion.base_measure, conversion.conversion_measure, conversion.base_metric,
+            conversion.conversion_metric, self.cumulative_type_params.metric,
+        )  # fmt: skip
+        return tuple(one for one in listed if one is not None)
 
 
 class _QueryParams(_Tolerant):
@@ -292,6 +342,8 @@ class Manifest(_Tolerant):
     sources: dict[str, DbtNode] = {}
     consumers: dict[str, Consumer] = {}
     tests: dict[str, TestNode] = {}
+    operations: dict[str, DbtNode] = {}
+    """The hooks of the project: on-run-start and on-run-end."""
     owners: dict[str, str] = {}
     """Owners of groups, by the group's name."""
     stated: dict[str, str] = {}
@@ -312,6 +364,7 @@ _NOT_STATED = frozenset(
 )
 _READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
 _TESTS = frozenset((ResourceType.TEST,))
+_OPERATIONS = frozenset((ResourceType.OPERATION,))
 _CONSUMERS = {
     "exposures": ResourceType.EXPOSURE,
     "metrics": ResourceType.METRIC,
@@ -363,6 +416,7 @@ def parse_manifest(data: Mapping[str, Any]) -> Manifest:
         nodes=valid(data.get("nodes"), _NODE, _READ),
         sources=valid(data.get("sources"), _NODE),
         consumers=consumers,
+        operations=valid(data.get("nodes"), _NODE, _OPERATIONS),
         tests=valid(data.get("nodes"), _TEST, _TESTS) | valid(unit_tests, _TEST),
         owners={
             one.name: owner

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
-from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
@@ -26,7 +26,11 @@ __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """A model to resolve: its key, its table's full name, its SQL, the tables that the manifest says it reads."""
+    """A model to resolve: its key, its table's full name, its SQL, the tables that the manifest says it reads.
+
+    `doubts` is what is not known of the SQL, `unread` what builds the table besides.
+    `other_builds` are the queries that it runs in other builds, if these are known to differ.
+    """
 
     key: str
     table: str
@@ -34,6 +38,8 @@ class ModelInput:
     kind: DatasetKind = DatasetKind.TABLE
     reads: tuple[str, ...] = ()
     doubts: tuple[Diagnostic, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
+    other_builds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +59,14 @@ class ModelLookups:
 class ResolvedModel:
     """The lineage of a model, the columns of its table (None: not known), and what it looked up.
 
-    Without `statement`, the model was not resolved again: its lineage is as before.
+    Without `statement`, the model was not resolved again: its lineage is as before. `other_builds` are those of its
+    other queries that state more, by their number.
     """
 
     statement: StatementLineage | None
     columns: tuple[str, ...] | None
     lookups: ModelLookups
+    other_builds: Mapping[int, StatementLineage] = field(default_factory=dict)
 
 
 def digest_columns(columns: Collection[str] | None) -> str:
@@ -123,7 +131,7 @@ class ProjectResolution:
 
     def _settle(self, number: int) -> None:
         stack = [number]
-        parsed: dict[int, list[ParsedStatement]] = {}
+        parsed: dict[int, list[list[ParsedStatement]]] = {}
         while stack:
             current = stack[-1]
             model = self._models[current]
@@ -137,12 +145,12 @@ class ProjectResolution:
                 stack.append(needed.position[0])
                 continue
             del self._open[current]
-            for one in parsed.pop(current, ()):
+            for one in (each for listed in parsed.pop(current, ()) for each in listed):
                 if one.tree is not None:
                     take_apart(one.tree)
             stack.pop()
 
-    def _resolve(self, number: int, model: ModelInput, parsed: dict[int, list[ParsedStatement]]) -> ResolvedModel:
+    def _resolve(self, number: int, model: ModelInput, parsed: dict[int, list[list[ParsedStatement]]]) -> ResolvedModel:
         known = self._earlier(model)
         if known is not None:
             self._own[number] = dict.fromkeys(known.columns) if known.columns is not None else None
@@ -151,17 +159,46 @@ class ProjectResolution:
         self._own.pop(number, None)
         self._cyclic.pop(number, None)
         if number not in parsed:
-            parsed[number] = list(parse_statements(model.text, self._options.naming.dialect, self._options.budget))
+            dialect, budget = self._options.naming.dialect, self._options.budget
+            texts = (model.text, *model.other_builds)
+            parsed[number] = [list(parse_statements(text, dialect, budget)) for text in texts]
         tables = _ModelTables(self, number, self._options.naming)
-        statement = self._lineage(model, parsed[number], tables)
+        statement = self._lineage(model, parsed[number][0], tables)
         columns = tuple(column.name for column in statement.schema) or None
         if columns is not None and model.table in statement.sources:  # an incremental model reads what it wrote before
             self._own[number] = dict.fromkeys(columns)
             tables = _ModelTables(self, number, self._options.naming)
-            statement = self._lineage(model, parsed[number], tables)
+            statement = self._lineage(model, parsed[number][0], tables)
             columns = tuple(column.name for column in statement.schema) or None
+        others = self._other_builds(number, model, parsed[number][1:], tables, statement, columns)
         statement = _with_cycles(statement, self._cyclic.pop(number, {}))
-        return ResolvedModel(statement, columns, tables.lookups())
+        completeness = max((statement, *others.values()), key=lambda one: _WORST.index(one.completeness)).completeness
+        statement = _with_unread(replace(statement, completeness=completeness), model, others.values())
+        return ResolvedModel(statement, columns, tables.lookups(), others)
+
+    def _other_builds(
+        self,
+        number: int,
+        model: ModelInput,
+        parsed: Sequence[list[ParsedStatement]],
+        tables: _ModelTables,
+        statement: StatementLineage,
+        columns: tuple[str, ...] | None,
+    ) -> dict[int, StatementLineage]:
+        """Return the lineage of the queries of other builds, of those that state more than the first one."""
+        if parsed and columns is not None:
+            self._own[number] = dict.fromkeys(columns)
+        known = {_what_is_stated(edge) for edge in statement.edges}
+        rows = {one.source for one in statement.row_references}
+        found = {}
+        for position, statements in enumerate(parsed):
+            other = self._lineage(replace(model, doubts=(), unread=()), statements, tables)
+            stated = {_what_is_stated(edge) for edge in other.edges}
+            if not (stated <= known and {one.source for one in other.row_references} <= rows):
+                found[position] = replace(other, schema=())
+                known |= stated
+                rows |= {one.source for one in other.row_references}
+        return found
 
     def _lineage(self, model: ModelInput, statements: list[ParsedStatement], tables: _ModelTables) -> StatementLineage:
         """Return the lineage of the model's query; what cannot be parsed is traced by its keywords."""
@@ -173,7 +210,8 @@ class ProjectResolution:
             found = StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES)
         else:
             found, _ = resolve_statement(chosen, self._options, tables, model.table)
-        problems = [*model.doubts, *found.diagnostics]
+        doubts = (*model.doubts, *model.unread)
+        problems = [*doubts, *found.diagnostics]
         completeness = found.completeness
         if len(statements) > 1:
             message = f"{len(statements)} statements define this model: only its query is read"
@@ -182,7 +220,7 @@ class ProjectResolution:
             reads = dict.fromkeys((*found.sources, *model.reads))
             found = replace(found, sources=[one for one in reads if one != model.table])
             completeness = Completeness.TABLES
-        elif any(doubt.severity is not Severity.INFO for doubt in model.doubts) or len(statements) > 1:
+        elif any(doubt.severity is not Severity.INFO for doubt in doubts) or len(statements) > 1:
             completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
         return replace(
             found,
@@ -248,6 +286,33 @@ class ProjectResolution:
 
 
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+def _what_is_stated(edge: Edge) -> tuple[object, ...]:
+    return edge.source, edge.target, edge.kind, edge.subtype, edge.masking
+
+
+def _with_unread(
+    statement: StatementLineage, model: ModelInput, others: Collection[StatementLineage]
+) -> StatementLineage:
+    """Return the lineage with the tables that dbt lists for the model and that none of its SQL reads.
+
+    A macro may have queried them while dbt compiled the model, a hook may read them, or another branch of the template.
+    """
+    read = {name for one in (statement, *others) for name in one.sources}
+    unread = [name for name in model.reads if name not in read and name != model.table]
+    if not unread:
+        return statement
+    names = ", ".join(unread[:5]) + (f" and {len(unread) - 5} more" if len(unread) > 5 else "")
+    message = f"dbt lists {names} as needed, which the model's SQL does not read: a macro, a hook or another branch may"
+    hint = "if it only sets the order of the builds (`-- depends_on`), nothing is missing"
+    problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=hint)
+    return replace(
+        statement,
+        sources=[*statement.sources, *unread],
+        diagnostics=[*statement.diagnostics, problem],
+        completeness=max(statement.completeness, Completeness.PARTIAL, key=_WORST.index),
+    )
 
 
 def _with_cycles(statement: StatementLineage, names: Collection[str]) -> StatementLineage:

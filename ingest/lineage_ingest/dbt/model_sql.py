@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import Config, DbtNode, Manifest, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.variables import ProjectVariables
 
 __all__ = ["ModelSql", "ModelTexts"]
 
 
 class ModelSql(NamedTuple):
-    """The SQL that defines a model; `source` is the file whose text it is, `doubts` what is not known about it."""
+    """The SQL that defines a model; `source` is the file whose text it is, `doubts` what is not known about it.
+
+    `unread` is what is known to be missing, `other_builds` are the queries of other builds: the first one of an
+    incremental model may differ from the later ones.
+    """
 
     text: str
     source: str
     doubts: tuple[Diagnostic, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
+    other_builds: tuple[str, ...] = ()
 
 
 class ModelTexts:
     """Returns the SQL of the models of one manifest."""
 
-    def __init__(self, manifest: Manifest, macros: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], folder: Path | None) -> None:
+        """Read models of a manifest; `folder` is that of the project."""
+        self._folder = folder
         self._manifest = manifest
         self._macros = macros
         self._renderer: RawSqlRenderer | None = None
@@ -34,18 +45,51 @@ class ModelTexts:
             found = ModelSql(node.compiled_code, node.compiled_path or node.original_file_path)
         else:
             found = self._rendered(node)
+        if node.config.materialized == "incremental" and _IS_INCREMENTAL.search(node.raw_code or ""):
+            found = self._with_other_builds(node, found)
         if node.resource_type == ResourceType.SNAPSHOT:
             return found._replace(text=_snapshot_sql(found.text, node.config))
         return found
 
-    def _rendered(self, node: DbtNode) -> ModelSql:
+    def _with_other_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
+        """Return an incremental model's SQL with the queries of its other builds; its compiled SQL is that of one."""
+        try:
+            rendered = [self._loaded().render(node, first_build=first) for first in (True, False)]
+        except RenderingMissingError:
+            rendered = []
+        if rendered and not any(one.doubts or "{{" in one.text for one in rendered):
+            known = {" ".join(found.text.split())}
+            others = [one.text for one in rendered if " ".join(one.text.split()) not in known]
+            return found._replace(other_builds=tuple(dict.fromkeys(others)))
+        if not node.compiled_code:  # what is not known is reported already
+            return found
+        is_later = bool(node.relation_name) and str(node.relation_name) in found.text
+        message = (
+            f"the compiled SQL is that of {'later builds' if is_later else 'the first build'}: "
+            "the template's other branch has macros or variables that are not known, and is not read"
+        )
+        # What later builds read is mostly what the first one does, and the model's own table.
+        severity = Severity.INFO if is_later else Severity.WARNING
+        hint = None if is_later else "run `dbt compile` when the model's table exists, and ingest again"
+        unread = Diagnostic(DiagnosticCode.NOT_FOLLOWED, severity, message, hint=hint)
+        return found._replace(unread=(unread,))
+
+    def _loaded(self) -> RawSqlRenderer:
+        """Return the renderer.
+
+        Raises:
+            RenderingMissingError: Jinja is not installed.
+        """
         if self._renderer is None:
-            try:
-                self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation)
-            except RenderingMissingError as error:
-                problem = Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, str(error), hint=_HINT)
-                return ModelSql(node.raw_code or "", node.original_file_path, (problem,))
-        rendered = self._renderer.render(node)
+            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation, ProjectVariables(self._folder))
+        return self._renderer
+
+    def _rendered(self, node: DbtNode) -> ModelSql:
+        try:
+            rendered = self._loaded().render(node)
+        except RenderingMissingError as error:
+            problem = Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, str(error), hint=_HINT)
+            return ModelSql(node.raw_code or "", node.original_file_path, (problem,))
         message = (
             "dbt has not compiled this model: its raw SQL is read, with references and the project's macros resolved"
         )
@@ -53,6 +97,7 @@ class ModelTexts:
         return ModelSql(rendered.text, node.original_file_path, (note, *rendered.doubts))
 
 
+_IS_INCREMENTAL = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\bis_incremental\b")
 _HINT = "run `dbt compile`, and ingest again"
 
 
@@ -70,7 +115,7 @@ def _snapshot_sql(query: str, config: Config) -> str:
     """
     names = config.snapshot_meta_column_names
     keys = (config.unique_key,) if isinstance(config.unique_key, str) else config.unique_key or ()
-    since = config.updated_at if config.strategy == "timestamp" and config.updated_at else "current_timestamp"
+    since = config.updated_at or "current_timestamp"
     scd_id = " || ".join((*keys, f"cast({since} as varchar)"))
     meta = {
         "dbt_scd_id": f"md5({scd_id})",
@@ -78,5 +123,7 @@ def _snapshot_sql(query: str, config: Config) -> str:
         "dbt_valid_from": since,
         "dbt_valid_to": f"nullif({since}, {since})",
     }
+    if config.hard_deletes == "new_record":
+        meta["dbt_is_deleted"] = "'False'"
     listed = ",\n    ".join(f"{value} as {names.get(name) or name}" for name, value in meta.items())
     return f"select *,\n    {listed}\nfrom (\n{query}\n) sbq"

@@ -10,6 +10,7 @@ from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
 from lineage_ingest.dbt.manifest import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
@@ -70,13 +71,15 @@ class DbtProject:
 
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros)
+        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder)
+        steps = self._build_steps()
         found = []
         for key in self._in_order():
             table = self.tables[key]
             sql = texts.sql_of(table.node)
             reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
-            given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts)
+            unread = (*sql.unread, *steps.unread_of(table.node))
+            given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds)
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
@@ -113,8 +116,18 @@ class DbtProject:
                 stack.extend(reversed(self._nodes[key].depends_on.nodes))
 
     def problems(self) -> Iterator[tuple[str, Diagnostic]]:
-        """Yield the problems of the artifacts, each with the file's name."""
-        return iter(self.artifacts.problems)
+        """Yield the problems of the artifacts, and what builds without SQL do besides, each with the file's name."""
+        yield from self.artifacts.problems
+        steps = self._build_steps()
+        for node in self._nodes.values():
+            if node.resource_type == ResourceType.SEED or node.is_python:
+                yield from ((node.original_file_path, problem) for problem in steps.unread_of(node))
+        for operation in self.artifacts.manifest.operations.values():
+            if (problem := operation_diagnostic(operation)) is not None:
+                yield operation.original_file_path, problem
+
+    def _build_steps(self) -> BuildSteps:
+        return BuildSteps(self.artifacts.macros, self.artifacts.manifest.metadata.adapter_type)
 
     def _table(self, node: DbtNode) -> DbtTable:
         naming = self.names.naming

@@ -25,7 +25,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.facts import TableFacts
-from lineage_ingest.dbt.manifest import Consumer
+from lineage_ingest.dbt.manifest import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of
@@ -34,6 +34,10 @@ __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic
 
 CONSUMERS = "dbt"
 """Namespace of exposures, metrics, semantic models and saved queries: they are in no database."""
+
+
+_BUILD = "#build "
+"""Between a model's key and the number of another query of it, in the name of that text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class ProjectBatch:
         self._project = project
         self._at = at
         self._models: dict[str, tuple[DbtModel, StatementLineage]] = {}
+        self._other_builds: dict[str, Mapping[int, StatementLineage]] = {}
         self._tables: dict[str, DbtTable] = {}
         self._alone: list[_Alone] = []
         self._gone: list[str] = []
@@ -64,8 +69,11 @@ class ProjectBatch:
         """Add a table with its known columns."""
         self._tables[table.node.unique_id] = table
 
-    def add_model(self, model: DbtModel, statement: StatementLineage) -> None:
-        """Add a model's lineage and its table."""
+    def add_model(
+        self, model: DbtModel, statement: StatementLineage, other_builds: Mapping[int, StatementLineage]
+    ) -> None:
+        """Add a model's lineage and its table; `other_builds` are further queries of it, by their number."""
+        self._other_builds[model.given.key] = other_builds
         types = model.table.types()
         schema = tuple(
             replace(column, data_type=known)
@@ -95,7 +103,7 @@ class ProjectBatch:
         subtype = Subtype.IDENTITY if len(inputs) == len(output_of(consumer)) else Subtype.TRANSFORMATION
         edges = tuple(
             EdgeRecord(
-                column_key(consumer_key(key), column_text(column)),
+                column_key(consumer_key(key), self._column_of(consumers[key], column)),
                 column_key(output, column_text(own)),
                 EdgeKind.CONTRIBUTES,
                 job.key,
@@ -112,6 +120,11 @@ class ProjectBatch:
         completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
         job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
         self._alone.append(_Alone(job, dataset, edges=edges))
+
+    def _column_of(self, consumer: Consumer, name: str) -> str:
+        """Return the path of a consumer's column; those of a semantic model are named by its query."""
+        is_query = consumer.resource_type == ResourceType.SEMANTIC_MODEL
+        return column_text(self._names.naming.dialect.fold_column(name) if is_query else name)
 
     def add_facts(self, dataset: str, facts: TableFacts) -> None:
         """Add the facts of a node about its dataset."""
@@ -132,13 +145,18 @@ class ProjectBatch:
     def records(self, run: str, content: Iterable[str], counts: Mapping[str, int], seconds: float) -> LineageBatch:
         """Return the batch; `content` identifies it, `counts` are those of the whole project."""
         files = {
-            key: FileOrigin(model.source, str(self._names.file_key(key))) for key, (model, _) in self._models.items()
+            name: FileOrigin(model.source, str(self._names.file_key(key)))
+            for key, (model, _) in self._models.items()
+            for name in (key, *(f"{key}{_BUILD}{number}" for number in self._other_builds[key]))
         }
         naming = self._names.naming
         schemas = (TableSchema(one.name, one.complete, exact=True) for one in self._tables.values() if one.complete)
         builder = BatchBuilder(naming, Catalog(schemas, naming.dialect), self._at, self._attribute, files=files)
         for key, (model, statement) in self._models.items():
             builder.add_file(key, model.given.text, [statement])
+            for number, other in self._other_builds[key].items():
+                name = f"{key}{_BUILD}{number}"
+                builder.add_texts({name: model.given.other_builds[number]}, [replace(other, source=name)])
         for file_key in (*self._gone, *(str(one.job.file_key) for one in self._alone)):
             builder.add_gone_file(file_key)
         batch = builder.batch("dbt", run, content, seconds)
@@ -184,7 +202,7 @@ class ProjectBatch:
         )
 
     def _attribute(self, statement: StatementLineage, _target: str | None) -> Attribution:
-        key = statement.source or ""
+        key = (statement.source or "").partition(_BUILD)[0]
         file_key = str(self._names.file_key(key))
         source = self._models[key][0].table.node.original_file_path
         return Attribution(dbt_job_key(file_key), JobKind.DBT, source, self._at, self._at, file_key)

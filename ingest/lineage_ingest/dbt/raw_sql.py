@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import DbtNode, Manifest
+from lineage_ingest.dbt.variables import ProjectVariables
 
 if TYPE_CHECKING:
     from jinja2 import Undefined
@@ -44,13 +45,20 @@ class RenderedSql:
 class RawSqlRenderer:
     """Renders the models of one manifest."""
 
-    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], relation: Callable[[DbtNode], str]) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        macros: Mapping[str, Any],
+        relation: Callable[[DbtNode], str],
+        variables: ProjectVariables,
+    ) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
 
         Raises:
             RenderingMissingError: Jinja is not installed.
         """
         self._relation = relation
+        self._variables = variables
         self._nodes = {**manifest.nodes, **manifest.sources}
         self._by_name: dict[str, list[DbtNode]] = {}
         for node in manifest.nodes.values():
@@ -65,7 +73,7 @@ class RawSqlRenderer:
             source=self._source,
             config=_nothing,
             var=self._var,
-            env_var=self._var,
+            env_var=self._env_var,
             is_incremental=self._is_incremental,
             execute=True,
             range=self._range,
@@ -121,12 +129,17 @@ class RawSqlRenderer:
     def _ref(self, *names: str, **_version: Any) -> str:
         candidates = self._by_name.get(str(names[-1]) if names else "", [])
         wanted = _version.get("v", _version.get("version"))
-        if wanted is not None:
-            candidates = [node for node in candidates if node.version == str(wanted)]
+        candidates = [
+            node for node in candidates if node.version == (node.latest_version if wanted is None else str(wanted))
+        ]
         package = str(names[0]) if len(names) > 1 else None
-        needed = self._open[-1].node.depends_on.nodes
-        ranked = [node for node in candidates if package in (None, node.package_name)]
-        node = next((one for one in ranked if one.unique_id in needed), ranked[0] if ranked else None)
+        reader = self._open[-1].node
+        needed = reader.depends_on.nodes
+        ranked = sorted(
+            (node for node in candidates if package in (None, node.package_name)),
+            key=lambda one: (one.unique_id not in needed, one.package_name != reader.package_name),
+        )
+        node = next(iter(ranked), None)
         if node is None:
             self._open[-1].doubts.append(f"the manifest has no model `{names[-1] if names else ''}`")
             return str(names[-1]) if names else ""
@@ -164,9 +177,22 @@ class RawSqlRenderer:
         return self._relation(node)
 
     def _var(self, name: str, default: Any = None) -> Any:
-        if default is not None:
-            return default
-        return self._unknown(f"var('{name}')" if name.isidentifier() else "var")
+        is_set, value = self._variables.value(self._open[-1].node.package_name, name)
+        if is_set:
+            return value
+        shown = f"var('{name}')" if name.isidentifier() else "var"
+        if default is None:
+            return self._unknown(shown)
+        if not self._variables.is_known:
+            self.note(f"`{shown}` is taken by default: the project's file, which may set it, is not there")
+        return default
+
+    def _env_var(self, name: str, default: Any = None) -> Any:
+        shown = f"env_var('{name}')" if name.isidentifier() else "env_var"
+        if default is None:
+            return self._unknown(shown)
+        self.note(f"`{shown}` is taken by default: the environment of dbt is not known")
+        return default
 
     def _is_incremental(self) -> bool:
         """Return True for incremental models: so they run from the second time on."""
@@ -233,7 +259,7 @@ def _new_environment(unknown: Callable[[str], Any]) -> Any:
         """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):
+            if name.startswith("__") or name in ("unsafe_callable", "alters_data"):  # what the sandbox asks
                 raise AttributeError(name)
             return self._environment_undefined(f"{self._undefined_name}.{name}")
 

@@ -51,8 +51,8 @@ def _headers(node: DbtNode, project: Path | None) -> Iterator[list[str]]:
     for folder in dict.fromkeys(filter(None, (project, Path(node.root_path) if node.root_path else None))):
         try:
             with (folder / node.original_file_path).open(encoding="utf-8-sig", newline="") as file:
-                row = next(csv.reader(file), [])
-        except (OSError, UnicodeDecodeError, csv.Error):
+                row = next(csv.reader(file, delimiter=node.config.delimiter or ","), [])
+        except (OSError, UnicodeDecodeError, csv.Error, TypeError):  # a delimiter must have one character
             continue
         if row:
             yield [name.strip() for name in row]

@@ -56,20 +56,24 @@ def inputs_of(consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator
     needed = [consumers[key] for key in consumer.depends_on.nodes if key in consumers]
     measures = {m.name: one for one in needed for m in one.measures}
     metrics = {one.name: one for one in needed if one.resource_type == ResourceType.METRIC}
-    params = consumer.type_params
     if consumer.resource_type == ResourceType.SAVED_QUERY:
         yield from ((metrics[name].unique_id, name, name) for name in consumer.query_params.metrics if name in metrics)
     elif consumer.resource_type == ResourceType.METRIC:
-        if params.measure is not None and params.measure.name in measures:
-            yield measures[params.measure.name].unique_id, params.measure.name, consumer.name
-        for named in (params.numerator, params.denominator, *params.metrics):
-            if named is not None and named.name in metrics:
-                yield metrics[named.name].unique_id, named.name, consumer.name
+        names = dict.fromkeys(one.name for one in consumer.type_params.inputs())
+        for name in names:
+            found = metrics.get(name) if name in metrics and name != consumer.name else measures.get(name)
+            if found is not None:
+                yield found.unique_id, name, consumer.name
 
 
 def is_read_in_full(consumer: Consumer, inputs: int) -> bool:
-    """Return whether the inputs are all that a metric depends on: no filter, and no time window, over them."""
-    params = consumer.type_params
-    named = [one for one in (params.measure, params.numerator, params.denominator, *params.metrics) if one is not None]
+    """Return whether the inputs are all that a metric depends on: no filter, and no other time, over any of them."""
+    listed = consumer.type_params.inputs()
     plain = consumer.type in ("simple", "ratio", "derived") and not consumer.filter
-    return consumer.resource_type == ResourceType.METRIC and plain and inputs == len(named) > 0
+    names = {one.name for one in listed}
+    return (
+        consumer.resource_type == ResourceType.METRIC
+        and plain
+        and all(one.is_plain for one in listed)
+        and inputs == len(names) > 0
+    )

@@ -10,8 +10,9 @@ from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
+from lineage_ingest.diff.type_names import is_same_type
 
-__all__ = ["ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
+__all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
 
 
 class ColumnEffect(StrEnum):
@@ -81,6 +82,8 @@ class TableDiff:
     """The clauses by which its own definition makes other rows: WHERE, JOIN, …"""
     upstream: tuple[str, ...] = field(default=())
     """Keys of the tables that it reads and that are changed or affected."""
+    name_before: str | None = None
+    """Its full name before the change; None if it is new. Another environment has other names."""
 
     @property
     def is_content(self) -> bool:
@@ -88,6 +91,8 @@ class TableDiff:
         return self.effect in (TableEffect.ADDED, TableEffect.REMOVED) or any(one.is_content for one in self.columns)
 
 
+ORDER_OF_COLUMNS = "the order of its columns"
+"""The reason of a table whose columns are in another order."""
 _DROPS_VIEWS = frozenset(("postgres", "redshift", "materialize"))
 """Dialects in which dbt drops the views over a table that it replaces (DROP … CASCADE)."""
 
@@ -103,13 +108,52 @@ def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: s
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.title,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
-        found[key] = replace(diff, upstream=upstream)
+        before = earlier.definition.name if earlier is not None else None
+        found[key] = replace(diff, upstream=upstream, name_before=before)
+    _rebuild_for_positions(base, head, renamed, found)
     if dialect in _DROPS_VIEWS:
         _recreate_views(head, found)
     for key, form in base.items():
         if key not in head and key not in renamed.values():
             found[key] = _removed(form)
     return found
+
+
+def _rebuild_for_positions(
+    base: Mapping[str, Form], head: Mapping[str, Form], renamed: Mapping[str, str], found: dict[str, TableDiff]
+) -> None:
+    """Mark the tables whose columns are in another order, where one that reads them differs for it.
+
+    What such a reader contains depends on the order in which the columns are stored.
+    """
+    positional: set[str] = set()
+    for key, form in reversed(list(head.items())):  # readers first
+        earlier = base.get(renamed.get(key, key))
+        matters = earlier is not None and (found[key].is_content or key in positional)
+        if earlier is not None and matters and _own_in_order(earlier) != _own_in_order(form):
+            positional.update(form.reads)
+    for key, form in head.items():
+        earlier = base.get(renamed.get(key, key))
+        if earlier is None or not _is_reordered(earlier, form):
+            continue
+        diff = found[key]
+        if key in positional:
+            edited = {TableEffect.COSMETIC: TableEffect.CHANGED, TableEffect.UNCHANGED: TableEffect.AFFECTED}
+            effect = edited.get(diff.effect, diff.effect)
+            why = diff.rebuild or _rebuild(form, "its columns are in another order, and a reader depends on it")
+            refresh = form.definition.build.has_history
+            diff = replace(diff, effect=effect, rebuild=why, full_refresh=diff.full_refresh or refresh)
+        found[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
+
+
+def _own_in_order(form: Form) -> tuple[object, ...]:
+    return form.own.rows, form.own.columns
+
+
+def _is_reordered(base: Form, head: Form) -> bool:
+    """Return whether the columns that both have are in another order."""
+    before, after = ([name for name, _ in form.full.columns] for form in (base, head))
+    return [name for name in before if name in after] != [name for name in after if name in before]
 
 
 def _renamed_tables(base: Mapping[str, Form], head: Mapping[str, Form]) -> dict[str, str]:
@@ -147,7 +191,7 @@ def _added(form: Form) -> TableDiff:
 
 def _removed(form: Form) -> TableDiff:
     columns = tuple(ColumnDiff(name, (ColumnEffect.REMOVED,), True) for name, _ in form.full.columns)
-    return _diff(form, TableEffect.REMOVED, columns)
+    return replace(_diff(form, TableEffect.REMOVED, columns), name_before=form.definition.name)
 
 
 def _compared(base: Form, head: Form) -> TableDiff:
@@ -157,6 +201,9 @@ def _compared(base: Form, head: Form) -> TableDiff:
     differing_text = base.text != head.text
     settings = _settings(base, head)
     columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
+    if base.definition == head.definition:  # what differs is the order or number of the columns that it reads
+        own_rows = False
+        columns = tuple(replace(one, is_own=False) for one in columns)
     is_content = any(one.is_content for one in columns)
     own = own_rows or order or bool(settings) or any(one.is_own and one.is_content for one in columns)
     reasons = list(settings)
@@ -197,7 +244,7 @@ def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_ro
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
     if head.definition.build in (Build.VIEW, Build.CONSUMER):
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
-            return "its definition is edited"
+            return "its definition is edited" if base.definition != head.definition else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is
     if not content:
         return None
@@ -250,7 +297,7 @@ def _named(form: Form) -> dict[str, ValueForm]:
 
 
 def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None, str | None]) -> Iterator[ColumnEffect]:
-    if None not in types and types[0] != types[1]:
+    if types[0] is not None and types[1] is not None and not is_same_type(types[0], types[1]):
         yield ColumnEffect.TYPE
     if before.digest == after.digest:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,22 @@ from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 
 __all__ = ["AffectedConsumer", "affected_consumers", "owner_of", "tests_to_run"]
 
-_SECTIONS = ("exposures", "metrics", "semantic_models", "saved_queries")
+_DEFINITION = {
+    "exposures": ("type", "depends_on"),
+    "metrics": ("type", "type_params", "filter", "time_granularity"),
+    "semantic_models": ("model", "entities", "dimensions", "measures", "defaults", "primary_entity"),
+    "saved_queries": ("query_params",),
+}
+"""What defines a consumer; where its model is built differs by environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffectedConsumer:
-    """A consumer, and the changed or affected tables that it reads, directly or through other consumers."""
+    """A consumer that a change reaches.
+
+    `reads` are the changed or affected tables that it reads, directly or through other consumers, and the consumers
+    among those that are edited. `change` is what happens to its own definition: edited or removed, or None.
+    """
 
     key: str
     kind: str
@@ -24,35 +34,71 @@ class AffectedConsumer:
     owner: str | None
     url: str | None
     reads: tuple[str, ...]
+    change: str | None = None
+
+    @property
+    def effect(self) -> str:
+        """What the change does to it, in words."""
+        parts = [f"is {self.change}"] if self.change else []
+        return " and ".join([*parts, f"reads {', '.join(self.reads)}"] if self.reads else parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
             "key": self.key, "kind": self.kind, "name": self.name, "owner": self.owner, "url": self.url,
-            "reads": list(self.reads),
+            "reads": list(self.reads), "change": self.change,
         }  # fmt: skip
 
 
-def affected_consumers(manifest: ManifestJson, tables: Mapping[str, TableDiff]) -> list[AffectedConsumer]:
-    """Return the consumers that read a table whose content may differ, sorted by kind and name.
+def affected_consumers(
+    base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff]
+) -> list[AffectedConsumer]:
+    """Return the consumers that are edited or removed, or read what is, sorted by kind and name.
 
     Which columns an exposure reads is not known: any change of a table reaches it.
     """
-    nodes = {key: node for section in _SECTIONS for key, node in manifest.section(section).items()}
+    before, nodes = _consumers(base), _consumers(head)
+    edited = {key for key, (section, node) in nodes.items() if key in before
+              and _definition(section, before[key][1]) != _definition(section, node)}  # fmt: skip
     found = []
-    for key, node in nodes.items():
-        reads = sorted({tables[one].title for one in _tables_below(manifest, nodes, key)
-                        if one in tables and tables[one].is_content})  # fmt: skip
-        if reads:
-            kind = key.partition(".")[0]
-            name = str(node.get("label") or node.get("name"))
-            url = node.get("url")
-            link = url if isinstance(url, str) else None
-            found.append(AffectedConsumer(key, kind, name, owner_of(manifest, key), link, tuple(reads)))
+    for key, (_, node) in nodes.items():
+        below = _below(head, nodes, key)
+        reads = {tables[one].title for one in below if one in tables and tables[one].is_content and one != key}
+        reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
+        if reads or key in edited:
+            found.append(_affected(head, key, node, sorted(reads), "edited" if key in edited else None))
+    gone = (key for key in before if key not in nodes)
+    found += (_affected(base, key, before[key][1], (), "removed") for key in gone)
     return sorted(found, key=lambda one: (one.kind, one.name, one.key))
 
 
-def _tables_below(manifest: ManifestJson, nodes: Mapping[str, Any], key: str) -> set[str]:
+def _consumers(manifest: ManifestJson) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return the consumers by unique id, each with its section."""
+    return {key: (section, node) for section in _DEFINITION for key, node in manifest.section(section).items()}
+
+
+def _affected(
+    manifest: ManifestJson, key: str, node: Mapping[str, Any], reads: Sequence[str], change: str | None
+) -> AffectedConsumer:
+    url = node.get("url")
+    name = str(node.get("label") or node.get("name"))
+    link = url if isinstance(url, str) else None
+    return AffectedConsumer(key, key.partition(".")[0], name, owner_of(manifest, key), link, tuple(reads), change)
+
+
+def _definition(section: str, node: Mapping[str, Any]) -> object:
+    return {name: _without_unset(node.get(name)) for name in _DEFINITION[section]}
+
+
+def _without_unset(value: Any) -> Any:
+    """Return a value without what is not set: another version of dbt lists other names."""
+    if isinstance(value, Mapping):
+        found = {key: _without_unset(one) for key, one in value.items() if key not in ("macros", "metadata", "config")}
+        return {key: one for key, one in found.items() if one not in (None, {}, [], False)}
+    return [_without_unset(one) for one in value] if isinstance(value, list) else value
+
+
+def _below(manifest: ManifestJson, nodes: Mapping[str, tuple[str, Mapping[str, Any]]], key: str) -> set[str]:
     seen: set[str] = set()
     stack = [key]
     while stack:
@@ -61,7 +107,7 @@ def _tables_below(manifest: ManifestJson, nodes: Mapping[str, Any], key: str) ->
             continue
         seen.add(one)
         if one in nodes:
-            stack += manifest.needs_of(nodes[one])
+            stack += manifest.needs_of(nodes[one][1])
     return seen
 
 
@@ -88,13 +134,18 @@ def _owner_text(owner: object) -> str | None:
     return owner if isinstance(owner, str) and owner else None
 
 
-def tests_to_run(manifest: ManifestJson, tables: Mapping[str, TableDiff]) -> list[DbtTest]:
-    """Return the tests whose result may differ, sorted by name.
+def tests_to_run(base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff]) -> list[DbtTest]:
+    """Return the tests whose result may differ, sorted by name: of tables that differ, new ones, and edited ones.
 
     A test of one column is left out if that column, and the row set of its table, are unchanged.
     """
     return sorted(
-        (test for test in manifest.tests() if _may_differ(test, tables)), key=lambda test: (test.name, test.key)
+        (
+            test
+            for test in head.tests()
+            if _may_differ(test, tables) or base.test_definition(test.key) != head.test_definition(test.key)
+        ),
+        key=lambda test: (test.name, test.key),
     )
 
 

@@ -15,6 +15,7 @@ from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.variables import ProjectVariables
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
@@ -86,7 +87,9 @@ class _Reader:
         self._hooks = raw.project_hooks()
         try:
             relation = _relation_text
-            self._renderer: RawSqlRenderer | None = RawSqlRenderer(artifacts.manifest, artifacts.macros, relation)
+            self._renderer: RawSqlRenderer | None = RawSqlRenderer(
+                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder)
+            )
         except RenderingMissingError:
             self._renderer = None
 
@@ -172,6 +175,9 @@ class _Reader:
         settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
         if self._hooks:
             settings.append(("hooks of the project", self._hooks))
+        contract = self._contract(node)
+        if constraints := self._raw.contract_constraints(node.unique_id):
+            (settings if build.has_history else others).append(("contract", constraints))
         keys = config.get("unique_key")
         names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
         return TableDefinition(
@@ -179,8 +185,16 @@ class _Reader:
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
             if build.has_history else (),
-            relation, {**table.types(), **self._raw.contract_types(node.unique_id)}, doubts, written,
+            relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {}, doubts, written,
         )  # fmt: skip
+
+    def _contract(self, node: DbtNode) -> dict[str, str]:
+        """Return the types of an enforced contract, by the names that the columns have in SQL."""
+        fold = self._project.names.naming.dialect.fold_column
+        return {
+            str(fold(name, quoted=quoted)): kind
+            for name, quoted, kind in self._raw.contract_types(node.unique_id)
+        }  # fmt: skip
 
     def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
         """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
@@ -189,6 +203,12 @@ class _Reader:
             yield "macros that build it", digest(found)
 
 
+def _types_in_catalog(table: DbtTable) -> dict[str, str]:
+    return {str(one.name): one.data_type for one in table.complete if one.data_type}
+
+
+_CAST = (Build.TABLE, Build.INCREMENTAL)
+"""Builds of which dbt creates the table with the types of a contract, and then fills it."""
 _UNSET: tuple[object, ...] = (None, [], {}, "")
 
 

@@ -90,7 +90,8 @@ def project_edges(revision: Revision, only: Collection[str] | None = None) -> Pr
         _names_in(request.catalog),
     )
     resolved = resolution.resolve(only=only)
-    found = ((one.table, resolved[one.key].statement) for one in models if one.key in resolved)
+    found = ((one.table, each) for one in models if one.key in resolved
+             for each in (resolved[one.key].statement, *resolved[one.key].other_builds.values()))  # fmt: skip
     return ProjectEdges([(table, statement) for table, statement in found if statement is not None])
 
 

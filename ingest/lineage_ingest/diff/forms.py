@@ -127,6 +127,8 @@ class _Builder:
         else:
             full = self._form(definition, sql, self._stored)
             own = self._form(definition, sql, self._given)
+        if definition.contract:
+            full, own = (_cast(one, definition.contract) for one in (full, own))
         if definition.content:
             settings = digest("settings", [list(pair) for pair in definition.content])
             full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
@@ -201,6 +203,16 @@ class _Builder:
         if form is None or form.full.is_open or not form.full.is_ordered:
             return base_table(f"\x00{key}")
         return base_table(f"\x00{key}", [(column, None) for column, _ in form.full.columns])
+
+
+def _cast(form: TableForm, types: Mapping[str, str]) -> TableForm:
+    """Return a table whose columns are stored as these types."""
+
+    def stored(value: ValueForm, kind: str) -> ValueForm:
+        return ValueForm(digest("contract", value.digest, kind), value.before_cast, kind, value.stability)
+
+    columns = tuple((name, stored(value, types[name]) if name in types else value) for name, value in form.columns)
+    return replace(form, columns=columns)
 
 
 def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], kind: str) -> TableForm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,17 +85,26 @@ class ManifestJson:
         found = self.node(key).get("config")
         return found if isinstance(found, Mapping) else {}
 
-    def contract_types(self, key: str) -> dict[str, str]:
-        """Return the types of columns in a contract that dbt enforces."""
+    def contract_types(self, key: str) -> Iterator[tuple[str, bool, str]]:
+        """Yield the columns in a contract that dbt enforces: the name, whether it is quoted, and the type."""
+        for name, one in self._contracted(key).items():
+            if one.get("data_type"):
+                yield str(one.get("name", name)), bool(one.get("quote")), str(one["data_type"])
+
+    def contract_constraints(self, key: str) -> str:
+        """Return a digest of the constraints of a contract that dbt enforces; empty if it has none."""
+        columns = self._contracted(key)
+        own = [(name, str(one["constraints"])) for name, one in columns.items() if one.get("constraints")]
+        table = self.node(key).get("constraints") if columns else None
+        return digest(own, str(table)) if own or table else ""
+
+    def _contracted(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the columns in a contract that dbt enforces."""
         contract = self.config(key).get("contract")
         columns = self.node(key).get("columns")
         if not isinstance(contract, Mapping) or not contract.get("enforced") or not isinstance(columns, Mapping):
             return {}
-        return {
-            str(one.get("name", name)): str(one["data_type"])
-            for name, one in columns.items()
-            if isinstance(one, Mapping) and one.get("data_type")
-        }
+        return {str(name): one for name, one in columns.items() if isinstance(one, Mapping)}
 
     # Macros
 
@@ -160,6 +170,16 @@ class ManifestJson:
             for key, node in self.nodes.items()
         )
 
+    def unread_seeds(self) -> list[str]:
+        """Return the names of the seeds that are too large for dbt: their checksum is that of the path."""
+        return sorted(
+            str(node.get("name"))
+            for node in self.nodes.values()
+            if node.get("resource_type") == "seed"
+            and isinstance(checksum := node.get("checksum"), Mapping)
+            and checksum.get("name") == "path"
+        )
+
     def project_hooks(self) -> str:
         """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
         found = [
@@ -178,6 +198,18 @@ class ManifestJson:
                 continue
             node = self.nodes.get(other) or functions.get(other, {})
             yield f"{kind} {other.rpartition('.')[2]}", digest(str(node.get("raw_code", "")), str(node.get("config")))
+
+    def test_definition(self, key: str) -> str:
+        """Return a digest of a test: its SQL or rows, arguments, settings, macros; empty if there is none."""
+        node = self.nodes.get(key) or self.section("unit_tests").get(key)
+        if node is None:
+            return ""
+        config = node.get("config")
+        metadata = node.get("test_metadata")
+        arguments = metadata.get("kwargs") if isinstance(metadata, Mapping) else None
+        own = [(name, json.dumps(node.get(name), sort_keys=True, default=str)) for name in _DEFINES_TEST]
+        settings = [str(config.get(name)) for name in _CONFIGURES_TEST] if isinstance(config, Mapping) else []
+        return digest(own, json.dumps(arguments, sort_keys=True, default=str), settings, self.own_macros_of(key))
 
     def tests(self) -> Iterator[DbtTest]:
         """Yield the data tests and unit tests."""
@@ -198,6 +230,8 @@ class ManifestJson:
             yield DbtTest(key, str(node.get("name")), tuple(_needs(node, "nodes")), model, None)
 
 
+_DEFINES_TEST = ("raw_code", "column_name", "attached_node", "given", "expect", "overrides", "model", "depends_on")
+_CONFIGURES_TEST = ("where", "limit", "fail_calc", "warn_if", "error_if", "severity", "enabled")
 _OF_ONE_COLUMN = frozenset(("unique", "not_null", "accepted_values", "relationships"))
 
 

@@ -46,20 +46,31 @@ def new_carriers(
     Raises:
         StoreError: the store could not be read.
     """
-    found = []
+    tagged = []
     for side, flow in zip(sides, edges, strict=True):
-        tagged = _tagged(side, tag)
+        listed = _tagged(side, tag)
         if store is not None:
-            tagged |= _tagged_in_store(store, side, flow, tag)
-        found.append((tagged, flow.carriers(tagged)))
-    (tagged_before, before), (_, after) = found
-    known = {*before, *tagged_before}
+            listed |= _tagged_in_store(store, side, flow, tag)
+        tagged.append(_as_in_sql(listed, flow))
+    # A table may have another name after the change; what people tagged in the store, they tagged before it.
+    names = {table.name_before: table.name for table in tables.values() if table.name_before is not None}
+    tagged_before = {(names.get(table, table), column) for table, column in tagged[0]}
+    before = {(names.get(table, table), column) for table, column in edges[0].carriers(tagged[0])}
+    after = edges[1].carriers(tagged[1] | tagged_before)
+    known = before | tagged_before
     for table in tables.values():  # a renamed column carries what it did
         for column in table.columns:
             if column.earlier is not None and (table.name, column.earlier) in known:
                 known.add((table.name, column.name))
     new = [place for place in after if place not in known]
     return sorted(NewCarrier(table, column, ".".join(_origin(after, (table, column)))) for table, column in new)
+
+
+def _as_in_sql(tagged: set[Place], flow: ProjectEdges) -> set[Place]:
+    """Return tagged columns, with those that SQL writes in another case: a properties file need not say how."""
+    folded = {(table, column.casefold()) for table, column in tagged}
+    read = {(edge.source.table or "", str(edge.source.column)) for _, one in flow.statements for edge in one.edges}
+    return tagged | {(table, column) for table, column in read if (table, column.casefold()) in folded}
 
 
 def is_any_tagged(sides: tuple[Revision, Revision], tag: str) -> bool:

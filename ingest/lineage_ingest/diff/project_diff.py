@@ -11,6 +11,7 @@ from typing import Any
 from lineage.cli.listing import counted
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import (
+    ORDER_OF_COLUMNS,
     ColumnDiff,
     ColumnEffect,
     TableDiff,
@@ -124,7 +125,7 @@ class ProjectDiff:
 
     def _found(self, condition: FailCondition) -> Iterator[str]:
         if condition is FailCondition.EXPOSURE:
-            yield from (f"{one.kind} {one.name} reads {', '.join(one.reads)}" for one in self.consumers)
+            yield from (f"{one.kind} {one.name} {one.effect}" for one in self.consumers)
             for key, reach in (self.reach or {}).items():
                 yield from (f"{one.name} is downstream of {self.tables[key].title}" for one in reach.exposures)
             return
@@ -182,15 +183,17 @@ def diff_projects(
     if store is None and not is_any_tagged((base, head), pii_tag):
         only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
     edges = project_edges(base, only), project_edges(head, only)
-    missing = sorted({*(edges[1].missing() - edges[0].missing()), *_reads_of_removed(before, after, head)})
+    missing = sorted(
+        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(before, after, head)}
+    )
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}
     if head.manifest is not None and base.manifest is not None:
         extras = {
             "owners": {key: owner for key in tables
                        if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
-            "consumers": affected_consumers(head.manifest, tables),
-            "tests": tests_to_run(head.manifest, tables),
+            "consumers": affected_consumers(base.manifest, head.manifest, tables),
+            "tests": tests_to_run(base.manifest, head.manifest, tables),
             "modified": state_modified_plus(base.manifest, head.manifest),
         }  # fmt: skip
     if store is not None:
@@ -198,7 +201,7 @@ def diff_projects(
         known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
-    notices = (*errors, *_unparsed(after, tables), *_notices(base, head))
+    notices = (*errors, *_unparsed(after, tables), *_reordered(tables), *_notices(base, head))
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
@@ -206,6 +209,15 @@ def diff_projects(
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
 """Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
+
+
+def _new_missing(
+    before: set[MissingRead], after: set[MissingRead], tables: Mapping[str, TableDiff]
+) -> Iterator[MissingRead]:
+    """Yield the reads that were not missing before; tables may have other names in the other environment."""
+    names = {table.name_before: table.name for table in tables.values()}
+    known = {(names.get(one.table, one.table), one.name) for one in before}
+    return (one for one in after if (one.table, one.name) not in known)
 
 
 def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], head: Revision) -> Iterator[MissingRead]:
@@ -228,6 +240,13 @@ def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Ite
             )
 
 
+def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the tables whose columns are in another order: who reads them by position outside cannot be known."""
+    for one in tables.values():
+        if ORDER_OF_COLUMNS in one.reasons and one.build is not Build.CONSUMER:
+            yield f"{one.title}: its columns are in another order; what reads it by position outside is not known"
+
+
 def _notices(base: Revision, head: Revision) -> Iterator[str]:
     if base.manifest is None or head.manifest is None:
         return
@@ -237,6 +256,9 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
             f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
             "what they build otherwise is not compared"
         )
+    if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
+        names = ", ".join(seeds[:5]) + (f" and {len(seeds) - 5} more" if len(seeds) > 5 else "")
+        yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"
     for side in (base, head):
         raw = side.manifest.uncompiled() if side.manifest is not None else 0
         if raw:

@@ -110,7 +110,8 @@ def _key(revision: Revision, name: str) -> str:
 
 
 def _reach(store: GraphStore, revision: Revision, table: TableDiff, own: Collection[str]) -> TableReach:
-    key = _key(revision, table.name)
+    name = table.name_before or table.name
+    key = _key(revision, name)
     datasets = store.datasets([key])
     if not datasets:
         return TableReach(in_store=False)
@@ -120,9 +121,9 @@ def _reach(store: GraphStore, revision: Revision, table: TableDiff, own: Collect
     }
     keys = [one for one, name in columns.items() if name in changed]
     everything = any(ColumnEffect.ROWS in one.effects for one in table.columns) or not keys
-    starts: Sequence[Target] = [Target(key, table.name, key)]
+    starts: Sequence[Target] = [Target(key, name, key)]
     if not everything:
-        starts = [Target(one, f"{table.name}.{columns[one]}", key, columns[one]) for one in keys]
+        starts = [Target(one, f"{name}.{columns[one]}", key, columns[one]) for one in keys]
     answer = impact(store, starts, TraversalOptions())
     found: dict[str, list[str]] = {}
     for one in answer.outlines:
@@ -148,7 +149,7 @@ def _reach(store: GraphStore, revision: Revision, table: TableDiff, own: Collect
         downstream,
         usage.users.named,
         usage.last_read,
-        tuple(_log_readers(store, watched, {**{one: stored[one].display_name for one in stored}, key: table.name})),
+        tuple(_log_readers(store, watched, {**{one: stored[one].display_name for one in stored}, key: name})),
         tuple(answer.cuts),
         _read_columns(store, columns, own),
     )

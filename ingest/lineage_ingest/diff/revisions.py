@@ -16,6 +16,7 @@ from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.sql_revision import sql_revision
 from lineage_ingest.diff.table_definitions import ProjectRevision
+from lineage_ingest.diff.type_names import is_same_type
 from lineage_ingest.options import DbtOptions, OptionError, SqlOptions, read_catalog
 
 __all__ = ["Revision", "RevisionOptions", "read_revisions"]
@@ -90,7 +91,28 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
     ]
     if revisions[0].naming.dialect != revisions[1].naming.dialect:
         raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
-    return _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
+    before, after = _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
+    return before, _without_needless_casts(after, before)
+
+
+def _without_needless_casts(side: Revision, base: Revision) -> Revision:
+    """Return a side without the types of new contracts that the columns had before, without a contract."""
+    changed = {}
+    for key, one in side.project.definitions.items():
+        twin = base.project.definitions.get(key)
+        if not one.contract or twin is None:
+            continue
+        kept = {
+            name: kind
+            for name, kind in one.contract.items()
+            if name in twin.contract or name not in twin.types or not is_same_type(kind, twin.types[name])
+        }
+        if kept != one.contract:
+            changed[key] = replace(one, contract=kept)
+    if not changed:
+        return side
+    definitions = {**side.project.definitions, **changed}
+    return replace(side, project=replace(side.project, definitions=definitions))
 
 
 def _with_schemas_of(side: Revision, other: Revision) -> Revision:

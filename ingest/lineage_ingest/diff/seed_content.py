@@ -46,7 +46,8 @@ def _rows(node: DbtNode, folder: Path | None, checksum: str) -> list[list[str]] 
         found = {hashlib.sha256(one.encode()).hexdigest() for one in (text, text.strip())}
         if checksum in found:
             try:
-                return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
-            except csv.Error:
+                listed = io.StringIO(text.removeprefix("\ufeff"))
+                return list(csv.reader(listed, delimiter=node.config.delimiter or ","))
+            except (csv.Error, TypeError):  # a delimiter must have one character
                 return None
     return None

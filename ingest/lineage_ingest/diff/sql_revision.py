@@ -32,12 +32,12 @@ def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, sho
         shown = path.relative_to(root).as_posix() if root in path.parents else path.name
         file = read_sql_file(path, FileKey("", shown, Environment.of(naming)), shown, shown)
         problems += (str(problem) for problem in file.problems)
-        for number, statement in enumerate(read_purposes(file.text, PurePath(shown).name, naming)):
+        for statement in read_purposes(file.text, PurePath(shown).name, naming):
             if statement.table is not None:
                 source = f"{shown_as}/{shown}" if shown_as and root in path.parents else shown_as or shown
                 by_table.setdefault(statement.table, []).append((source, statement))
             elif statement.purpose is Purpose.CONTEXT:
-                context.append(digest(shown, number, statement.digest))
+                context.append(statement.digest)
     content = (("functions and other statements of the folder", digest(context)),) if context else ()
     definitions = {table: _definition(table, statements, content) for table, statements in by_table.items()}
     tables: dict[str, TableForm] = {
@@ -69,7 +69,7 @@ def _definition(
                                types, written=written)  # fmt: skip
     # Several statements make it: what it contains depends on all of them, in order.
     names = [one.name for one in first.columns] if first.purpose is Purpose.DECLARES else None
-    relation = opaque_table(digest("statements", [(path, statement.digest) for path, statement in statements]), names)
+    relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), names)
     return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation,
                            types, doubts=(_doubt(statements),), written=written)  # fmt: skip
 

@@ -54,6 +54,8 @@ class TableDefinition:
     relation: TableForm | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     """Types of its columns as the database or a contract states them."""
+    contract: Mapping[str, str] = field(default_factory=dict)
+    """Types that a build casts its columns to, whatever its SQL returns."""
     doubts: tuple[str, ...] = ()
     """Why its SQL is not known for certain: then its text is compared as a whole."""
     written: str | None = None

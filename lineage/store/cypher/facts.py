@@ -16,20 +16,20 @@ from lineage.store.values import StoredDataset
 __all__ = ["fact_sources", "forget_facts"]
 
 
-def fact_sources(transaction: Transaction, beginning: str) -> list[str]:
-    """Return the sources of facts whose keys begin with this text, sorted."""
-    found = {one.source for dataset in _datasets(transaction, beginning) for one in dataset.stated_facts}
-    return sorted(source for source in found if source.startswith(beginning))
+def fact_sources(transaction: Transaction, beginning: str) -> list[tuple[str, str]]:
+    """Return the sources of facts whose keys begin with this text, each with every dataset, sorted."""
+    found = {(one.source, dataset.key) for dataset in _datasets(transaction, beginning) for one in dataset.stated_facts}
+    return sorted(pair for pair in found if pair[0].startswith(beginning))
 
 
-def forget_facts(transaction: Transaction, sources: Collection[str]) -> int:
-    """Delete the facts of these sources; return the number of datasets that had any."""
+def forget_facts(transaction: Transaction, stated: Collection[tuple[str, str]]) -> int:
+    """Delete facts, given by source and dataset; return the number of datasets that had any of them."""
     before = GraphState()
-    wanted = frozenset(sources)
+    wanted = frozenset(stated)
     # One read finds all datasets of a project.
-    beginnings = {source.partition(":")[0] for source in wanted}
+    beginnings = {source.partition(":")[0] for source, _ in wanted}
     for dataset in (one for beginning in sorted(beginnings) for one in _datasets(transaction, beginning)):
-        if any(one.source in wanted for one in dataset.stated_facts):
+        if any((one.source, dataset.key) in wanted for one in dataset.stated_facts):
             before.datasets[dataset.key] = dataset
     asked = [{"key": key} for key in sorted(before.datasets)]
     for row in transaction.read(query("columns_of_dataset"), asked) if asked else ():

@@ -48,18 +48,18 @@ def _stated(text: str | None, source: str, new: Facts | None) -> str | None:
     return facts_text(found.values())
 
 
-def plan_without_facts(before: GraphState, sources: Collection[str]) -> GraphState:
-    """Return the state without the facts of these sources."""
+def plan_without_facts(before: GraphState, stated: Collection[tuple[str, str]]) -> GraphState:
+    """Return the state without facts, given by source and dataset."""
     after = before.copy()
     for key, dataset in before.datasets.items():
-        after.datasets[key] = replace(dataset, facts=_without(dataset.facts, sources))
+        after.datasets[key] = replace(dataset, facts=_without(dataset.facts, key, stated))
     for key, column in before.columns.items():
-        after.columns[key] = replace(column, facts=_without(column.facts, sources))
+        after.columns[key] = replace(column, facts=_without(column.facts, column.dataset, stated))
     return after
 
 
-def _without(text: str | None, sources: Collection[str]) -> str | None:
-    return facts_text(one for one in facts_from(text) if one.source not in sources)
+def _without(text: str | None, dataset: str, stated: Collection[tuple[str, str]]) -> str | None:
+    return facts_text(one for one in facts_from(text) if (one.source, dataset) not in stated)
 
 
 def joined_facts(first: str | None, second: str | None) -> str | None:

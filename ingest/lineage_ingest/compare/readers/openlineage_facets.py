@@ -41,6 +41,8 @@ def read_openlineage_facets(paths: Sequence[str | Path]) -> Iterator[ReadRow]:
 
 
 def _edges(event: Mapping[str, Any], place: str) -> list[ReadRow]:
+    if not ("job" in event or "dataset" in event):  # run, job and dataset events
+        raise KeyError("job")
     if str(event.get("eventType") or "").upper() in _UNFINISHED:
         return []
     named = {

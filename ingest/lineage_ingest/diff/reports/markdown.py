@@ -40,7 +40,7 @@ def _lines(diff: ProjectDiff) -> Iterator[str]:
         for one in diff.consumers[:_ROWS]:
             name = f"[{_text(one.name)}](<{_link(one.url)}>)" if one.url else _text(one.name)
             owner = f", owner {_text(one.owner)}" if one.owner else ""
-            yield f"- {one.kind.replace('_', ' ')} {name}{owner}: reads {_text(', '.join(one.reads))}"
+            yield f"- {one.kind.replace('_', ' ')} {name}{owner}: {_text(one.effect)}"
         yield from _rest(len(diff.consumers))
         yield ""
     found = list(what_else(diff))

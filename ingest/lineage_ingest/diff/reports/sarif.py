@@ -68,7 +68,7 @@ def _results(diff: ProjectDiff, fail_on: set[FailCondition]) -> Iterator[dict[st
     for consumer in diff.consumers:
         level = "error" if FailCondition.EXPOSURE in fail_on else "note"
         owner = f" (owner {consumer.owner})" if consumer.owner else ""
-        text = f"{consumer.kind} {consumer.name}{owner} reads {', '.join(consumer.reads)}"
+        text = f"{consumer.kind} {consumer.name}{owner} {consumer.effect}"
         yield _result(None, "consumer", level, text, consumer.key)
 
 

@@ -36,7 +36,7 @@ def summary_lines(diff: ProjectDiff) -> Iterator[str]:
             yield f"{table.title}: {'; '.join(table.reasons)}"
     for one in diff.consumers:
         owner = f" (owner {one.owner})" if one.owner else ""
-        yield f"{one.kind.replace('_', ' ')} {one.name}{owner} reads {', '.join(one.reads)}"
+        yield f"{one.kind.replace('_', ' ')} {one.name}{owner} {one.effect}"
     yield from what_else(diff)
     if diff.cosmetic:
         yield f"cosmetic edits only: {', '.join(one.title for one in diff.cosmetic)}"

@@ -27,7 +27,7 @@ def change_of(table: TableDiff, column: ColumnDiff) -> str:
         words[0] = f"renamed from {column.earlier}"
     before, after = column.types
     if ColumnEffect.TYPE in column.effects and (before or after):
-        words[0] = f"type changed: {before or '?'} → {after or '?'}"
+        words[column.effects.index(ColumnEffect.TYPE)] = f"type changed: {before or '?'} → {after or '?'}"
     if table.clauses and ColumnEffect.ROWS in column.effects:
         words[-1] += f" ({', '.join(table.clauses)})"
     return ", ".join(words) + ("" if column.is_own or table.effect is not TableEffect.CHANGED else " (from upstream)")

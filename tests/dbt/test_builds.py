@@ -1,0 +1,112 @@
+"""What builds a table besides the compiled SQL of its model: other builds, macros, hooks, materializations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import open_store
+from lineage.traversal import impact, resolve
+from tests.dbt.manifests import manifest, model, relation
+from tests.dbt.test_again import MART, RAW, STAGED
+from tests.dbt.test_broken_artifacts import edges, found, ingest
+
+ORDERS = 'select id from "wh"."raw"."orders"'
+CHANGES = (
+    "{% if is_incremental() %} select id, note as label from {{ ref('changes') }} c where exists "
+    "(select 1 from {{ this }} t where t.id = c.id) "
+    "{% else %} select id, label from {{ ref('everything') }} {% endif %}"
+)
+
+
+def incremental(raw_code: str, compiled: str | None, *needs: str) -> dict[str, Any]:
+    """Return an incremental model."""
+    return {**model("inc", raw_code, *needs, config={"materialized": "incremental"}), "compiled_code": compiled}
+
+
+@pytest.mark.parametrize("build", ["first", "later", "not compiled"])
+def test_an_incremental_model_has_the_lineage_of_all_its_builds(tmp_path: Path, build: str) -> None:
+    changes = model("changes", 'select id, note from "wh"."raw"."orders"', "source.shop.raw.orders")
+    everything = model("everything", 'select id, note as label from "wh"."raw"."orders"', "source.shop.raw.orders")
+    compiled = {
+        "first": f"select id, label from {relation('everything')}",
+        "later": f"select id, note as label from {relation('changes')} c where exists "
+                 f"(select 1 from {relation('inc')} t where t.id = c.id)",
+        "not compiled": None,
+    }[build]  # fmt: skip
+    expected = {"changes.id -> id", "everything.id -> id", "changes.note -> label", "everything.label -> label"}
+    inc = incremental(CHANGES, compiled, "changes", "everything")
+    for day in (1, 2):  # the second time, nothing is resolved
+        summary = ingest(tmp_path, manifest(RAW, changes, everything, inc, at=f"2026-03-0{day}T06:00:00Z"))
+        assert {one for one in found(summary) if one[0] != "info"} == set()
+        assert edges(tmp_path, "inc") == expected
+    assert summary.unchanged == 3
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if "model.shop.inc@" in job.key]
+        assert (str(job.completeness), sorted(job.reads)) == (
+            "full", [f"postgres/wh.main.{name}" for name in ("changes", "everything", "inc")]
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("compiled", "completeness", "severity"),
+    [
+        ('select id from "wh"."raw"."orders"', "partial", "warning"),
+        ('select id from "wh"."raw"."orders" where id > (select max(id) from "wh"."main"."inc")', "full", "info"),
+    ],
+)
+def test_a_build_that_cannot_be_read_is_reported(
+    tmp_path: Path, compiled: str, completeness: str, severity: str
+) -> None:
+    raw = "select id from {{ source('raw', 'orders') }} {% if is_incremental() %} {{ acme.newer() }} {% endif %}"
+    summary = ingest(tmp_path, manifest(RAW, incremental(raw, compiled, "source.shop.raw.orders")))
+    assert found(summary) == {(severity, "NOT_FOLLOWED")}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [str(job.completeness) for job in store.jobs()] == [completeness]
+
+
+def test_what_dbt_needs_and_the_sql_does_not_read_is_table_level_lineage(tmp_path: Path) -> None:
+    pivoted = model("pivoted", f"select id from {relation('mart')}", "mart", "stg")
+    assert found(ingest(tmp_path, manifest(RAW, STAGED, MART, pivoted))) == {("warning", "NOT_FOLLOWED")}
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if "model.shop.pivoted@" in job.key]
+        reads = ["postgres/wh.main.mart", "postgres/wh.main.stg"]
+        assert (str(job.completeness), sorted(job.reads)) == ("partial", reads)
+        affected = impact(store, resolve(store, "wh.main.stg.amount")).possibly_affected
+        assert "postgres/wh.main.pivoted" in {one.dataset for one in affected}
+
+
+@pytest.mark.parametrize(
+    ("hook", "expected"),
+    [
+        ("grant select on {{ this }} to role reader", None),
+        ("-- insert\n{# update #} analyze {{ this }}; create unique index if not exists i on {{ this }} (id)", None),
+        ("begin; grant select on {{ this }} to x; commit;", None),
+        ("insert into audit select id from {{ this }}", "warning"),
+        ("{% if true %} grant select on {{ this }} to x; update {{ this }} set a = 1 {% endif %}", "warning"),
+        ("{{ audit_it(this) }}", "info"),
+        ("", None),
+    ],
+)
+@pytest.mark.parametrize("as_object", [True, False])
+def test_hooks_that_may_move_data_are_reported(
+    tmp_path: Path, hook: str, expected: str | None, as_object: bool
+) -> None:
+    hooks = [{"sql": hook, "transaction": True, "index": None}] if as_object else [hook]
+    hooked = model("hooked", ORDERS, "source.shop.raw.orders", config={"post-hook": hooks})
+    end = {**model("end", hook), "resource_type": "operation", "unique_id": "operation.shop.end"}
+    summary = ingest(tmp_path, manifest(RAW, hooked, end))
+    assert [str(one.diagnostic.severity) for one in summary.diagnostics] == ([expected] * 2 if expected else [])
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [str(job.completeness) for job in store.jobs()] == ["partial" if expected == "warning" else "full"]
+
+
+def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
+    defined = {"acme": "materialization_by_period_default", "dbt": "materialization_table_default"}
+    macros = {name: {"name": name, "package_name": package, "macro_sql": ""} for package, name in defined.items()}
+    kinds = ("by_period", "table")
+    nodes = [model(kind, ORDERS, "source.shop.raw.orders", config={"materialized": kind}) for kind in kinds]
+    summary = ingest(tmp_path, manifest(RAW, *nodes, macros=macros))
+    assert [one.source for one in summary.diagnostics] == ["target/compiled/shop/models/by_period.sql"]

@@ -1,0 +1,85 @@
+"""The base is production, the head a schema of its own: tables have other names, and the base's have the readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.model.names import column_key, dataset_key
+from lineage.store import open_store
+from lineage_ingest import LogOptions, ProjectDiff, diff_revisions, ingest_dbt, ingest_log
+from tests.dbt.manifests import manifest, model, source, write
+
+ORDERS = source("orders", {"id": "int", "email": "text"})
+LOG = 'query_text,user,started_at\n"select id, mail from wh.prod.mart",ana,2026-03-01T10:00:00Z\n'
+
+
+def project(schema: str, published: str = "", missing: str = "o.missing") -> dict[str, Any]:
+    """Return a project as its target's schema names it; one model reads a column that does not exist."""
+
+    def table(name: str) -> str:
+        return f'"wh"."{schema}"."{name}"'
+
+    def built(name: str, sql: str, *needs: str) -> dict[str, Any]:
+        return {**model(name, sql, *needs), "schema": schema, "relation_name": table(name)}
+
+    return manifest(
+        ORDERS,
+        built("stg", 'select id, email as "Mail" from "wh"."raw"."orders"', ORDERS["unique_id"]),
+        built("mart", f'select id, "Mail" as mail from {table("stg")}', "stg"),
+        built("board", f"select id{published} from {table('stg')}", "stg"),
+        built("odd", f'select {missing} from "wh"."raw"."orders" o', ORDERS["unique_id"]),
+    )
+
+
+def diff(folder: Path, base: dict[str, Any], head: dict[str, Any]) -> ProjectDiff:
+    return diff_revisions(write(folder / "base", base), write(folder / "head", head), store=str(folder / "s.lbug"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ingest_dbt(write(tmp_path / "ingested", project("prod")), store=tmp_path / "s.lbug")
+    (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
+    options = LogOptions(dialect="postgres")
+    ingest_log(tmp_path / "log.csv", source="generic", store=tmp_path / "s.lbug", options=options)
+    return tmp_path
+
+
+def test_the_same_project_in_another_schema(folder: Path) -> None:
+    found = diff(folder, project("prod"), project("ci_7"))
+    assert {str(one.effect) for one in found.tables.values()} <= {"unchanged", "cosmetic"}
+    assert not found.missing
+    assert not found.rebuild
+
+
+def test_readers_are_those_of_the_base(folder: Path) -> None:
+    head = project("ci_7")
+    head["nodes"]["model.shop.mart"]["compiled_code"] = 'select id from "wh"."ci_7"."stg"'
+    found = diff(folder, project("prod"), head)
+    assert found.reach is not None
+    reach = found.reach["model.shop.mart"]
+    assert (reach.in_store, [user for user, _ in reach.users]) == (True, ["ana"])
+    [removed] = [one for one in found.tables["model.shop.mart"].columns if one.is_content]
+    assert (removed.name, str(found.risk_of(found.tables["model.shop.mart"], removed))) == ("mail", "breaking")
+
+
+@pytest.mark.parametrize("where", ["properties", "store"])
+def test_personal_data_that_was_there_is_not_new(folder: Path, where: str) -> None:
+    base, head = project("prod"), project("ci_7", ', "Mail" as contact')
+    if where == "properties":
+        for side in (base, head):
+            side["nodes"]["model.shop.stg"]["columns"] = {"mail": {"name": "mail", "tags": ["pii"]}}
+    else:
+        with open_store(folder / "s.lbug") as store:
+            store.describe(column_key(dataset_key("postgres", "wh.prod.stg"), "Mail"), tags=["pii"])
+    found = diff(folder, base, head)
+    assert [(one.table, one.column) for one in found.carriers] == [("wh.ci_7.board", "contact")]
+    assert not diff(folder, base, {**head, "nodes": {**head["nodes"], **moved(base)}}).carriers
+
+
+def moved(base: dict[str, Any]) -> dict[str, Any]:
+    """Return the model `board` of the base in the other schema."""
+    text = str(base["nodes"]["model.shop.board"]["compiled_code"]).replace('"prod"', '"ci_7"')
+    return {"model.shop.board": {**base["nodes"]["model.shop.board"], "compiled_code": text, "raw_code": text}}

@@ -11,7 +11,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.bi.powerbi.m_query import MQuery
-from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
 
 SHOP = 'let S = PostgreSQL.Database("srv", "db"), t = S{[Schema="public", Item="orders"]}[Data], '
@@ -86,7 +86,7 @@ def test_names_in_dax_and_relationships() -> None:
         {"FromTableName": "Sales", "FromColumnName": "Amount", "ToTableName": "Years", "ToColumnName": "Year",
          "IsActive": 0},
     ]  # fmt: skip
-    connecting = Relationships(rows, names).connecting({"Years", "Sales"})
+    connecting = ModelRelationships(rows, names).connecting({"Years", "Sales"})
     assert {(one.table, one.column) for one in connecting} == {("Sales", "Day"), ("Dates", "Year")}
 
 

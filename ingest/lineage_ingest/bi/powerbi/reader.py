@@ -19,7 +19,7 @@ from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, sl
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
-from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
@@ -130,7 +130,7 @@ class _PbixFile:
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
         self._shown: list[str] = []
         self._names = ModelNames(self._columns, self._calculated)
-        self._relationships = Relationships(self._rows("relationships"), self._names)
+        self._relationships = ModelRelationships(self._rows("relationships"), self._names)
 
     def _open(self, path: Path) -> list[ReportVisual]:
         """Return the visuals of the report; the sizes of all members are checked before any is unpacked."""

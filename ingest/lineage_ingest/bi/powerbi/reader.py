@@ -211,13 +211,10 @@ class _PbixFile:
         connection = self._connection(source)
         query.dialect = connection.dialect
         listed = [f"{query.trace(own, 't')} AS {quote(name, connection.dialect)}" for name, own in columns.items()]
-        inner = (
-            f"(\n{source.sql.strip().rstrip(';')}\n)"
-            if source.sql
-            else table_reference(source.parts, connection.dialect)
-        )
-        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {inner} AS t"
         conditions = query.filters("t")
+        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, connection.dialect)} AS t"
+        for join in query.joins.values():
+            sql += f"\nLEFT JOIN {_reference(join.source, connection.dialect)} AS {join.alias} ON {join.condition}"
         sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
         return QueryAsset(
             self._table_key(table), table, at, connection, sql, tuple(columns),
@@ -350,6 +347,10 @@ class _PbixFile:
         """Yield the report, which shows its visuals; `queries` must have been read."""
         if self._shown:
             yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
+
+
+def _reference(source: MSource, dialect: str) -> str:
+    return f"(\n{source.sql.strip().rstrip(';')}\n)" if source.sql else table_reference(source.parts, dialect)
 
 
 def _short(name: str) -> str:

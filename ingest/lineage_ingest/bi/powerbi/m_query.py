@@ -243,8 +243,8 @@ class MQuery:
                 (m_text(arguments[1].strip()) or column) if m_text(arguments[2].strip()) == column else column
             )
         if function in _MADE_OF and len(arguments) > _MADE_OF[function]:
-            read, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
-            return f"m_transformed({', '.join(map(before, read))})" if column in made_of_it else before(column)
+            parts, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
+            return f"m_transformed({', '.join(map(before, parts))})" if column in made_of_it else before(column)
         if function == "Table.AddColumn" and len(arguments) > 2:
             if m_text(arguments[1].strip()) != column:
                 return before(column)

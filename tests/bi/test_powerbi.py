@@ -11,11 +11,18 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.bi.powerbi.m_query import MQuery
-from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
 
 SHOP = 'let S = PostgreSQL.Database("srv", "db"), t = S{[Schema="public", Item="orders"]}[Data], '
+PEOPLE = (
+    'let S = PostgreSQL.Database("srv", "db"), p = S{[Schema="public", Item="people"]}[Data], '
+    'r = Table.RenameColumns(p, {{"full_name", "name"}, {"id", "key"}}), d = Table.DuplicateColumn(r, "key", "id"), '
+    "f = Table.SelectRows(d, each [live] = true) in f"
+)
 OTHERS = {
+    "People": PEOPLE,
+    "Sheet": 'Excel.Workbook("x")',
     "Schema": '"mart" meta [IsParameterQuery=true]',
     "Text": '"SELECT a " & "FROM t"',
     "Other": SHOP + "x = t in x",
@@ -49,11 +56,22 @@ def test_sql_in_m(text: str, sql: str, is_whole: bool) -> None:
         ('g = Table.Group(t, {"k"}, {{"s", each List.Sum([amount]), Int64.Type}, {"n", each Table.RowCount(_)}}) in g',
          {"k": "t.k", "s": "MAX(m_expression(t.amount))", "n": "COUNT(*)"}, True),
         ('e = Table.ExpandTableColumn(t, "C", {"name"}, {"C.name"}) in e', {"C.name": "NULL", "id": "t.id"}, False),
+        ('j = Table.NestedJoin(t, {"pid"}, People, {"key"}, "C", JoinKind.Inner), '
+         'e = Table.ExpandTableColumn(j, "C", {"name", "id"}, {"C.name", "C.id"}), '
+         'r = Table.RenameColumns(e, {{"C.name", "who"}}) in r',
+         {"who": "j1.full_name", "C.id": "j1.id", "amount": "t.amount"}, True),
+        ('j = Table.NestedJoin(t, {"pid"}, Sheet, {"key"}, "C"), e = Table.ExpandTableColumn(j, "C", {"name"}) in e',
+         {"name": "NULL", "amount": "t.amount"}, False),
         ('u = Table.Unpivot(t, {"a", "b"}, "what", "value") in u',
          {"value": "m_transformed(t.a, t.b)", "id": "t.id"}, True),
         ('u = Table.UnpivotOtherColumns(t, {"id"}, "what", "value") in u', {"id": "t.id", "value": "NULL"}, False),
         ('r = Table.ReplaceValue(t, each [a], each [b], Replacer.ReplaceValue, {"a"}) in r',
          {"a": "m_transformed(t.a, t.b)", "c": "t.c"}, True),
+        ('s = Table.SplitColumn(t, "a", Splitter.SplitTextByDelimiter("-"), {"a.1", "a.2"}), '
+         'c = Table.CombineColumns(s, {"b", "c"}, Combiner.CombineTextByDelimiter(" "), "bc"), '
+         'l = Table.ExpandListColumn(c, "l"), r = Table.ExpandRecordColumn(l, "r", {"x"}, {"r.x"}) in r',
+         {"a.2": "m_transformed(t.a)", "bc": "m_transformed(t.b, t.c)", "l": "m_transformed(t.l)",
+          "r.x": "m_transformed(t.r)", "d": "t.d"}, True),
         ('p = Table.Pivot(t, {"x"}, "what", "value") in p', {"x": "NULL"}, False),
     ],
 )  # fmt: skip
@@ -61,6 +79,19 @@ def test_columns_of_steps_in_m(steps: str, columns: dict[str, str], is_whole: bo
     query = MQuery(SHOP + steps, OTHERS, "postgres")
     assert {name: query.trace(name, "t").replace('"', "") for name in columns} == columns
     assert (not query.problems) is is_whole
+
+
+def test_tables_that_are_merged() -> None:
+    text = 'j = Table.NestedJoin(t, {"pid", "k"}, People, {"key", "k"}, "C", JoinKind.Inner) in j'
+    query = MQuery(SHOP + text, OTHERS, "postgres")
+    assert query.filters("t") == []
+    [join] = query.joins.values()
+    assert join.source.parts == ("public", "people")
+    assert join.condition.replace('"', "") == "t.pid = j1.id AND t.k = j1.k AND (j1.live = '?')"
+    other = MQuery(SHOP + text.replace("People", "Sheet"), OTHERS, "postgres")
+    assert other.filters("t") == []
+    assert [one.message for one in other.problems]
+    assert not other.joins
 
 
 def test_a_filter_by_another_query_reads_its_own_columns_only() -> None:
@@ -86,7 +117,7 @@ def test_names_in_dax_and_relationships() -> None:
         {"FromTableName": "Sales", "FromColumnName": "Amount", "ToTableName": "Years", "ToColumnName": "Year",
          "IsActive": 0},
     ]  # fmt: skip
-    connecting = Relationships(rows, names).connecting({"Years", "Sales"})
+    connecting = ModelRelationships(rows, names).connecting({"Years", "Sales"})
     assert {(one.table, one.column) for one in connecting} == {("Sales", "Day"), ("Dates", "Year")}
 
 

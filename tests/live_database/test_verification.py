@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.model.statement import ColumnRef, Completeness
@@ -198,6 +198,7 @@ _FIELDS = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,6}", fullmatch=True), _FIELDS, max_size=5))
 def test_any_text_survives_the_form_of_a_tree(fields: dict[str, Any]) -> None:
     """Names are written as `outToken` of PostgreSQL writes them: what is special is behind a backslash."""

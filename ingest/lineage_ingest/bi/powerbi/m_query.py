@@ -14,7 +14,7 @@ from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, record_fields, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
-__all__ = ["MQuery", "MSource"]
+__all__ = ["MJoin", "MQuery", "MSource"]
 
 _DATABASES = {
     "Sql.Database": "tsql", "Sql.Databases": "tsql", "PostgreSQL.Database": "postgres", "MySQL.Database": "mysql",
@@ -35,6 +35,14 @@ _SAME_COLUMNS = frozenset(
 )  # fmt: skip
 _FILTERS = frozenset(("Table.SelectRows", "Table.SelectRowsWithErrors", "Table.RemoveRows"))
 _TRANSFORMS = frozenset(("Table.TransformColumns", "Table.ReplaceValue", "Table.FillDown", "Table.FillUp"))
+_MADE_OF = {
+    "Table.SplitColumn": 3,
+    "Table.CombineColumns": 3,
+    "Table.ExpandRecordColumn": -1,
+    "Table.ExpandListColumn": 1,
+}
+"""Steps that make columns of others: the second argument names these, the one with this number the new ones."""
+_MERGE = "Table.NestedJoin"
 _NEW_COLUMNS = frozenset(
     ("Table.Pivot", "Table.Unpivot", "Table.UnpivotOtherColumns", "Table.Transpose", "Table.PromoteHeaders",
      "Table.DemoteHeaders", "Table.FromRecords", "Table.FromColumns", "Table.FromRows")
@@ -55,6 +63,19 @@ class MSource:
     parts: tuple[str, ...] = ()
     sql: str = ""
 
+    def is_beside(self, other: MSource) -> bool:
+        """Return whether one query of SQL can read both."""
+        return (self.dialect, self.server, self.database) == (other.dialect, other.server, other.database)
+
+
+@dataclass(frozen=True, slots=True)
+class MJoin:
+    """A table that is merged: its alias, its source, and the condition."""
+
+    alias: str
+    source: MSource
+    condition: str
+
 
 @dataclass(slots=True)
 class MQuery:
@@ -64,11 +85,13 @@ class MQuery:
     others: Mapping[str, str] = field(default_factory=dict)
     dialect: str = "ansi"
     problems: list[Diagnostic] = field(default_factory=list)
+    joins: dict[tuple[str, ...], MJoin] = field(default_factory=dict)
+    """The tables that are merged; known after `filters`."""
     _parsed: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
 
     def source(self) -> MSource | None:
         """Return what the query reads; None if that is no database."""
-        return self._source()
+        return self._source("", self._result(""))
 
     def trace(self, column: str, alias: str) -> str:
         """Return the SQL of a column of the result, over the query's source with this alias."""
@@ -76,8 +99,10 @@ class MQuery:
 
     def filters(self, alias: str) -> list[str]:
         """Return the conditions that decide the rows, as SQL."""
+        return self._filters("", self._result(""), alias)
+
+    def _filters(self, scope: str, expression: str, alias: str) -> list[str]:
         found: list[str] = []
-        scope, expression = "", self._result("")
         for _ in range(_MAX_DEPTH):
             function, arguments = _call(expression)
             if function in _FILTERS | {"Table.Distinct", "Table.Group"} and len(arguments) > 1:
@@ -86,6 +111,8 @@ class MQuery:
                 for name in named:
                     text = self._trace(*inner, m_text(name) or name.strip(), alias, 0)
                     found.append(f"({text} = {LITERAL})")
+            if function == _MERGE and len(arguments) > 4 and self._join(scope, arguments, alias, 0) is None:
+                self._report(f"the step {function} is not read: the table that it merges is of another source")
             following = self._previous(scope, expression)
             if following is None:
                 break
@@ -156,10 +183,9 @@ class MQuery:
 
     # The source
 
-    def _source(self) -> MSource | None:
+    def _source(self, query: str, expression: str) -> MSource | None:
         names: list[str] = []
         sql = ""
-        query, expression = "", self._result("")
         for _ in range(_MAX_DEPTH):
             navigation = _NAVIGATION.search(expression)
             if navigation is not None:
@@ -212,14 +238,23 @@ class MQuery:
             pairs = _pairs(arguments[1])
             old = {new: name for name, new in pairs}
             return before(old.get(column, column))
-        if function == "Table.DuplicateColumn" and len(arguments) > 2 and m_text(arguments[2].strip()) == column:
-            return before(m_text(arguments[1].strip()) or column)
+        if function == "Table.DuplicateColumn" and len(arguments) > 2:
+            return before(
+                (m_text(arguments[1].strip()) or column) if m_text(arguments[2].strip()) == column else column
+            )
+        if function in _MADE_OF and len(arguments) > _MADE_OF[function]:
+            parts, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
+            return f"m_transformed({', '.join(map(before, parts))})" if column in made_of_it else before(column)
         if function == "Table.AddColumn" and len(arguments) > 2:
             if m_text(arguments[1].strip()) != column:
                 return before(column)
             return self._function_of(arguments[2], before)
         if function == "Table.AddIndexColumn" and len(arguments) > 1:
             return "NULL" if m_text(arguments[1].strip()) == column else before(column)
+        if function == "Table.ExpandTableColumn" and len(arguments) > 2:
+            return self._expanded(previous, arguments, column, alias, depth)
+        if function == _MERGE and len(arguments) > 4 and m_text(arguments[4].strip()) != column:
+            return before(column)
         if function == "Table.Group" and len(arguments) > 2:
             return self._grouped(arguments, column, before)
         if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
@@ -240,6 +275,46 @@ class MQuery:
             return "NULL"
         self._report(f"the step {function} is not read: columns that it does not name are taken to be those before it")
         return before(column)
+
+    def _expanded(self, previous: tuple[str, str], arguments: list[str], column: str, alias: str, depth: int) -> str:
+        """Return a column of Table.ExpandTableColumn: of the table that was merged, or one from before."""
+        fields = list(strings(arguments[2]))
+        names = list(strings(arguments[3])) if len(arguments) > 3 else fields
+        if column not in names or len(names) != len(fields):
+            return self._trace(*previous, column, alias, depth + 1)
+        wanted, merged = fields[names.index(column)], m_text(arguments[1].strip())
+        at: tuple[str, str] | None = previous
+        for _ in range(_MAX_DEPTH):
+            if at is None:
+                break
+            function, own = _call(at[1])
+            if function == _MERGE and len(own) > 4 and m_text(own[4].strip()) == merged:
+                join = self._join(at[0], own, alias, depth)
+                if join is not None:
+                    return self._trace(*self._expression(at[0], own[2].strip()), wanted, join.alias, depth + 1)
+                break
+            at = self._previous(*at)
+        self._report(f"the column {column!r} is of a table that is not read")
+        return "NULL"
+
+    def _join(self, query: str, arguments: list[str], alias: str, depth: int) -> MJoin | None:
+        """Return the table that Table.NestedJoin merges; None if it is not of the same database."""
+        key = (query, *(one.strip() for one in arguments[:5]))
+        if key not in self.joins:
+            other = self._expression(query, arguments[2].strip())
+            source, main = self._source(*other), self.source()
+            if source is None or main is None or not source.is_beside(main) or not (source.sql or source.parts):
+                return None
+            own = f"j{len(self.joins) + 1}"
+            self.joins[key] = MJoin(own, source, "TRUE")  # its own columns may need it
+            left = self._expression(query, arguments[0].strip())
+            conditions = [
+                f"{self._trace(*left, one, alias, depth + 1)} = {self._trace(*other, two, own, depth + 1)}"
+                for one, two in zip(strings(arguments[1]), strings(arguments[3]), strict=False)
+            ]
+            conditions += self._filters(*other, own)
+            self.joins[key] = MJoin(own, source, " AND ".join(conditions) or "TRUE")
+        return self.joins[key]
 
     def _grouped(self, arguments: list[str], column: str, before: Callable[[str], str]) -> str:
         """Return a column of Table.Group: one of its keys, or what `{name, each …, type}` computes."""

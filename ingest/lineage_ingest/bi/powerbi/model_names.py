@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_ingest.bi.powerbi.dax import references_of, tables_of
 
-__all__ = ["DaxNames", "ModelNames", "Relationship", "Relationships"]
+__all__ = ["DaxNames", "ModelNames", "ModelRelationship", "ModelRelationships"]
 
 _MAX_DEPTH = 30
 
@@ -77,7 +77,7 @@ class ModelNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Relationship:
+class ModelRelationship:
     """Two columns by which the model connects two tables."""
 
     table: str
@@ -86,22 +86,22 @@ class Relationship:
     other_column: str
 
 
-class Relationships:
+class ModelRelationships:
     """The active relationships of a model: filters go from table to table along them."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], names: ModelNames) -> None:
-        self._of: dict[str, list[Relationship]] = {}
+        self._of: dict[str, list[ModelRelationship]] = {}
         for row in rows:
             left = names.column(str(row.get("FromTableName")), str(row.get("FromColumnName")))
             right = names.column(str(row.get("ToTableName")), str(row.get("ToColumnName")))
             if left is not None and right is not None and row.get("IsActive") not in (0, False, "0", "False"):
-                found = Relationship(*left, *right)
+                found = ModelRelationship(*left, *right)
                 self._of.setdefault(found.table, []).append(found)
                 self._of.setdefault(found.other, []).append(found)
 
-    def connecting(self, tables: Collection[str]) -> list[Relationship]:
+    def connecting(self, tables: Collection[str]) -> list[ModelRelationship]:
         """Return the relationships on the shortest ways between tables, also by way of others."""
-        found: dict[Relationship, None] = {}
+        found: dict[ModelRelationship, None] = {}
         ordered = sorted(tables)
         for number, start in enumerate(ordered):
             ways = self._ways_from(start)
@@ -113,9 +113,9 @@ class Relationships:
                     at = step.table if step.other == at else step.other
         return list(found)
 
-    def _ways_from(self, start: str) -> dict[str, Relationship]:
+    def _ways_from(self, start: str) -> dict[str, ModelRelationship]:
         """Return the last relationship on the way to each table that can be reached."""
-        ways: dict[str, Relationship] = {}
+        ways: dict[str, ModelRelationship] = {}
         waiting = deque([start])
         while waiting:
             at = waiting.popleft()

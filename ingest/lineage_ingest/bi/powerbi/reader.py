@@ -19,7 +19,7 @@ from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, sl
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
-from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, Relationships
+from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
@@ -130,7 +130,7 @@ class _PbixFile:
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
         self._shown: list[str] = []
         self._names = ModelNames(self._columns, self._calculated)
-        self._relationships = Relationships(self._rows("relationships"), self._names)
+        self._relationships = ModelRelationships(self._rows("relationships"), self._names)
 
     def _open(self, path: Path) -> list[ReportVisual]:
         """Return the visuals of the report; the sizes of all members are checked before any is unpacked."""
@@ -211,13 +211,10 @@ class _PbixFile:
         connection = self._connection(source)
         query.dialect = connection.dialect
         listed = [f"{query.trace(own, 't')} AS {quote(name, connection.dialect)}" for name, own in columns.items()]
-        inner = (
-            f"(\n{source.sql.strip().rstrip(';')}\n)"
-            if source.sql
-            else table_reference(source.parts, connection.dialect)
-        )
-        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {inner} AS t"
         conditions = query.filters("t")
+        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, connection.dialect)} AS t"
+        for join in query.joins.values():
+            sql += f"\nLEFT JOIN {_reference(join.source, connection.dialect)} AS {join.alias} ON {join.condition}"
         sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
         return QueryAsset(
             self._table_key(table), table, at, connection, sql, tuple(columns),
@@ -350,6 +347,10 @@ class _PbixFile:
         """Yield the report, which shows its visuals; `queries` must have been read."""
         if self._shown:
             yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
+
+
+def _reference(source: MSource, dialect: str) -> str:
+    return f"(\n{source.sql.strip().rstrip(';')}\n)" if source.sql else table_reference(source.parts, dialect)
 
 
 def _short(name: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import Config, DbtNode, Manifest, ResourceType
+from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.dbt.variables import ProjectVariables
 
 __all__ = ["ModelSql", "ModelTexts"]
 

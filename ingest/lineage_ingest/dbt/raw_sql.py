@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import DbtNode, Manifest
-from lineage_ingest.dbt.variables import ProjectVariables
+from lineage_ingest.dbt.project_variables import ProjectVariables
 
 if TYPE_CHECKING:
     from jinja2 import Undefined

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import lineage_ingest
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.product_digest import product_digest
 from lineage.saved_file import digest_of
@@ -52,7 +51,7 @@ def prepare_project(target: str | Path | None, options: DbtOptions, store: str |
     names = ProjectNames(project, extraction.naming)
     catalog = read_catalog(options.catalog, dialect, refresh=options.refresh_catalog).qualified(extraction.naming)
     basis = digest_of(
-        product_digest(Path(lineage_ingest.__file__).parent),
+        product_digest(Path(__file__).parents[1]),
         extraction.naming,
         options.set_operations,
         options.budget,

@@ -14,8 +14,8 @@ from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.dbt.variables import ProjectVariables
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition

@@ -5,7 +5,9 @@ that incremental models have a past. Checked for every edit:
 
 - a model that is called untouched contains the same, column by column and row by row (`missed`);
 - of a touched model whose row set is called unchanged, the untouched columns contain the same (`missed columns`);
-- a table that need not be rebuilt contains what a build would give; so does a view, as it was defined before (`stale`).
+- a table that need not be rebuilt contains what a build would give; so does a view, as it was defined before (`stale`);
+- a warehouse of which only that is rebuilt which the diff says contains what one contains that is built as a whole
+  (`left behind`).
 
 The number of models to rebuild is compared with that of `state:modified+`. Exit status: 0 no failure, 1 failures.
 """
@@ -34,7 +36,7 @@ from lineage_ingest.diff.table_definitions import Build, ProjectRevision
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
 from tests.diff.shop import Shop, new_shop, write_target
-from tests.diff.warehouse import Content, Warehouse, build
+from tests.diff.warehouse import Content, PartialBuilds, Warehouse, build
 
 __all__ = ["Campaign", "run_campaign"]
 
@@ -84,7 +86,7 @@ def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | N
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         base = _revision(shop, folder / "base")
-        before = build(shop)
+        before, parts = build(shop), PartialBuilds(shop)
         assert before.failed is None, before.failed
         number = 0
         while found.edits < edits:
@@ -105,6 +107,7 @@ def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | N
             found.edits += 1
             found.by_edit[name] += 1
             _check(found, label, shop, before, after, diffs)
+            _check_rebuilt(found, label, parts, edited[0], after, diffs)
             modified = len(state_modified_plus(base.raw, head.raw))
             rebuilt = sum(diff.rebuild is not None for diff in diffs.values())
             found.rebuilt += rebuilt
@@ -144,6 +147,21 @@ def _check(
             found.failures.append(f"{label}: stale {name}: {_difference(one, other)}")
         if diff.rebuild is None and diff.build is Build.VIEW:
             _check_view(found, label, shop, name, after, other)
+
+
+def _check_rebuilt(
+    found: Campaign, label: str, parts: PartialBuilds, edited: Shop, after: Warehouse, diffs: Mapping[str, TableDiff]
+) -> None:
+    """What is rebuilt together with what is left as it was must be the edited shop."""
+    rebuilt = {diff.title for diff in diffs.values() if diff.rebuild is not None}
+    if not rebuilt:
+        return
+    part = parts.build(edited, rebuilt)
+    if part.failed is not None:
+        found.failures.append(f"{label}: left behind {part.failed[0]}: {part.failed[1][:200]}")
+    for name, content in after.contents.items():
+        if part.failed is None and part.contents[name] != content:
+            found.failures.append(f"{label}: left behind {name}: {_difference(part.contents[name], content)}")
 
 
 def _check_view(found: Campaign, label: str, shop: Shop, name: str, after: Warehouse, other: Content) -> None:

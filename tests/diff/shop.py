@@ -181,8 +181,8 @@ where r.is_first"""),
 where exists (select 1 from {{ ref('int_orders_ranked') }} as r
   where r.customer_id = c.customer_id and r.order_number > 2)""", "view"),
     Model("mart_everything", """select * from {{ ref('mart_first_orders') }}""", "view"),
-    Model("mart_people", """select customer_id, customer_name from {{ ref('int_contacts') }} union
-select customer_id, tier from {{ ref('dim_customers') }}"""),
+    Model("mart_people", """select * from {{ ref('int_contacts') }} union
+select customer_id, tier, 'none' from {{ ref('dim_customers') }}"""),
     Model("mart_top_products", """select sku, title, revenue from {{ ref('dim_products') }}
 order by revenue desc, sku limit 5"""),
     Model("mart_activity", """select e.customer_id, e.events, e.last_on, v.visits from {{ ref('fct_events') }} as e

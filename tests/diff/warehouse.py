@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import duckdb
 
 from tests.diff.shop import Model, Shop, relation
 
-__all__ = ["Content", "Warehouse", "build"]
+__all__ = ["Content", "Warehouse", "PartialBuilds", "build"]
 
 _DAYS = {"raw_orders": "ordered", "raw_visits": "at"}
 _UNTIL = "2026-02-20"
@@ -57,19 +58,74 @@ class Warehouse:
 
 def build(shop: Shop) -> Warehouse:
     """Return the warehouse after two builds."""
+    built = _new_warehouse()
+    for later in (False, True):
+        _build_once(built, shop, later)
+    return _with_contents(built, shop)
+
+
+class PartialBuilds:
+    """Builds parts of edited shops over the tables of one shop."""
+
+    def __init__(self, before: Shop) -> None:
+        self._before = before
+        self._built = _new_warehouse()
+        self._tables = [one.name for one in before.models.values() if one.materialized != "view"]
+        for later in (False, True):
+            _build_once(self._built, before, later)
+            self._built.connection.execute(f"CREATE SCHEMA kept_{later}")
+            for name in self._tables:
+                self._built.connection.execute(f"CREATE TABLE kept_{later}.{name} AS SELECT * FROM {relation(name)}")
+
+    def build(self, after: Shop, rebuilt: Collection[str]) -> Warehouse:
+        """Return the warehouse in which these tables are built as in `after`, in two builds; valid until the next call.
+
+        A table that is not rebuilt has the rows that it had; a view is read as it was defined.
+        """
+        before, connection = self._before, self._built.connection
+        for name, kind in connection.execute(
+            "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog = 'shop' AND table_schema = 'main'"
+        ).fetchall():
+            connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {relation(name)}")
+        mixed = Shop(
+            {name: rows if name in rebuilt else before.seeds.get(name, rows) for name, rows in after.seeds.items()},
+            {name: one if name in rebuilt else before.models.get(name, one) for name, one in after.models.items()},
+        )
+        built = Warehouse(connection)
+        for later in (False, True):
+            _build_once(built, mixed, later, [name for name in self._tables if name not in rebuilt])
+        return _with_contents(built, mixed)
+
+
+def _new_warehouse() -> Warehouse:
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("ATTACH ':memory:' AS shop")
     connection.execute("USE shop")
-    built = Warehouse(connection)
-    for later in (False, True):
-        for name, rows in shop.seeds.items():
-            _seed(connection, name, rows, later)
-        for model in _in_order(shop):
-            try:
-                _run(connection, model, later)
-            except duckdb.Error as error:
-                built.failed = (model.name, str(error))
-                return built
+    return Warehouse(connection)
+
+
+def _build_once(built: Warehouse, shop: Shop, later: bool, kept: Collection[str] = ()) -> None:
+    """Build all models, except that the rows of those in `kept` are copied."""
+    if built.failed is not None:
+        return
+    for name, rows in shop.seeds.items():
+        _seed(built.connection, name, rows, later)
+    for model in _in_order(shop):
+        try:
+            if model.name in kept:
+                sql = f"CREATE OR REPLACE TABLE {relation(model.name)} AS SELECT * FROM kept_{later}.{model.name}"
+                built.connection.execute(sql)
+            else:
+                _run(built.connection, model, later)
+        except duckdb.Error as error:
+            built.failed = (model.name, str(error))
+            return
+
+
+def _with_contents(built: Warehouse, shop: Shop) -> Warehouse:
+    connection = built.connection
+    if built.failed is not None:
+        return built
     for name in (*shop.seeds, *shop.models):
         try:
             built.contents[name] = _content(connection, f"select * from {relation(name)}")

@@ -83,9 +83,8 @@ class PartialBuilds:
         A table that is not rebuilt has the rows that it had; a view is read as it was defined.
         """
         before, connection = self._before, self._built.connection
-        for name, kind in connection.execute(
-            "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog = 'shop' AND table_schema = 'main'"
-        ).fetchall():
+        listed = "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog = 'shop'"
+        for name, kind in connection.execute(f"{listed} AND table_schema = 'main'").fetchall():
             connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {relation(name)}")
         mixed = Shop(
             {name: rows if name in rebuilt else before.seeds.get(name, rows) for name, rows in after.seeds.items()},

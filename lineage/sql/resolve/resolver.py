@@ -151,8 +151,12 @@ class Resolver(Resolution):
 
     def inferred_columns(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of edges that are not in any schema, except stars and ambiguous ones."""
-        if not self.diagnostics and all(type(r) is BaseTable and r.known is not None for r in self._base.values()):
-            return ()
+        if not self.diagnostics:
+            for relation in self._base.values():
+                if type(relation) is not BaseTable or relation.known is None:
+                    break
+            else:
+                return ()
         schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
         if None not in schemas.values() and not self.diagnostics:
             return ()

@@ -69,7 +69,7 @@ def test_the_oldest_files_and_unfinished_ones_are_deleted(tmp_path: Path) -> Non
         os.utime(tmp_path / name, (time.time() - age,) * 2)
     SavedFile(tmp_path / "last.saved", "1", max_files=3).write(b"x")
     assert {path.name for path in tmp_path.iterdir()} == {"3.saved", "5.saved", "last.saved", "b.saved.2.new"}
-    SavedFile(tmp_path / "large.saved", "1", max_bytes=1_000).write(b"x" * 900)
+    SavedFile(tmp_path / "large.saved", "1", max_bytes=1_000).write(b"x" * 800)
     assert {path.name for path in tmp_path.glob("*.saved")} == {"large.saved", "last.saved"}
     assert not SavedFile(tmp_path / "large.saved", "1", max_bytes=1_000).write(b"x" * 2_000)
     assert {path.name for path in tmp_path.glob("*.saved")} == {"last.saved"}

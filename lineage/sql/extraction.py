@@ -20,6 +20,7 @@ from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
+from lineage.sql.plugins import installed_rules
 from lineage.sql.resolve.accounting import STATEMENTS, account
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
@@ -81,12 +82,28 @@ def options_for(
     if set_operation_references not in ("exact", "paper"):
         message = f"set_operation_references: found {set_operation_references!r}, expected 'exact' or 'paper'"
         raise ValueError(message)
+    if not functions and budget is None:
+        names = (dialect, namespace, default_database, default_schema)
+        return _default_options(installed_rules(), *names, set_operation_references)
     naming = _naming(dialect, namespace, default_database, default_schema)
     effects = FunctionEffects.load(naming.dialect.name, functions)
     return ExtractionOptions(naming, effects, set_operation_references, budget if budget is not None else _BUDGET)
 
 
 _BUDGET = Budget()
+
+
+@lru_cache(maxsize=256)
+def _default_options(
+    _rules: object,  # what is loaded depends on them
+    dialect: str | Dialect,
+    namespace: str,
+    default_database: str | None,
+    default_schema: str | None,
+    set_operation_references: SetOperationReferences,
+) -> ExtractionOptions:
+    naming = _naming(dialect, namespace, default_database, default_schema)
+    return ExtractionOptions(naming, FunctionEffects.load(naming.dialect.name), set_operation_references, _BUDGET)
 
 
 @lru_cache(maxsize=256)

@@ -38,7 +38,9 @@ _FIELDS = tuple((s.kind, s.subtype, s.masking, effect in LIMITED_SORTS) for effe
 
 def edge_count(outcome: Outcome, allowed: int) -> int:
     """Return an upper bound on the number of column edges of an outcome; counting stops beyond `allowed`."""
-    most = sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
+    most = sum(map(len, outcome.columns)) + len(outcome.rows)
+    for written in outcome.others:
+        most += sum(map(len, written.columns)) + len(written.rows)
     if most <= allowed:
         return most
     return sum(

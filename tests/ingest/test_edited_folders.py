@@ -37,7 +37,7 @@ def _graph(store: GraphStore) -> tuple[list[str], ...]:
     )
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_edits(seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"ingest {seed}")
     root = tmp_path / "models"

@@ -24,7 +24,7 @@ from lineage.store.cypher.schema import Changes
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.planning.chunks import BatchPart, Stage, split_batch, whole_batch
-from lineage.store.planning.datasets import remade_since
+from lineage.store.planning.datasets import remade_since, unclaimed_since
 from lineage.store.planning.graph_state import GraphState
 from lineage.store.planning.intake import Intake, resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
@@ -129,9 +129,9 @@ class CypherStore:
     def _apply_once(self, part: BatchPart, beside: _Beside | None) -> tuple[AppliedChanges, list[str]]:
         def work(transaction: Transaction) -> tuple[AppliedChanges, list[str]]:
             naming, intake, before = _load(transaction, part, part.begins)
-            since = remade_since(before, intake)
-            if since is not None and since < part.begins:
-                naming, intake, before = _load(transaction, part, since)
+            earlier = [at for at in (remade_since(before, intake), unclaimed_since(before)) if at is not None]
+            if earlier and min(earlier) < part.begins:
+                naming, intake, before = _load(transaction, part, min(earlier))
             changes = difference(before, plan(before, intake, naming))
             if changes.deleted_nodes and part.stripes:
                 raise _MustBeAloneError

@@ -35,6 +35,7 @@ __all__ = [
     "revive_made_of",
     "see_dataset",
     "see_datasets",
+    "unclaimed_since",
 ]
 
 Drops = Mapping[str, Sequence[datetime]]
@@ -221,6 +222,15 @@ def remade_since(state: GraphState, intake: Intake) -> datetime | None:
     if Stage.NODES not in intake.stages:
         return None
     return min((state.datasets[key].first_seen for key in remade_datasets(state, intake)), default=None)
+
+
+def unclaimed_since(state: GraphState) -> datetime | None:
+    """Return the time from which changes must be loaded: a column may be dropped as of a schema before the batch.
+
+    It may have been dropped as of that schema before, and be there again by a definition that is gone.
+    """
+    owners = {column.dataset for key in state.unplaced if (column := state.columns.get(key)) is not None}
+    return min((at for key in owners if (at := state.datasets[key].schema_at) is not None), default=None)
 
 
 def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:

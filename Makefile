@@ -77,13 +77,14 @@ $(DBT)/.installed: tests/dbt/requirements.lock | $(VENV)/.installed
 	@touch $@
 
 # Older Sparks than the lock file's: only PySpark itself, in front of what is in the environment.
+# PySpark is published as source alone: what uv would keep of building one takes 2 GB, so nothing is kept.
 SPARKS := 4.0 4.1
 SPARK_FOLDERS := $(SPARKS:%=.spark-%)
 
 .spark-%/.installed: tests/spark_plan/pyspark-%.lock | $(VENV)/.installed
 	@echo "installing PySpark $* into .spark-$*, for tests (half a minute, the first time)"
 	@rm -rf .spark-$*
-	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --require-hashes -r $<
+	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --no-cache --require-hashes -r $<
 	@touch $@
 
 .PHONY: mariadb

@@ -16,7 +16,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.parse.statements import parse_statements
-from lineage.sql.resolve.accounting import ARGUMENTS, CLAUSES
+from lineage.sql.resolve.accounting import ARGUMENTS, CLAUSES, STATEMENTS, account, account_in_python
 from lineage.sql.resolve.resolver import EXPRESSION_RULES, RELATION_RULES
 from lineage.sql.resolve.statements import STATEMENT_RULES
 from tests.sql.argument_reads import unread
@@ -101,3 +101,35 @@ def test_rules_read_what_is_listed_as_read() -> None:
     files = [(path, DIALECTS.get(path.parent.name, path.parent.name)) for path in sorted(DATA.glob(FILES))]
     assert len(files) > 100
     assert unread(files) == []
+
+
+class _Reports(list[str]):
+    """Stands in for a resolution: keeps what is reported."""
+
+    def report(self, _code: Any, _severity: Any, message: str, node: exp.Expr, **_: Any) -> None:
+        self.append(f"{message} at {id(node)}")
+
+
+def test_as_installed_and_in_python_the_same_is_unread() -> None:
+    """A clause at any depth below a query or statement gets an argument that no rule lists."""
+
+    def reports(way: Callable[[Any, exp.Expr], None], node: exp.Expr) -> list[str]:
+        found = _Reports()
+        way(found, node)
+        return sorted(found)
+
+    unread_clauses = 0
+    for case in CASES[::5]:
+        for parsed in parse_statements(case.sql, dialect_named(case.dialect), Budget()):
+            whole = list(parsed.tree.walk()) if parsed.tree is not None else []
+            for node in whole:
+                if type(node) in STATEMENTS or (type(node) in RELATION_RULES and type(node) is not exp.Table):
+                    assert reports(account, node) == reports(account_in_python, node)
+            for clause in (node for node in whole if type(node) in CLAUSES):
+                holder = clause.parent_select or clause
+                clause.args["not_listed"] = exp.to_identifier("a")
+                expected = reports(account_in_python, holder)
+                assert reports(account, holder) == expected
+                unread_clauses += bool(expected)
+                del clause.args["not_listed"]
+    assert unread_clauses > 100

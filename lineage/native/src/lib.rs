@@ -1,5 +1,5 @@
-//! The byte-level scanner as a Python module, for single strings and Arrow arrays of strings; and a function that
-//! visits every node of a syntax tree.
+//! The byte-level scanner as a Python module, for single strings and Arrow arrays of strings; and functions that
+//! visit the nodes of a syntax tree.
 
 mod arrays;
 mod block;
@@ -39,6 +39,7 @@ fn lineage_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(arrays::mask_literals_array, module)?,
         wrap_pyfunction!(arrays::fingerprint_array, module)?,
         wrap_pyfunction!(arrays::nesting_depth_array, module)?,
+        wrap_pyfunction!(trees::all_in_sets, module)?,
         wrap_pyfunction!(trees::take_apart, module)?,
     ] {
         module.add_function(function)?;

@@ -8,16 +8,31 @@ without a rule of their own are accounted for by type: their operands are their 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Set
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.scan.implementation import chosen_engine
 
 if TYPE_CHECKING:
     from lineage.sql.resolve.resolution import Resolution
 
-__all__ = ["ARGUMENTS", "CLAUSES", "READ", "STATEMENTS", "account", "has_only_operands", "report_type", "report_unread"]
+__all__ = [
+    "ARGUMENTS",
+    "CLAUSES",
+    "READ",
+    "STATEMENTS",
+    "account",
+    "account_in_python",
+    "has_only_operands",
+    "report_type",
+    "report_unread",
+]
+
+_Arguments: TypeAlias = Mapping[type[exp.Expr], Set[str]]
 
 _OF_QUERY = "with_ order limit offset"
 _NOT_OF_LINEAGE = "locks settings format options for_"
@@ -194,6 +209,19 @@ def has_only_operands(kind: type[exp.Expr]) -> bool:
 
 def account(resolution: Resolution, node: exp.Expr) -> None:
     """Report what no rule reads of a query or statement: arguments of the node and of its clauses."""
+    native = _native()
+    if native is None or not native(node, _EITHER, CLAUSES):
+        account_in_python(resolution, node)
+
+
+@cache
+def _native() -> Callable[[exp.Expr, _Arguments, _Arguments], bool] | None:
+    """Return the native function that finds nothing to report, nearly always; None if it is not installed."""
+    return getattr(chosen_engine().arrays, "all_in_sets", None)
+
+
+def account_in_python(resolution: Resolution, node: exp.Expr) -> None:
+    """Do the same as `account` without the native wheel, and report."""
     stack = [node]
     push = stack.append
     clauses, without_clauses, either = CLAUSES, _WITHOUT_CLAUSES, _EITHER

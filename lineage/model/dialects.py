@@ -166,6 +166,8 @@ class Dialect:
     """`COLUMNS('pattern')` selects several columns (ClickHouse)."""
     tuples_have_fields: bool = False
     """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
+    excludes_from_list: bool = False
+    """EXCLUDE stands after the select list, and applies to all of it: https://docs.aws.amazon.com/redshift/latest/dg/r_EXCLUDE_list.html"""
     strings_name_columns: bool = False
     """`SELECT 'a' = b` names the column: https://learn.microsoft.com/en-us/sql/t-sql/queries/select-clause-transact-sql"""
     has_type_methods: bool = False
@@ -342,6 +344,7 @@ _REDSHIFT = replace(
     has_backslash_escapes=True,
     use_names_database=True,
     truncate_commits=True,
+    excludes_from_list=True,
 )
 _SNOWFLAKE = Dialect(
     "snowflake",

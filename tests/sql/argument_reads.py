@@ -27,6 +27,11 @@ NOT_READ = {
     "Table.partition", "Tuple.expressions", "Paren.this",  # the partitions of ALTER TABLE
     "TableAlias.this",  # of what a PIVOT reads
     "Select.expressions", "Select.from_", "From.this",  # the query that stands for a trigger's row; FROM SHARE
+    "Alter.actions", "Alter.options", "Cache.this", "Drop.tables", "Drop.expressions",  # what has no lineage
+    "Create.expression", "Create.clone",  # the columns of a type; what a schema is cloned from, which is reported
+    "Update.limit", "Delete.limit", "Limit.expression",  # of UPDATE and DELETE: a constant
+    "Delete.tables",  # the alias of what FROM names
+    "Window.partition_by", "Window.order", "Window.spec",  # a named window that nothing uses
     "Anonymous.expressions", "Variadic.this",  # OPENQUERY as what DELETE changes; a named argument of constants
 }  # fmt: skip
 """Arguments of some nodes that no rule has to read, although rules read those of others of the type."""
@@ -93,9 +98,9 @@ def main(arguments: list[str]) -> None:
             for key, child in children(node):
                 if read is not None and key not in read:
                     continue
-                if key in node.args.read or f"{kind.__name__}.{key}" in NOT_READ:
+                if key in node.args.read:
                     stack.append(child)
-                else:
+                elif f"{kind.__name__}.{key}" not in NOT_READ:
                     met.setdefault(f"{kind.__name__}.{key}", where)
         return result
 

@@ -36,6 +36,12 @@ class Projection:
         self.sources.append(sources)
         self.expressions.append(expression)
 
+    def keep(self, indexes: Sequence[int]) -> None:
+        """Remove all columns but those at these indexes."""
+        self.names = [self.names[index] for index in indexes]
+        self.sources = [self.sources[index] for index in indexes]
+        self.expressions = [self.expressions[index] for index in indexes]
+
     def ordinal(self, key: exp.Expr) -> Sources | None:
         """Return the sources of the column that an integer literal in GROUP BY or ORDER BY refers to."""
         position = _position(key)

@@ -11,6 +11,7 @@ from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
+from lineage.sql.resolve.rules.excluded_columns import drop_excluded, split_list
 from lineage.sql.resolve.rules.exploded import generated_columns
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
@@ -23,16 +24,25 @@ __all__ = ["project"]
 
 def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to expressions evaluated later."""
+    if not resolver.naming.dialect.excludes_from_list:
+        return _project(resolver, select, select.args["expressions"], scope)
+    items, excluded = split_list(select)
+    projection = _project(resolver, select, items, scope)
+    drop_excluded(projection, excluded, resolver.identifiers)
+    return projection
+
+
+def _project(resolver: Resolver, select: exp.Expr, items: Sequence[exp.Expr], scope: Scope) -> Projection:
     projection = Projection()
     identifiers = resolver.identifiers
     unnamed: UnnamedColumns | None = None
     scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
-    for position, item in enumerate(select.args["expressions"]):
+    for position, item in enumerate(items):
         kind = type(item)
         if kind is exp.Alias:
             args = item.args
             if type(args["this"]) is exp.QueryTransform:
-                names = _names_only(select.args["expressions"][position + 1 :])
+                names = _names_only(items[position + 1 :])
                 _transform(resolver, args["this"], scope, projection, [args["alias"], *(names or ())])
                 if names is not None:
                     break

@@ -32,6 +32,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if kind == "DICTIONARY" and isinstance(named, exp.Table):
         return create_dictionary(resolver, tree, named, listed)
     if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE", "MODEL") or not isinstance(named, exp.Table):
+        _report_cloned(resolver, tree, kind)
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     outcome = _create(resolver, tree, named, kind, listed)
     schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
@@ -124,6 +125,18 @@ def _report_rows(
     elif kind in ("VIEW", "DYNAMIC TABLE"):
         message = "no rule reads what this view takes its rows from: it has no query"
         resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
+
+
+def _report_cloned(resolver: Resolver, tree: exp.Expr, kind: str) -> None:
+    """Report a cloned schema or database: https://docs.snowflake.com/en/sql-reference/sql/create-clone"""
+    if kind in ("SCHEMA", "DATABASE") and (clone := tree.args.get("clone")) is not None:
+        resolver.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            f"every table of the {kind.lower()} is cloned: these tables are not in the lineage",
+            clone,
+            hint="read the lineage of a cloned table at the table that it was cloned from",
+        )
 
 
 def _inherit(resolver: Resolver, outcome: Outcome, properties: list[exp.Expr]) -> None:

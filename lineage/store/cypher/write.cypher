@@ -25,18 +25,55 @@ MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<
 // name: update_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
 
-// Relationships from one node to several others, identified by their target nodes; embedded store only.
-// name: update_relationships_to
-MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to>) WHERE b.key IN $targets SET <assignments>
+// The embedded store never sets properties of relationships: it deletes them, and creates new ones (see transaction.py).
+// Relationships from one node to several others, identified by their target nodes.
+// name: delete_relationships_to
+MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to>) WHERE b.key IN $targets DELETE e
 
-// Relationships of several nodes, each with values of its own: those at its pair's place in every list; embedded store
-// only. The hint keeps ladybug from scanning all relationships.
-// name: update_relationships_of
+// Relationships of several nodes, identified by the pairs of keys. The hint keeps ladybug from scanning all of them.
+// name: delete_relationships_of
 MATCH (a:<from>)-[e:<type>]->(b:<to>) WHERE a.key IN $sources
 HINT (a JOIN e) JOIN b
-WITH e, list_position($pairs, concat(a.key, $between, b.key)) AS place WHERE place > 0
-SET <listed_assignments>
+WITH e, concat(a.key, $between, b.key) AS pair WHERE list_contains($pairs, pair)
+DELETE e
 
+// Live edges of a unit (a job and one output) that were last seen earlier: the same ones as seen now, then without those.
+// name: renew_edges_to_columns
+MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(b:`Column`)<-[e:<type>]-(a:<from>)
+WHERE e.job = $job AND e.last_seen < $last_seen CREATE (a)-[:<type> {<renewed>}]->(b)
+
+// name: renew_edges_to_dataset
+MATCH (b:`Table` {key: $output})<-[e:<type>]-(a:<from>)
+WHERE e.job = $job AND e.last_seen < $last_seen CREATE (a)-[:<type> {<renewed>}]->(b)
+
+// name: delete_older_edges_to_columns
+MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<type>]-(:<from>)
+WHERE e.job = $job AND e.last_seen < $last_seen DELETE e
+
+// name: delete_older_edges_to_dataset
+MATCH (:`Table` {key: $output})<-[e:<type>]-(:<from>) WHERE e.job = $job AND e.last_seen < $last_seen DELETE e
+
+// Likewise for many units with one `last_seen`.
+// name: renew_edges_to_columns_of
+UNWIND $units AS unit
+MATCH (:`Table` {key: unit.output})-[:HAS_COLUMN]->(b:`Column`)<-[e:<type>]-(a:<from>)
+WHERE e.job = unit.job AND e.last_seen < $last_seen CREATE (a)-[:<type> {<renewed>}]->(b)
+
+// name: renew_edges_to_dataset_of
+UNWIND $units AS unit
+MATCH (b:`Table` {key: unit.output})<-[e:<type>]-(a:<from>)
+WHERE e.job = unit.job AND e.last_seen < $last_seen CREATE (a)-[:<type> {<renewed>}]->(b)
+
+// name: delete_older_edges_to_columns_of
+UNWIND $units AS unit
+MATCH (:`Table` {key: unit.output})-[:HAS_COLUMN]->(:`Column`)<-[e:<type>]-(:<from>)
+WHERE e.job = unit.job AND e.last_seen < $last_seen DELETE e
+
+// name: delete_older_edges_to_dataset_of
+UNWIND $units AS unit
+MATCH (:`Table` {key: unit.output})<-[e:<type>]-(:<from>) WHERE e.job = unit.job AND e.last_seen < $last_seen DELETE e
+
+// Neo4j's way to do the same.
 // name: refresh_edges_to_columns
 MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<types>]-()
 WHERE e.job = $job SET e.last_seen = $last_seen

@@ -22,7 +22,7 @@ MANY_KEYS = 4
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
 SCANNED_PER_KEY = 50
 """Number of nodes whose scan takes as long as one lookup by key."""
-_LABEL = re.compile(r"\([tj]:(`?\w+`?)")
+_LABEL = re.compile(r"\([tj]:`?(\w+)`?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Statements:
     def count(self, label: str) -> int:
         """Return the approximate number of nodes with a label, counted when statements were last prepared."""
         if label not in self._counts:
-            [[self._counts[label]]] = self.run_once(f"MATCH (n:{label}) RETURN count(n)").get_all()
+            [[self._counts[label]]] = self.run_once(f"MATCH (n:`{label}`) RETURN count(n)").get_all()
         return self._counts[label]
 
     def limit(self, seconds: float | None) -> None:

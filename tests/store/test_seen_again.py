@@ -1,0 +1,48 @@
+"""Edges that are seen again keep their ends and properties, also beside many columns that nothing reads.
+
+A checkpoint of ladybug damages relationships that follow 1,024 nodes without any, if a property of them was SET.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lineage.store import GraphStore, open_store
+from lineage_ingest import SqlOptions, ingest_sql
+
+
+def _columns(number: int) -> list[str]:
+    return [f"c{index}" for index in range(number)]
+
+
+def _graph(store: GraphStore) -> list[str]:
+    """Return all edges, and what each job reads and writes, without when they were last seen."""
+    jobs = store.jobs()
+    edges = [(one.job, one.source, one.target, one.kind, one.valid_from, one.spans) for one in store.edges_of(
+        [job.key for job in jobs])]  # fmt: skip
+    return sorted(map(str, edges)) + [str((job.key, job.reads, job.writes, job.first_seen)) for job in jobs]
+
+
+def _check_ingests(folder: Path, store: Path) -> None:
+    graphs = []
+    for day in (1, 2, 3):
+        at = datetime(2026, 1, day, tzinfo=UTC)
+        options = SqlOptions(dialect="postgres", project="p", project_root=folder, observed_at=at)
+        summary = ingest_sql(folder, store=store, options=options)
+        assert day == 1 or summary.applied.edges_created == 0
+        with open_store(store) as opened:
+            graphs.append(_graph(opened))
+            assert {edge.last_seen for edge in opened.edges_of(opened.job_keys())} == {at}
+    assert graphs == graphs[:1] * 3
+
+
+def test_beside_many_columns_that_nothing_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "sql"
+    folder.mkdir()
+    widths = {"a": 300, "b": 1_900, "c": 300, "d": 300}
+    tables = (f"CREATE TABLE {name} ({' int, '.join(_columns(width))} int);" for name, width in widths.items())
+    (folder / "1.sql").write_text("\n".join(tables))
+    views = (f"CREATE VIEW of_{name} AS SELECT {', '.join(_columns(300))} FROM {name} WHERE c0 > 1;" for name in "ac")
+    (folder / "2.sql").write_text("\n".join(views))
+    _check_ingests(folder, tmp_path / "s.lbug")

@@ -1,8 +1,4 @@
-"""A project whose rows are copied into the store: the edges stay whole when they are seen again.
-
-With several threads, ladybug 0.22 lost the properties of some hundred relationships at the next update, about every
-second time (`Statements.run_on_one_thread`).
-"""
+"""A project whose rows are copied into the store, on all threads: the edges stay whole when they are seen again."""
 
 from __future__ import annotations
 

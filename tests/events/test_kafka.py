@@ -155,12 +155,9 @@ def test_processes_that_are_killed_lose_and_double_nothing(tmp_path: Path, kafka
     messages = texts(runs(400))
     send(kafka.address, topic, messages)
     store, pick = tmp_path / "graph.lbug", random.Random(5)
-    for _ in range(4):
-        before = log_size(store)
+    for writes in (1, 2, 3, 4):  # the first ones make the store
         with reading(kafka, topic, store, "--at-once", 30, *SHORT_SESSION) as process:
-            until = time.monotonic() + 20
-            while log_size(store) <= before and time.monotonic() < until:
-                time.sleep(0.01)
+            wait_for_writes(store, writes)
             time.sleep(pick.uniform(0, 0.3))
             assert process.poll() is None
             process.kill()
@@ -168,6 +165,16 @@ def test_processes_that_are_killed_lose_and_double_nothing(tmp_path: Path, kafka
     assert done.code == 0, done.err
     assert 0 < done.json["accepted"] < len(messages)  # some were stored by those that were killed
     assert graph(store) == graph_of_files(tmp_path, messages)
+
+
+def wait_for_writes(store: Path, writes: int) -> None:
+    """Wait until the log of a store has grown so many times, at most a minute."""
+    until, before = time.monotonic() + 60, log_size(store)
+    while writes and time.monotonic() < until:
+        time.sleep(0.01)
+        now = log_size(store)
+        writes -= now > before
+        before = now
 
 
 def log_size(store: Path) -> int:

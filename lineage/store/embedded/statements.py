@@ -45,15 +45,6 @@ class Statements:
         """Return the result of a statement that is run once, or that takes a table of rows."""
         return self._connection.execute(statement, dict(parameters or {}))
 
-    def run_on_one_thread(self, statement: str, parameters: Mapping[str, Any]) -> ladybug.QueryResult:
-        """Return the result of a COPY; until `renew`, the connection has one thread.
-
-        ladybug 0.22: a later SET on relationships that two threads copied in sets all their other properties to NULL,
-        for some hundred relationships at a time, in about every second run.
-        """
-        self._connection.set_max_threads_for_exec(1)
-        return self.run_once(statement, parameters)
-
     def count(self, label: str) -> int:
         """Return the approximate number of nodes with a label, counted when statements were last prepared."""
         if label not in self._counts:

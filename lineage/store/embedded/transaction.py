@@ -287,7 +287,7 @@ class EmbeddedTransaction:
         from lineage.store.embedded.arrow_tables import arrow_table  # noqa: PLC0415  most transactions copy nothing
 
         self.has_copied = True
-        self._statements.run_on_one_thread(statement, {"rows": arrow_table(columns, types)}).close()
+        self._statements.run_once(statement, {"rows": arrow_table(columns, types)}).close()
 
 
 def _columns(rows: Sequence[Row], names: Iterable[str]) -> dict[str, list[Any]]:

@@ -28,7 +28,7 @@ def run() -> dict[str, Any]:
     figures: dict[str, Any] = {"files": FILES, "columns": FILES * COLUMNS}
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        files = _write(root / "models", root / "catalog.sql")
+        files = write_files(root / "models", root / "catalog.sql", FILES)
         options = ["--dialect", "postgres", "--catalog", "catalog.sql"]
         commands = {
             "extract": ["extract", *options, "--format", "json", *(f"models/{one.name}" for one in files)],
@@ -53,9 +53,9 @@ def run() -> dict[str, Any]:
     return figures
 
 
-def _write(folder: Path, catalog: Path) -> list[Path]:
+def write_files(folder: Path, catalog: Path, files: int) -> list[Path]:
     """Write a file for each model of a generated project, and the DDL of its sources; return the files in order."""
-    manifest = make_manifest(FILES, COLUMNS)
+    manifest = make_manifest(files, COLUMNS)
     folder.mkdir()
     written = []
     for key, node in manifest["nodes"].items():

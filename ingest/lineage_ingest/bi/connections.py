@@ -48,8 +48,6 @@ class BiConnection:
     namespace: str = ""
     database: str | None = None
     schema: str | None = None
-    is_mapped: bool = False
-    """An option says how its tables are named."""
     is_known: bool = True
     """The export or an option says which SQL it speaks."""
 
@@ -100,7 +98,6 @@ class ConnectionMap:
             namespace=facts.get("namespace", connection.namespace),
             database=facts.get("database", connection.database),
             schema=facts.get("schema", connection.schema),
-            is_mapped="namespace" in facts,
             is_known=connection.is_known or "dialect" in facts,
         )
 

@@ -234,10 +234,6 @@ class _ExportTables:
         found = self._asset(parts)
         return found[0] if found is not None else str(self._naming.qualify(parts))
 
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name unchanged: an export has no search path."""
-        return parts
-
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""
         return self.name(parts)

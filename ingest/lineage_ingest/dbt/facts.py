@@ -107,8 +107,8 @@ class ProjectFacts:
                 known = own.get(path) or Facts(source, self._at)
                 own[path] = replace(known, checks=(*known.checks, check))
         absent = tuple(path for path in own if columns is not None and path not in paths.values())
-        told = {path: _with_fewer_checks(one) for path, one in own.items() if _says(one)}
-        return TableFacts(facts, told, absent)
+        stated = {path: _with_fewer_checks(one) for path, one in own.items() if _says(one)}
+        return TableFacts(facts, stated, absent)
 
     def of_consumer(self, consumer: Consumer) -> TableFacts:
         """Return the facts of an exposure, metric, semantic model or saved query about itself."""

@@ -344,10 +344,6 @@ class _ModelTables:
         """Return the full name of a table."""
         return str(self._naming.qualify(parts))
 
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name unchanged: dbt has no search path."""
-        return parts
-
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""
         return self.name(parts)

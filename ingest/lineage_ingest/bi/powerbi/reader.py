@@ -237,7 +237,7 @@ class _PbixFile:
         )
 
     def _calculated_table(self, table: str, columns: Mapping[str, str], expression: str) -> QueryAsset:
-        """Return a table that DAX computes: which of its columns comes from where is not told."""
+        """Return a table that DAX computes: which of its columns comes from where is not known."""
         named = [owner for owner, _ in references_of(expression) if owner is not None] + tables_of(expression)
         found = [self._names.table(one) for one in named]
         needs = [self._table_key(one) for one in found if one is not None and one != table]

@@ -40,7 +40,6 @@ _LOOK = Look(
     phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
     styles={"target": "bold"},
 )
-_WIDTH = 80
 
 app = typer.Typer(add_completion=False)
 
@@ -133,11 +132,11 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
         return
     shown = listed[: rows or None]
     if shown:
-        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
+        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK)
     if len(shown) < len(listed):
         note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
     for line in summary_lines(found):
-        say(line, default_width=_WIDTH)
+        say(line)
     for text in found.notices:
         note(text, "yellow")
     if not found.tables and found.not_compared:

@@ -60,8 +60,6 @@ _LOOK = Look(
     phrases={"change": "{}", "risk": "{}", "rebuild": "rebuild: {}"},
     styles={"table": "bold"},
 )
-_WIDTH = 80
-"""Width of a table in a file or pipe."""
 _SIDES, _TIMES = "Revisions of a project", "The graph at two times"
 
 app = typer.Typer(add_completion=False)
@@ -227,11 +225,10 @@ def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[
         if output is DiffFormat.CSV:
             print_listing(COLUMNS, listed, OutputFormat.CSV)
             return
-        say(f"{found.base} → {found.head}: {headline(found)}", default_width=_WIDTH)
+        say(f"{found.base} → {found.head}: {headline(found)}")
         if listed:
-            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
+            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
         for line in summary_lines(found):
-            # A command is printed on one line, to be copied.
-            say(line, default_width=None if line.startswith("dbt ") else _WIDTH)
+            say(line, is_command=line.startswith("dbt "))

@@ -248,9 +248,9 @@ class _MetabaseReader:
                 return replace(asset, problems=tuple(problems))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             message = f"the card's query is not of a known form ({type(error).__name__})"
-            return replace(asset, problems=(*writer.problems, not_read(message)), needs=tuple(writer.needs))
+            return replace(asset, problems=(*writer.problems.found, not_read(message)), needs=tuple(writer.needs))
         self.absent |= writer.absent
-        return replace(asset, sql=sql, problems=tuple(writer.problems), needs=tuple(writer.needs))
+        return replace(asset, sql=sql, problems=tuple(writer.problems.found), needs=tuple(writer.needs))
 
     # Dashboards
 

@@ -18,7 +18,8 @@ from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
-from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
+from lineage_ingest.bi.powerbi.m_query import MQuery
+from lineage_ingest.bi.powerbi.m_source import MSource
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout

@@ -10,7 +10,7 @@ from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.metabase.clauses import FIELDS, clauses_in, column_name, operator_of
 from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
-from lineage_ingest.bi.metabase.expressions import ExpressionWriter
+from lineage_ingest.bi.metabase.mbql_expressions import ExpressionWriter
 from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id
 from lineage_ingest.bi.metabase.native import write_native
 from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, Origin, SourceColumns, origin_of

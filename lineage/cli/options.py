@@ -151,7 +151,7 @@ CacheOption = Annotated[
     bool,
     typer.Option(
         "--no-cache",
-        help="Resolve all files, also those that are as an earlier run left them, and so is all that they depend on.",
+        help="Resolve all files, also those that have not changed since an earlier run.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]

@@ -51,7 +51,7 @@ def compare(
     paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
     fail_on: Annotated[
         list[DifferenceCondition] | None,
-        typer.Option(help="Exit with 1 if there are such differences. Can be repeated."),
+        typer.Option(help="Exit with 1 if there are such differences. Repeatable."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List the edges that agree, too.")] = False,
     as_of: Annotated[
@@ -79,8 +79,9 @@ def compare(
 
     Some products state column lineage themselves. This compares their export with the graph, edge by edge, over the
     tables that both know, and gives both proofs: the SQL for ours; query, time and job for theirs. A difference has a
-    reason if the graph or the export shows one: ours is only an influence, ended since, is resolved in part; theirs
-    is of a statement, column or table that the graph does not have. What one side states in several steps agrees.
+    reason if the graph or the export shows one: our edge is only a reference, has ended since, or its statement is
+    resolved in part; their edge is of a statement, column or table that the graph does not have. An edge of one side
+    agrees with several edges of the other that lead the same way.
 
     snowflake: ACCESS_HISTORY. databricks: system.access.column_lineage. bigquery: answers of the Data Lineage API.
     trino: query-completed events. hive: its lineage log. dbt: a target folder with info_schema. openlineage: events

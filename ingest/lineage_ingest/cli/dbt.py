@@ -72,7 +72,7 @@ def dbt(
     """Ingest a dbt project from the artifacts of `dbt build`, `dbt compile` or `dbt docs generate`.
 
     Models get column lineage from their compiled SQL; exposures, metrics, semantic models and saved queries are
-    consumers. Beside manifest.json, catalog.json is read for the schemas of sources (`dbt docs generate` writes it).
+    consumers. The schemas of sources are read from catalog.json, which `dbt docs generate` writes.
     Nothing is executed.
 
     Models that have not changed since the last ingest are skipped; models that no longer exist are retired. Give the

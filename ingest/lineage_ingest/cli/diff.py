@@ -84,13 +84,13 @@ def diff(
     ] = None,
     fail_on: Annotated[
         list[FailCondition] | None,
-        typer.Option(help="Exit with 1 if the change does this. Can be repeated.", rich_help_panel=_SIDES),
+        typer.Option(help="Exit with 1 if the change does this. Repeatable.", rich_help_panel=_SIDES),
     ] = None,
     write: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Also write a report; .md, .json, .sarif or .xml (JUnit) decides which. Can be repeated.",
+            help="Also write a report; .md, .json, .sarif or .xml (JUnit) decides which. Repeatable.",
             rich_help_panel=_SIDES,
         ),
     ] = None,

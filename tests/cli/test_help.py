@@ -34,3 +34,25 @@ def test_the_help_of_a_command(path: tuple[str, ...]) -> None:
     assert " ".join(("lineage", *path)) in " ".join(text.split())
     assert max(map(len, done.out.splitlines())) <= 80
     assert "...\n" not in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("lineage ingest ", "postgres"),
+        ("lineage ingest bi ", "powerbi"),
+        ("lineage compare ", "databricks"),
+        ("lineage diff --fail-on ", "exposure"),
+        ("lineage diff --dialect snow", "snowflake"),
+        ("lineage compare trino events.json --dialect sn", "snowflake"),
+        ("lineage ingest postgres --no-ann", "--no-annotations"),
+    ],
+)
+def test_completion(shell: str, words: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_LINEAGE_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", words)
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    assert expected in lineage().out

@@ -19,6 +19,7 @@ from lineage.cli.options import (
     RefreshOption,
     SchemaOption,
     StoreOption,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage_ingest.api import ingest_bi
@@ -67,7 +68,7 @@ def bi(
     ] = False,
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", "-d", help="SQL dialect of connections whose database the export does not name."),
+        dialect_option("SQL dialect of connections whose database the export does not name."),
     ] = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,

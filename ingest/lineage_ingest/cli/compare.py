@@ -17,6 +17,7 @@ from lineage.cli.options import (
     SchemaOption,
     StoreOption,
     chosen_format,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -66,9 +67,7 @@ def compare(
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="SQL dialect of the names. Default: the product's.")
-    ] = None,
+    dialect: Annotated[str | None, dialect_option("SQL dialect of the names. Default: the product's.")] = None,
     store: StoreOption = None,
     rows: RowsOption = 40,
     show: Annotated[int, typer.Option("--show", min=0, help="Maximum number of bad records to list; 0: all.")] = 10,

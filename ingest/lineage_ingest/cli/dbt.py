@@ -21,6 +21,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    dialect_option,
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
@@ -48,9 +49,7 @@ def dbt(
         typer.Option(help="Folder of dbt_project.yml: seeds are read there.", exists=True, file_okay=False),
     ] = None,
     project: Annotated[str | None, typer.Option(help="Name of the project; default: the manifest's.")] = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="SQL dialect; default: that of the adapter.")
-    ] = None,
+    dialect: Annotated[str | None, dialect_option("SQL dialect; default: that of the adapter.")] = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",

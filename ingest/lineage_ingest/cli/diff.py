@@ -20,6 +20,7 @@ from lineage.cli.options import (
     NamespaceOption,
     SchemaOption,
     StoreOption,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
@@ -96,7 +97,7 @@ def diff(
     ] = None,
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", "-d", help="SQL dialect; default: that of dbt's adapter.", rich_help_panel=_SIDES),
+        dialect_option("SQL dialect; default: that of dbt's adapter.", _SIDES),
     ] = None,
     catalog: CatalogOption = None,
     namespace: NamespaceOption = "",

@@ -51,9 +51,9 @@ $(VENV)/.native: $(VENV)/.installed $(NATIVE_SOURCES)
 
 setup: $(VENV)/.installed ## make .venv, install everything from the lock file, build the native scanner
 	@if ! command -v cargo >/dev/null; then why="cargo is not installed"; \
-	elif ! cargo --version >/dev/null 2>&1; then why="cargo does not run (rustup default stable?)"; \
+	elif ! cargo --version >/dev/null 2>&1; then why="cargo fails (rustup default stable?)"; \
 	elif ! $(MAKE) -s native 2>/dev/null; then why="make native shows why"; fi; \
-	if [ -n "$$why" ]; then echo "no native scanner, a slower one in Python is used: $$why"; fi
+	if [ -n "$$why" ]; then echo "the slower scanner in Python is used: $$why"; fi
 
 native: $(VENV)/.native ## build the native scanner and install it into .venv (needs cargo)
 

@@ -48,7 +48,7 @@ def _kinds(incomplete: str) -> list[str]:
 def bi(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"The tool: {', '.join(KINDS)}.", autocompletion=_kinds)],
     paths: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files of the export, or folders and zip archives of them.")
+        list[Path], typer.Argument(metavar="PATHS", help="Files of the export, or folders and zip archives of them.")
     ],
     server: Annotated[
         str,

@@ -49,7 +49,7 @@ app = typer.Typer(add_completion=False)
 @with_option_groups()
 def compare(
     kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
-    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATHS", help="Its export: files, folders, patterns.")],
     fail_on: Annotated[
         list[DifferenceCondition] | None,
         typer.Option(help="Exit with 1 if there are such differences. Repeatable."),
@@ -104,7 +104,7 @@ def compare(
     except OptionError as error:
         raise bad_parameter(error) from error
     except (ColumnsMissingError, NoEventFilesError, NoLogFilesError, NoManifestError) as error:
-        raise typer.BadParameter(str(error), param_hint="FILE…") from error
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
     _print(found, output, rows, every=every)
     for unread in found.unread[: show or None]:
         note(f"{unread.place}: {unread.reason}" + (f"; {unread.hint}" if unread.hint else ""), "red")

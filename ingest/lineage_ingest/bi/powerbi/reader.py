@@ -8,7 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,6 +23,7 @@ from lineage_ingest.bi.powerbi.m_source import MSource
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
+from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_powerbi"]
@@ -45,29 +46,15 @@ def read_powerbi(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the files say. Each speaks of its own report only."""
-    queries: list[QueryAsset] = []
-    boards: list[Board] = []
-    problems: list[tuple[str, Diagnostic]] = []
-    scopes: list[str] = []
-    is_whole = True
-    for number, file in enumerate(files):
-        progress(number + 1)
-        if file.problem is not None or file.file is None:
-            is_whole = False
-            own = file.problem or Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, _why_not_read(file))
-            problems.append((file.name, own))
-            continue
-        try:
-            report = _PbixFile(file.file, file.name, PurePosixPath(file.path).stem, connections)
-            queries += report.queries()
-            boards += report.boards()
-            problems += report.problems
-            is_whole = is_whole and report.is_whole
-            scopes.append(report.scope)
-        except UnreadableExportError as error:
-            is_whole = False
-            problems.append((file.name, error.diagnostic))
-    return BiExport(server, tuple(queries), tuple(boards), (), tuple(problems), is_whole, tuple(scopes))
+
+    def read(file: ExportFile) -> SingleReport:
+        if file.file is None:
+            raise UnreadableExportError(_why_not_read(file))
+        report = _PbixFile(file.file, file.name, PurePosixPath(file.path).stem, connections)
+        queries, boards = tuple(report.queries()), tuple(report.boards())
+        return SingleReport(report.scope, queries, boards, tuple(report.problems), report.is_whole)
+
+    return replace(read_single_reports(files, read, progress), server=server)
 
 
 @dataclass(slots=True)

@@ -106,17 +106,11 @@ class ExportResolution:
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
-        unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
-        if unknown:
+        known = _without_templated_tables(statement)
+        if known is not statement:
             message = "which table it reads is decided by a template, and not known"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
-            statement = replace(
-                statement,
-                sources=[one for one in statement.sources if one not in unknown],
-                edges=[one for one in statement.edges if one.source.table not in unknown],
-                inferred=tuple(one for one in statement.inferred if one.table not in unknown),
-                row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
-            )
+            statement = known
         if missing:
             message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
@@ -126,9 +120,9 @@ class ExportResolution:
         if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
             completeness = Completeness.TABLES
         statement = replace(statement, edges=self._with_stored_columns(query, statement.edges, naming))
-        known = [self._location(key) for key in query.needs if key in self._queries]
+        needed = [self._location(key) for key in query.needs if key in self._queries]
         stated = [tables.name(parts) for parts in query.reads]
-        sources = [one for one in dict.fromkeys((*statement.sources, *stated, *known)) if one != target]
+        sources = [one for one in dict.fromkeys((*statement.sources, *stated, *needed)) if one != target]
         statement = replace(
             statement,
             operation=query.operation,
@@ -258,6 +252,20 @@ class _ExportTables:
 
     def _asset(self, parts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
         return self._export.asset(str(parts[0])) if len(parts) == 1 else None
+
+
+def _without_templated_tables(statement: StatementLineage) -> StatementLineage:
+    """Return the lineage without tables whose names a template decides; the same lineage if there are none."""
+    unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
+    if not unknown:
+        return statement
+    return replace(
+        statement,
+        sources=[one for one in statement.sources if one not in unknown],
+        edges=[one for one in statement.edges if one.source.table not in unknown],
+        inferred=tuple(one for one in statement.inferred if one.table not in unknown),
+        row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
+    )
 
 
 def _folded(columns: Iterable[str], naming: Naming) -> dict[str, str | None]:

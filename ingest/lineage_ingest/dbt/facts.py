@@ -20,7 +20,7 @@ from lineage.model.names import column_text
 from lineage.saved_file import digest_of
 from lineage.sql import mask_literals
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
+from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
 from lineage_ingest.dbt.project import DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 

@@ -15,7 +15,19 @@ from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Relations", "aliases", "connection_of_element", "leaves", "plain_tag", "relation_of", "unbracketed"]
+__all__ = [
+    "OVER_SEVERAL",
+    "Relations",
+    "aliases",
+    "connection_of_element",
+    "leaves",
+    "plain_tag",
+    "relation_of",
+    "unbracketed",
+]
+
+OVER_SEVERAL = "duckdb"
+"""The dialect of a query over several connections, which Tableau runs itself: names are compared without case."""
 
 _PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}

@@ -9,7 +9,7 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
-__all__ = ["BiConnection", "ConnectionMap", "dialect_of_engine", "naming_of"]
+__all__ = ["BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of", "server_namespace"]
 
 _ENGINES = {
     "postgresql": "postgres", "cockroachdb": "postgres", "alloydb_postgres": "postgres", "greenplum": "postgres",
@@ -34,6 +34,29 @@ def dialect_of_engine(engine: str | None) -> str | None:
         return dialect_named(name).name if name else None
     except UnknownDialectError:
         return None
+
+
+def server_namespace(dialect: str | None, host: str, port: object = None) -> str:
+    """Return the namespace of a server's datasets, as OpenLineage names it; an empty one if it is not known.
+
+    >>> server_namespace("tsql", "db", 1433), server_namespace("snowflake", "acme.snowflakecomputing.com")
+    ('mssql://db:1433', 'snowflake://acme')
+    >>> server_namespace("bigquery", ""), server_namespace("ansi", "db")
+    ('bigquery', '')
+    """
+    if dialect == "bigquery":
+        return "bigquery"
+    if not host or dialect in (None, "ansi"):
+        return ""
+    if dialect == "snowflake":
+        return f"snowflake://{host.removesuffix('.snowflakecomputing.com')}"
+    scheme = "mssql" if dialect == "tsql" else dialect
+    return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
+
+
+def default_schema(dialect: str | None) -> str | None:
+    """Return the schema of names without one, where a connection of this dialect names none."""
+    return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")
 
 
 @dataclass(frozen=True, slots=True)

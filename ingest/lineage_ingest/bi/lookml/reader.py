@@ -12,6 +12,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
+from lineage_ingest.bi.json_objects import text_or_none
 from lineage_ingest.bi.lookml.explore_sql import ExploreSql
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
@@ -218,10 +219,6 @@ def _asset(one: Named, key: str, operation: str, connection: BiConnection, sql: 
         sql,
         needs=tuple(query.needs),
         problems=tuple(query.problems.found),
-        description=_text(one.definition.get("description")),
+        description=text_or_none(one.definition.get("description")),
         operation=operation,
     )
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None

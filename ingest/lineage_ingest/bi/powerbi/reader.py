@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, server_namespace
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
@@ -210,12 +210,8 @@ class _PbixFile:
         )  # fmt: skip
 
     def _connection(self, source: MSource) -> BiConnection:
-        server = source.server.replace("\\", "/").removesuffix(".snowflakecomputing.com")
-        scheme = {"tsql": "mssql"}.get(source.dialect, source.dialect)
-        namespace = "bigquery" if source.dialect == "bigquery" else f"{scheme}://{server}" if server else ""
-        if source.dialect == "ansi":
-            namespace = ""
-        schema = {"tsql": "dbo", "postgres": "public", "redshift": "public", "snowflake": "PUBLIC"}.get(source.dialect)
+        namespace = server_namespace(source.dialect, source.server.replace("\\", "/"))
+        schema = default_schema(source.dialect)
         names = tuple(one for one in (source.server, source.database) if one) or (source.dialect,)
         database = source.database or None
         if source.dialect == "mysql":

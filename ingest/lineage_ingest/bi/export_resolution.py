@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key, split_location, split_name
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
@@ -112,7 +113,7 @@ class ExportResolution:
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
             statement = known
         if missing:
-            message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
+            message = f"it reads {name_list(missing, 5)}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
         completeness = statement.completeness
         if not query.connection.is_known or any(one.severity is not Severity.INFO for one in problems):

@@ -16,6 +16,7 @@ from typing import Any
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
+from lineage.model.name_lists import name_list
 from lineage.model.names import column_text
 from lineage.saved_file import digest_of
 from lineage.sql import mask_literals
@@ -182,9 +183,8 @@ class ProjectFacts:
 
 def absent_columns(table: DbtTable, absent: Collection[str]) -> tuple[str, Diagnostic]:
     """Return the diagnostic of columns that properties describe or test and the table does not have, with the file."""
-    names = ", ".join(f"`{name}`" for name in sorted(absent)[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    message = f"{table.node.name} has no column {names}{more}, which its properties describe or test"
+    names = name_list([f"`{name}`" for name in sorted(absent)], 5)
+    message = f"{table.node.name} has no column {names}, which its properties describe or test"
     file = (table.node.patch_path or table.node.original_file_path).partition("://")
     hint = "if it was renamed, rename it in the YAML file as well; its tests are shown with the table"
     return file[2] or file[0], Diagnostic(DiagnosticCode.UNKNOWN_COLUMN, Severity.INFO, message, hint=hint)

@@ -45,13 +45,15 @@ $(VENV)/.native: $(VENV)/.installed $(NATIVE_SOURCES)
 	@echo "building the native scanner (half a minute)"
 	@rm -rf build/native && mkdir -p build/native
 	@$(BIN)/maturin build --release --compatibility linux --manifest-path $(NATIVE)/Cargo.toml --out build/native \
-	  >build/native/log 2>&1 || { cat build/native/log; exit 1; }
+	  >build/native/log 2>&1 || { cat build/native/log >&2; exit 1; }
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall build/native/*.whl
 	@touch $@
 
 setup: $(VENV)/.installed ## make .venv, install everything from the lock file, build the native scanner
-	@if ! command -v cargo >/dev/null; then echo "cargo is not installed: the scanner's Python twin is used"; \
-	elif ! $(MAKE) -s native; then echo "The native scanner was not built: its Python twin is used"; fi
+	@if ! command -v cargo >/dev/null; then why="cargo is not installed"; \
+	elif ! cargo --version >/dev/null 2>&1; then why="cargo fails (rustup default stable?)"; \
+	elif ! $(MAKE) -s native 2>/dev/null; then why="make native shows why"; fi; \
+	if [ -n "$$why" ]; then echo "the slower scanner in Python is used: $$why"; fi
 
 native: $(VENV)/.native ## build the native scanner and install it into .venv (needs cargo)
 

@@ -17,6 +17,7 @@ from lineage import extract
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError
+from lineage.model.name_lists import name_list
 from lineage.model.names import column_key, column_text, split_column_key
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
@@ -110,7 +111,7 @@ def _batch(store: GraphStore, stated: list[StatedOutput], columns: dict[str, lis
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
         "stars",
-        ", ".join(sorted(columns)[:3]),
+        name_list(sorted(columns), 3),
         at,
         {"jobs": len(jobs), "edges": len(edges)},
     )

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import CatalogError, TableSchema
+from lineage.model.name_lists import name_list
 from lineage.model.names import format_name
 
 __all__ = ["read_information_schema"]
@@ -78,6 +79,6 @@ def _places(header: list[str], path: Path) -> dict[str, int]:
             found.setdefault(name, at)
     for name in _REQUIRED:
         if name not in found:
-            listed = ", ".join(header[:10]) or "nothing"
+            listed = name_list(header, 10) or "nothing"
             raise CatalogError(f"{path}:1: no column {name} in the header, which has {listed}")
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evidence
-from lineage.cli.listing import Look, OutputFormat, console, counted, line_width, note, print_listing, print_object, say
+from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
 from lineage.model.transformations import EdgeKind
@@ -93,7 +92,7 @@ _STEP_COLUMNS = ("path", "step", "source", "kind", "subtypes", "target", "job", 
 _LOOK = Look(
     names=("column", "by way of"),
     words=("influence", "how"),
-    cuts=("how", "column"),
+    cuts=("root", "how", "column"),
     phrases={"influence": "{}", "how": "{}"},
     styles={"column": "bold", "by way of": "dim"},
 )
@@ -292,7 +291,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
     jobs = _jobs_of(store, routes)
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
     sources = unique_sources(jobs.values())
-    out, width = console(), line_width(sys.stdout)
+    out = console()
     for number, route in enumerate(routes, 1):
         composed = route.transformation
         masked = ", masked" if composed.masking else ""
@@ -300,7 +299,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
         for step in route.steps:
             out.print(Text(f"  {_with_rows(names, step.source)}", "cyan"))
             how, target = f"    {step.kind} [{' '.join(step.subtypes)}]", _with_rows(names, step.target)
-            beside = width is None or cell_len(how) + cell_len(target) + 3 <= width
+            beside = cell_len(how) + cell_len(target) + 3 <= out.width
             for line in [f"{how} → {target}"] if beside else [how, f"    → {target}"]:
                 out.print(Text(line))
             job = jobs.get(step.job)

@@ -54,7 +54,7 @@ SUMMARIES = {
     "export": "Write the graph as OpenLineage events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",
     "follow": "Follow a query log that keeps growing.",
-    "ingest": "Ingest lineage from SQL, dbt, logs or OpenLineage.",
+    "ingest": "Ingest SQL, dbt, logs, databases, dashboards, events.",
     "mcp": "Serve AI assistants over the Model Context Protocol.",
     "serve": "Serve GraphQL, and receive OpenLineage events.",
     "token": "Manage the service's API tokens.",

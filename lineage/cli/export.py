@@ -23,15 +23,18 @@ from lineage.store import open_store
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Write the graph as OpenLineage events.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()
 def export() -> None:
-    """Write the graph as OpenLineage events."""
+    """Write the graph as OpenLineage events.
+
+    Example: lineage export openlineage --output lineage.ndjson
+    """
 
 
-@app.command("openlineage")
+@app.command("openlineage", short_help="Write OpenLineage events, one JSON object per line.")
 def openlineage(
     output: Annotated[
         Path | None,

@@ -86,8 +86,8 @@ def extract(
     """Show the column lineage of SQL. Nothing is stored or executed.
 
     Each line is one edge: the value flows (CONTRIBUTES), or it only influences the result (REFERENCES). If a statement
-    cannot be resolved, its source and target tables are shown (FEEDS). Of several files, those that are as an earlier
-    run left them, and so is all that they depend on, are not resolved again.
+    cannot be resolved, its source and target tables are shown (FEEDS). Of several files, one is
+    resolved again only if it, or what it depends on, has changed.
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """

@@ -62,14 +62,16 @@ class _Column:
         return max(cell_len(self.name), longest, min(self.natural, _WORDS_NEED) if self.words else 0)
 
 
-def lay_out(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look, width: int | None) -> Iterator[Text]:
-    """Yield the lines of a listing; without a width, lines have any length and names are printed in full."""
+def lay_out(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look, width: int, *, full_names: bool = False
+) -> Iterator[Text]:
+    """Yield the lines of a listing; with `full_names`, each name keeps what all of them begin with."""
     shown = _columns(columns, rows, look)
-    if width is not None and (beginnings := _take_beginnings(shown, look)):
+    if not full_names and (beginnings := _take_beginnings(shown, look)):
         for line in wrap(beginnings, width):
             yield Text(line, style="dim")
     beside, widths = _fit(shown, look, width)
-    if width is not None and sum(widths) + len(_GAP) * (beside - 1) > width:
+    if sum(widths) + len(_GAP) * (beside - 1) > width:
         # Not even these fit: the first name gets a line to itself.
         shown.sort(key=lambda column: column.name not in look.names)
         beside, widths = 1, [shown[0].natural]
@@ -182,11 +184,9 @@ def _common_beginning(names: list[str]) -> str:
     return first[: bare.rfind(separator, 0, same) + 1]
 
 
-def _fit(columns: list[_Column], look: Look, width: int | None) -> tuple[int, list[int]]:
+def _fit(columns: list[_Column], look: Look, width: int) -> tuple[int, list[int]]:
     """Return how many columns fit side by side, and their widths."""
     natural = [column.natural for column in columns]
-    if width is None:
-        return len(columns), natural
     names = [column.name for column in columns]
     cuts = [names.index(cut) + 1 for cut in look.cuts if cut in names]
     tried = [len(columns), *sorted({cut for cut in cuts if cut < len(columns)}, reverse=True)]
@@ -210,11 +210,9 @@ def _share(least: list[int], natural: list[int], spare: int) -> list[int]:
     return widths
 
 
-def _table(
-    columns: list[_Column], widths: list[int], below: list[_Column], look: Look, width: int | None
-) -> Iterator[Text]:
+def _table(columns: list[_Column], widths: list[int], below: list[_Column], look: Look, width: int) -> Iterator[Text]:
     yield _line([column.name for column in columns], columns, widths, header=True)
-    yield Text("─" * min(sum(widths) + len(_GAP) * (len(widths) - 1), width or 10_000), style="dim")
+    yield Text("─" * min(sum(widths) + len(_GAP) * (len(widths) - 1), width), style="dim")
     for row in range(max((len(column.cells) for column in columns), default=0)):
         cells = [_pack(column.cells[row], at_most) for column, at_most in zip(columns, widths, strict=True)]
         for line in range(max(map(len, cells))):
@@ -244,14 +242,14 @@ def _phrase(column: _Column, row: int, look: Look) -> list[str]:
     return [*before.split(), *pieces, *after.split()]
 
 
-def _below(columns: list[_Column], row: int, look: Look, width: int | None) -> Iterator[str]:
+def _below(columns: list[_Column], row: int, look: Look, width: int) -> Iterator[str]:
     """Yield the lines below a row: each name on its own line, then the rest."""
     rest: list[str] = []
     for column in columns:
         pieces = _phrase(column, row, look)
         if pieces and column.name in look.names:
-            yield from _pack(pieces, width or 10_000, _BELOW)
+            yield from _pack(pieces, width, _BELOW)
         elif pieces:
             rest += [*([f"{rest.pop()} ·"] if rest else []), *pieces]
     if rest:
-        yield from _pack(rest, width or 10_000, _BELOW)
+        yield from _pack(rest, width, _BELOW)

@@ -1,4 +1,4 @@
-"""Print listings: as a table for people, as JSON or CSV for programs. Colour and width apply to terminals only.
+"""Print listings: as a table for people, as JSON or CSV for programs. Colour is for terminals only.
 
 Output contains text from SQL, logs and events, so control characters are escaped. CSV is data for programs: nothing
 else is escaped, not even what a spreadsheet would run as a formula.
@@ -21,9 +21,12 @@ from lineage.cli.json_text import json_text
 from lineage.cli.layout import Look, cell_text, lay_out, wrap
 from lineage.model.visible_text import visible
 
-__all__ = ["Look", "OutputFormat", "console", "counted", "line_width", "note", "print_listing", "print_object", "say"]
+__all__ = ["Look", "OutputFormat", "console", "counted", "note", "print_listing", "print_object", "say"]
 
-_WIDE = 1000
+_FILE_WIDTH = 80
+"""Width for standard output that is a file or pipe."""
+_LOG_WIDTH = 1000
+"""Width for standard error that is a file or pipe: a message is one line, as in a log."""
 
 
 class OutputFormat(StrEnum):
@@ -43,7 +46,7 @@ class _Console(Console):
             yield segment if shown == segment.text else Segment(shown, segment.style)
 
 
-def line_width(stream: TextIO) -> int | None:
+def _line_width(stream: TextIO) -> int | None:
     """Return the maximum length of a line: COLUMNS, else the width of the terminal; None for a file or pipe."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
@@ -52,20 +55,19 @@ def line_width(stream: TextIO) -> int | None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that does not wrap lines."""
+    """Return a console that does not wrap lines; its width is what they should fit."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Console(file=stream, highlight=False, soft_wrap=True, width=line_width(stream) or _WIDE)
+    width = _line_width(stream) or (_LOG_WIDTH if stderr else _FILE_WIDTH)
+    return _Console(file=stream, highlight=False, soft_wrap=True, width=width)
 
 
-def say(
-    text: str, style: str = "", *, subject: str = "", stderr: bool = False, default_width: int | None = None
-) -> None:
+def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False, is_command: bool = False) -> None:
     """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted.
 
-    `default_width` is the maximum length of a line in a file or pipe; None for any length.
+    A command is not wrapped, so that it can be copied.
     """
-    width = line_width(sys.stderr if stderr else sys.stdout) or default_width
     out = console(stderr=stderr)
+    width = None if is_command else out.width
     text, subject = visible(text), visible(subject)
     for line in text.split("\n"):
         for part in wrap(line, width):
@@ -94,12 +96,10 @@ def print_listing(
     rows: Iterable[Sequence[Any]],
     output: OutputFormat,
     look: Look | None = None,
-    *,
-    default_width: int | None = None,
 ) -> None:
     """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row.
 
-    `default_width` is the width of a table in a file or pipe; None for any width.
+    In a file or pipe, a table has names in full, so that they can be searched for.
     """
     if output is OutputFormat.JSON:
         print(json_text([dict(zip(columns, row, strict=True)) for row in rows]))
@@ -110,7 +110,8 @@ def print_listing(
         writer.writerows([visible(cell_text(value)) for value in row] for row in rows)
         return
     out = console()
-    for line in lay_out(columns, list(rows), look or Look(), line_width(sys.stdout) or default_width):
+    is_file = _line_width(sys.stdout) is None
+    for line in lay_out(columns, list(rows), look or Look(), out.width, full_names=is_file):
         out.print(line)
 
 

@@ -64,7 +64,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="lineage",
     cls=_Commands,
-    help="Column-level data lineage: what depends on this column, and where does it come from?",
     epilog="Exit status: 0 success, 1 some of the input failed, 2 usage error, 3 the store is unavailable.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -85,7 +84,10 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Column-level data lineage: what depends on this column, and where does it come from?"""
+    """Column-level data lineage: what depends on this column, and where does it come from?
+
+    Example: lineage ingest sql models/ --dialect postgres, then lineage impact shop.orders.amount
+    """
 
 
 def run() -> None:

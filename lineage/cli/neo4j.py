@@ -30,7 +30,7 @@ from lineage.neo4j_server.release import VERSION
 
 __all__ = ["app"]
 
-app = typer.Typer(name="neo4j", help="Run a local Neo4j server, without Docker.", no_args_is_help=True)
+app = typer.Typer(name="neo4j", no_args_is_help=True)
 
 _WRONG_USE, _UNREACHABLE = 2, 3
 
@@ -47,6 +47,14 @@ _Home = Annotated[
     ),
 ]
 _FormatOption = Annotated[_Format, typer.Option("--format", help="Output format.")]
+
+
+@app.callback()
+def neo4j() -> None:
+    """Run a local Neo4j server, without Docker.
+
+    Example: lineage neo4j start, then lineage neo4j status
+    """
 
 
 @app.command()
@@ -81,7 +89,10 @@ def stop(
     home: _Home = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait before killing the process.")] = 60.0,
 ) -> None:
-    """Stop Neo4j. Its data is kept."""
+    """Stop Neo4j. Its data is kept.
+
+    Example: lineage neo4j stop
+    """
     with _errors_as_exit_codes():
         stopped = stop_server(home, timeout=timeout)
     typer.echo("Neo4j is stopped" if stopped else f"Neo4j is not running in {home or default_home()}")
@@ -92,6 +103,8 @@ def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
     """Show the addresses, memory and disk use of Neo4j.
 
     Exits with 3 if it is not running or does not answer.
+
+    Example: lineage neo4j status --format json
     """
     with _errors_as_exit_codes():
         found = server_status(home)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +36,7 @@ __all__ = [
     "SetOperationsOption",
     "StoreOption",
     "chosen_format",
+    "dialect_option",
     "extraction_options",
     "note_cached_schemas",
     "read_catalogs",
@@ -45,6 +46,11 @@ __all__ = [
 
 def _dialects(incomplete: str) -> list[str]:
     return [name for name in DIALECTS if name.startswith(incomplete)]
+
+
+def dialect_option(text: str, panel: str | None = None) -> Any:
+    """Return the option `--dialect` of a command that knows a dialect without it; `text` is its help."""
+    return typer.Option("--dialect", "-d", help=text, autocompletion=_dialects, rich_help_panel=panel)
 
 
 def _dialect(value: str) -> str:
@@ -151,7 +157,7 @@ CacheOption = Annotated[
     bool,
     typer.Option(
         "--no-cache",
-        help="Resolve all files, also those that are as an earlier run left them, and so is all that they depend on.",
+        help="Resolve all files, also those that have not changed since an earlier run.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]

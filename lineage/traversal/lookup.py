@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from lineage.model.name_lists import name_list
 from lineage.model.names import ColumnPath, dataset_of, format_name, is_column_key, split_column_key, split_name
 from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal.lineage_reader import LineageReader
@@ -51,9 +52,8 @@ class AmbiguousNameError(NameLookupError):
     """Several datasets or columns have the name."""
 
     def __init__(self, name: str, candidates: tuple[str, ...]) -> None:
-        more = f" and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
         super().__init__(
-            f"{name!r} means {len(candidates)} things: {', '.join(candidates[:_SHOWN])}{more}",
+            f"{name!r} means {len(candidates)} things: {name_list(candidates, _SHOWN)}",
             "type more of the name, or one of these keys",
         )
         self.candidates = candidates

@@ -145,3 +145,41 @@ def test_a_view_in_two_files(tmp_path: Path) -> None:
         assert "DEFINED_TWICE" in project(store, folder, "")
         assert columns_of(store, "lookml://bi.test/view/orders") == ["other"]
         assert completeness(store)["view/orders"] is Completeness.PARTIAL
+
+
+BY_ANOTHER = """
+connection: "pg"
+explore: a { join: b { sql_on: ${a.id} = ${b.id} ;; } }
+view: a { dimension: id {} dimension: x { sql: ${b.y} ;; } dimension: good {} }
+view: b { dimension: id {} dimension: y { sql: ${a.x} ;; } }
+view: c { sql_table_name: ${c.SQL_TABLE_NAME} ;; dimension: id {} }
+"""
+
+
+def test_what_reads_itself_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
+    (tmp_path / "m.model.lkml").write_text(BY_ANOTHER, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "lookml", tmp_path / "m.model.lkml", dialect="postgres", namespace="postgres://db:5432")
+        messages = {one.diagnostic.message for one in summary.diagnostics}
+        assert {"the field a.x reads itself", "the table of the view c is that of itself"} <= messages
+        assert "good" in "".join(into(store, "explore/a"))
+        assert completeness(store)["explore/a"] is not Completeness.FULL
+
+
+def test_a_native_derived_table_names_fields_of_its_explore_without_the_view(tmp_path: Path) -> None:
+    text = """
+    connection: "pg"
+    explore: sales { view_name: orders }
+    view: orders { sql_table_name: raw.orders ;; dimension: id {} dimension: status {} }
+    view: paid {
+      derived_table: { explore_source: sales { column: id {} filters: [status: "paid"] } }
+      dimension: id {}
+    }
+    """
+    (tmp_path / "m.model.lkml").write_text(text, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "lookml", tmp_path / "m.model.lkml", dialect="postgres", namespace="postgres://db:5432")
+        assert not summary.diagnostics
+        assert completeness(store)["derived_table/paid"] is Completeness.FULL
+        found = into(store, "derived_table/paid", rows=True)
+        assert any("status" in one for one in found)

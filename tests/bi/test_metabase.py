@@ -89,7 +89,7 @@ def test_a_structured_query(tmp_path: Path) -> None:
         assert columns_of(store, "metabase://bi.test/card/1-Card") == ["created_at", "country", "sum", "orders"]
 
 
-def test_columns_of_one_name_are_told_apart_by_their_join(tmp_path: Path) -> None:
+def test_the_join_distinguishes_columns_of_one_name(tmp_path: Path) -> None:
     joined: dict[str, object] = {
         "source-table": 10,
         "joins": [{"alias": "C", "source-table": 11, "fields": "all",
@@ -255,6 +255,12 @@ def _jobs(store: object) -> list[str]:
         {"source-table": 10, "fields": [["field", 999, None]]},
         {"source-table": 10, "surprise": True},
         {"source-table": 10, "aggregation": [["metric", 5]]},
+        {"source-table": 10, "aggregation": [["sum", ["+", ["aggregation", 0], ["aggregation", 0]]]]},
+        {
+            "source-table": 10,
+            "expressions": {"twice": ["+", ["expression", "twice"], ["expression", "twice"]]},
+            "fields": [["expression", "twice"]],
+        },
         {
             "source-table": 10,
             "joins": [{"alias": "j", "source-table": 11, "strategy": "odd", "condition": ["=", 1, 1]}],

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from lineage.model.statement import Completeness
 from lineage.store import open_store
+from lineage_ingest.bi.connections import ConnectionMap
+from lineage_ingest.bi.metabase.metadata import connection_of
+from lineage_ingest.bi.superset.reader import connection_of_uri
+from lineage_ingest.bi.tableau.source_relations import connection_of_element
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
 
 WAREHOUSE = {"namespace": "postgres://db:5432", "dialect": "postgres", "default_schema": "public"}
@@ -188,3 +192,19 @@ def test_a_report_on_a_published_model(tmp_path: Path) -> None:
         assert codes(summary) == {"EXPRESSION_NOT_READ"}
         visuals = {level for key, level in completeness(store).items() if "/visual/" in key}
         assert visuals == {Completeness.TABLES}
+
+
+def test_the_same_table_of_a_snowflake_has_one_name() -> None:
+    """Each tool says the server in its own way."""
+    from xml.etree.ElementTree import fromstring  # noqa: PLC0415  our own text
+
+    none = ConnectionMap()
+    details = {"account": "acme", "db": "SHOP"}
+    element = fromstring("<connection class='snowflake' server='acme.snowflakecomputing.com' dbname='SHOP'/>")
+    found = [
+        connection_of({"name": "w", "engine": "snowflake", "details": details}, none),
+        connection_of_uri("snowflake://me@acme/SHOP", ("w",), none),
+        connection_of_element(element, ("w",), none),
+    ]
+    names = {(one.namespace, one.database, one.schema) for one in found}
+    assert names == {("snowflake://acme", "SHOP", "PUBLIC")}

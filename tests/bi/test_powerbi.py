@@ -94,6 +94,17 @@ def test_tables_that_are_merged() -> None:
     assert not other.joins
 
 
+def test_steps_that_read_themselves_are_reported() -> None:
+    query = MQuery("let a = Table.Sort(b, {}), b = Table.Sort(a, {}) in a", {})
+    assert query.trace("x", "t") == "NULL"
+    assert len(query.problems) == 1
+    query.filters("t")
+    assert query.source() is None
+    sql = MQuery('let a = b, b = a in Value.NativeQuery(Sql.Database("h", "d"), a)', {})
+    assert sql.source() is not None
+    assert sql.problems
+
+
 def test_a_filter_by_another_query_reads_its_own_columns_only() -> None:
     query = MQuery(SHOP + "f = Table.SelectRows(t, each List.Contains(Other[k], [a])) in f", OTHERS, "postgres")
     assert query.filters("t") == ["(t.\"a\" = '?')"]

@@ -143,7 +143,7 @@ def test_diff(store: Path) -> None:
         ("went", "postgres/mart.gone"),
         ("went", "postgres/mart.gone#x"),
     }
-    rows = words(lineage("diff", "--as-of", "2026-01-01", "--as-of", "2026-01-03", "-s", store))
+    rows = words(lineage("diff", "--as-of", "2026-01-01", "--as-of", "2026-01-03", "-s", store, columns=200))
     assert ["renamed", "column", "shop.orders.net", "amount"] in [row[:4] for row in rows]
     rows = words(lineage("diff", "mart.rev", "--as-of", "2026-01-01", "-s", store, "-f", "csv"))
     assert rows[1][0].startswith("came,column,mart.rev.most,")

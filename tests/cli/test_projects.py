@@ -145,7 +145,7 @@ def test_dbt_projects_of_one_repository(tmp_path: Path, store: Path) -> None:
 def test_a_project_without_an_origin_is_known_by_its_folder(tmp_path: Path, store: Path) -> None:
     root = write(project(tmp_path / "shop"), models__orders=V)
     done = ingest(store, root / "models")
-    assert f"project {root} (by folder of .git" in done.out
+    assert f"project {root} (by folder of .git" in " ".join(done.out.split())
     assert "--project NAME" in done.err
     assert names(store) == {(str(root), "models/orders.sql")}
 

@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_the_latest_first(store: Path) -> None:
-    done = lineage("runs", "-s", store)
+    done = lineage("runs", "-s", store, columns=120)
     assert done.code == 0
     lines = [line.split() for line in done.out.splitlines() if "log" in line or "sql_files" in line]
     assert lines[0][2:] == ["log", "trino", "log", "1", "row", "4", "3", "2", "12"]

@@ -22,14 +22,17 @@ ROWS: list[tuple[object, ...]] = [
 ]
 
 
-def lines(rows: Sequence[tuple[object, ...]], width: int | None, look: Look = LOOK) -> list[str]:
+def lines(rows: Sequence[tuple[object, ...]], width: int, look: Look = LOOK) -> list[str]:
     return [line.plain for line in lay_out(COLUMNS, rows, look, width)]
 
 
-def test_without_a_width_names_stand_in_full() -> None:
-    found = lines(ROWS, None)
-    assert found[0].split() == ["hops", "column", "how", "by", "way", "of"]
-    assert str(ROWS[1][1]) in found[3]
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_full_names_keep_what_they_begin_with(width: int) -> None:
+    found = [line.plain for line in lay_out(COLUMNS, ROWS, LOOK, width, full_names=True)]
+    assert found[0].split()[:2] == ["hops", "column"]
+    for row in ROWS:
+        assert any(str(row[1]) in line for line in found)
+    assert max(map(cell_len, found)) <= width
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_a_table_by_day_the_latest_first(store: Path) -> None:
-    done = lineage("usage", "orders", "-s", store)
+    done = lineage("usage", "orders", "-s", store, columns=120)
     assert done.code == 0
     lines = done.out.splitlines()
     recent = TODAY - timedelta(days=2)

@@ -191,7 +191,8 @@ def test_a_duckdb_file_of_a_newer_version(tmp_path: Path) -> None:
 def test_the_commands(tmp_path: Path) -> None:
     stored = ("--store", tmp_path / "graph.lbug")
     done = lineage("ingest", "duckdb", duck_file(tmp_path), *stored, "--namespace", "duckdb://shop")
-    assert (done.code, done.out.splitlines()[0].partition(": ")[2]) == (0, "2 schemas, 2 tables, 3 views, 2 functions")
+    assert done.code == 0
+    assert ": 2 schemas, 2 tables, 3 views, 2 functions" in " ".join(done.out.split())
     done = lineage("ingest", "sqlite", lite_file(tmp_path), *stored, "--format", "json")
     assert (done.code, done.json["views"], done.json["found"]) == (0, 2, [])
     assert lineage("ingest", "sqlite", tmp_path / "none", *stored).code == 2

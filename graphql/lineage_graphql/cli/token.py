@@ -19,7 +19,7 @@ __all__ = ["TokensOption", "app"]
 
 T = TypeVar("T")
 
-app = typer.Typer(help="Manage API tokens of the service.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 TokensOption = Annotated[
     Path | None,
@@ -33,7 +33,10 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 
 @app.callback()
 def token() -> None:
-    """Manage API tokens of the service."""
+    """Manage API tokens of the service.
+
+    Example: lineage token create airflow --role ingester --expires 90d
+    """
 
 
 @app.command()
@@ -59,7 +62,10 @@ def create(
 
 @app.command("list")
 def list_tokens(tokens: TokensOption = None, output: FormatOption = OutputFormat.TABLE) -> None:
-    """List tokens with their roles and expiry."""
+    """List tokens with their roles and expiry.
+
+    Example: lineage token list --format json
+    """
     file = TokenFile(tokens or default_token_path())
     now = datetime.now(UTC)
     rows = [
@@ -76,7 +82,10 @@ def revoke(
     identity: Annotated[str, typer.Argument(help="The token's id, as `lineage token list` shows it.", metavar="ID")],
     tokens: TokensOption = None,
 ) -> None:
-    """Revoke a token. Running services refuse it at once."""
+    """Revoke a token. Running services refuse it at once.
+
+    Example: lineage token revoke 3f9c2a1b
+    """
     file = TokenFile(tokens or default_token_path())
     if not _or_wrong_use(lambda: file.revoke(identity)):
         raise typer.BadParameter(f"no token {identity} in {file.path}", param_hint="ID")

@@ -9,7 +9,7 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
-__all__ = ["BiConnection", "ConnectionMap", "dialect_of_engine", "naming_of"]
+__all__ = ["BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of", "server_namespace"]
 
 _ENGINES = {
     "postgresql": "postgres", "cockroachdb": "postgres", "alloydb_postgres": "postgres", "greenplum": "postgres",
@@ -36,6 +36,29 @@ def dialect_of_engine(engine: str | None) -> str | None:
         return None
 
 
+def server_namespace(dialect: str | None, host: str, port: object = None) -> str:
+    """Return the namespace of a server's datasets, as OpenLineage names it; an empty one if it is not known.
+
+    >>> server_namespace("tsql", "db", 1433), server_namespace("snowflake", "acme.snowflakecomputing.com")
+    ('mssql://db:1433', 'snowflake://acme')
+    >>> server_namespace("bigquery", ""), server_namespace("ansi", "db")
+    ('bigquery', '')
+    """
+    if dialect == "bigquery":
+        return "bigquery"
+    if not host or dialect in (None, "ansi"):
+        return ""
+    if dialect == "snowflake":
+        return f"snowflake://{host.removesuffix('.snowflakecomputing.com')}"
+    scheme = "mssql" if dialect == "tsql" else dialect
+    return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
+
+
+def default_schema(dialect: str | None) -> str | None:
+    """Return the schema of names without one, where a connection of this dialect names none."""
+    return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")
+
+
 @dataclass(frozen=True, slots=True)
 class BiConnection:
     """A database as the tool knows it: by its name or id, with what the export says of it.
@@ -48,8 +71,6 @@ class BiConnection:
     namespace: str = ""
     database: str | None = None
     schema: str | None = None
-    is_mapped: bool = False
-    """An option says how its tables are named."""
     is_known: bool = True
     """The export or an option says which SQL it speaks."""
 
@@ -100,7 +121,6 @@ class ConnectionMap:
             namespace=facts.get("namespace", connection.namespace),
             database=facts.get("database", connection.database),
             schema=facts.get("schema", connection.schema),
-            is_mapped="namespace" in facts,
             is_known=connection.is_known or "dialect" in facts,
         )
 

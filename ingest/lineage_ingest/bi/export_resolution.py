@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key, split_location, split_name
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
@@ -106,19 +107,13 @@ class ExportResolution:
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
-        unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
-        if unknown:
+        known = _without_templated_tables(statement)
+        if known is not statement:
             message = "which table it reads is decided by a template, and not known"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
-            statement = replace(
-                statement,
-                sources=[one for one in statement.sources if one not in unknown],
-                edges=[one for one in statement.edges if one.source.table not in unknown],
-                inferred=tuple(one for one in statement.inferred if one.table not in unknown),
-                row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
-            )
+            statement = known
         if missing:
-            message = f"it reads {', '.join(missing[:5])}, which the export does not contain"
+            message = f"it reads {name_list(missing, 5)}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
         completeness = statement.completeness
         if not query.connection.is_known or any(one.severity is not Severity.INFO for one in problems):
@@ -126,9 +121,9 @@ class ExportResolution:
         if statement.target != target or completeness in (Completeness.TABLES, Completeness.NONE):
             completeness = Completeness.TABLES
         statement = replace(statement, edges=self._with_stored_columns(query, statement.edges, naming))
-        known = [self._location(key) for key in query.needs if key in self._queries]
+        needed = [self._location(key) for key in query.needs if key in self._queries]
         stated = [tables.name(parts) for parts in query.reads]
-        sources = [one for one in dict.fromkeys((*statement.sources, *stated, *known)) if one != target]
+        sources = [one for one in dict.fromkeys((*statement.sources, *stated, *needed)) if one != target]
         statement = replace(
             statement,
             operation=query.operation,
@@ -234,10 +229,6 @@ class _ExportTables:
         found = self._asset(parts)
         return found[0] if found is not None else str(self._naming.qualify(parts))
 
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name unchanged: an export has no search path."""
-        return parts
-
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""
         return self.name(parts)
@@ -262,6 +253,20 @@ class _ExportTables:
 
     def _asset(self, parts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
         return self._export.asset(str(parts[0])) if len(parts) == 1 else None
+
+
+def _without_templated_tables(statement: StatementLineage) -> StatementLineage:
+    """Return the lineage without tables whose names a template decides; the same lineage if there are none."""
+    unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
+    if not unknown:
+        return statement
+    return replace(
+        statement,
+        sources=[one for one in statement.sources if one not in unknown],
+        edges=[one for one in statement.edges if one.source.table not in unknown],
+        inferred=tuple(one for one in statement.inferred if one.table not in unknown),
+        row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
+    )
 
 
 def _folded(columns: Iterable[str], naming: Naming) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection
 
-__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "not_read", "slug"]
+__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "QueryProblems", "not_read", "slug"]
 
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
@@ -117,3 +117,19 @@ def slug(title: str) -> str:
 def not_read(what: str, hint: str | None = None, severity: Severity = Severity.ERROR) -> Diagnostic:
     """Return the diagnostic of an expression that is not read, so that lineage is missing."""
     return Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, severity, what, hint=hint)
+
+
+@dataclass(slots=True)
+class QueryProblems:
+    """What could not be read of one query, each problem once."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, problem: Diagnostic) -> None:
+        """Add a problem."""
+        if problem not in self.found:
+            self.found.append(problem)
+
+    def add_not_read(self, message: str, hint: str | None = None) -> None:
+        """Add that an expression is not read, so that lineage is missing."""
+        self.add(not_read(message, hint))

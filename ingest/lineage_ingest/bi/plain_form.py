@@ -11,6 +11,7 @@ from lineage.model.names import split_name
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_header, csv_rows, yaml_of
+from lineage_ingest.bi.json_objects import text_or_none
 from lineage_ingest.bi.written_sql import quote, table_reference
 
 __all__ = ["SUFFIXES", "read_plain_form"]
@@ -95,7 +96,7 @@ class _PlainReader:
         if not isinstance(value, Mapping):
             self._invalid(file.name, "expected a mapping with `queries` and `dashboards`")
             return
-        server = _text(value.get("server"))
+        server = text_or_none(value.get("server"))
         if server and self.stated_server and server != self.stated_server:
             message = (
                 f"the file is of the server {server!r}, another file of {self.stated_server!r}: nothing of it is read"
@@ -149,8 +150,8 @@ class _PlainReader:
             (name,),
             dialect or "ansi",
             str(facts.get("namespace") or ""),
-            _text(facts.get("database")),
-            _text(facts.get("schema")),
+            text_or_none(facts.get("database")),
+            text_or_none(facts.get("schema")),
             is_known=dialect is not None,
         )
         self.connections[name] = self.map.apply(connection)
@@ -165,7 +166,7 @@ class _PlainReader:
         return found
 
     def _add_query(self, one: Mapping[str, Any], at: str) -> None:
-        connection = self._connection(_text(one.get("connection")))
+        connection = self._connection(text_or_none(one.get("connection")))
         key = query_key(str(one.get("key") or one["name"]))
         sql, columns = one.get("sql"), one.get("columns")
         problems: list[Diagnostic] = []
@@ -192,9 +193,9 @@ class _PlainReader:
                 text,
                 reads=reads,
                 problems=tuple(problems),
-                description=_text(one.get("description")),
-                owner=_text(one.get("owner")),
-                url=_text(one.get("url")),
+                description=text_or_none(one.get("description")),
+                owner=text_or_none(one.get("owner")),
+                url=text_or_none(one.get("url")),
             )
         )
 
@@ -210,9 +211,9 @@ class _PlainReader:
                 at,
                 keys,
                 problems,
-                _text(one.get("description")),
-                _text(one.get("owner")),
-                _text(one.get("url")),
+                text_or_none(one.get("description")),
+                text_or_none(one.get("owner")),
+                text_or_none(one.get("url")),
             )
         )
 
@@ -301,7 +302,3 @@ def _sources(value: Any, problems: list[Diagnostic]) -> list[tuple[tuple[str, ..
 
 def _parts(name: str) -> tuple[str, ...]:
     return tuple(part for part, _ in split_name(name))
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None

@@ -19,6 +19,7 @@ from lineage.cli.options import (
     RefreshOption,
     SchemaOption,
     StoreOption,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage_ingest.api import ingest_bi
@@ -47,7 +48,7 @@ def _kinds(incomplete: str) -> list[str]:
 def bi(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"The tool: {', '.join(KINDS)}.", autocompletion=_kinds)],
     paths: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files of the export, or folders and zip archives of them.")
+        list[Path], typer.Argument(metavar="PATHS", help="Files of the export, or folders and zip archives of them.")
     ],
     server: Annotated[
         str,
@@ -67,7 +68,7 @@ def bi(
     ] = False,
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", "-d", help="SQL dialect of connections whose database the export does not name."),
+        dialect_option("SQL dialect of connections whose database the export does not name."),
     ] = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,

@@ -17,6 +17,7 @@ from lineage.cli.options import (
     SchemaOption,
     StoreOption,
     chosen_format,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -40,7 +41,6 @@ _LOOK = Look(
     phrases={"source": "← {}", "why": "{}", "through": "through {}", "theirs": "theirs: {}", "ours": "ours: {}"},
     styles={"target": "bold"},
 )
-_WIDTH = 80
 
 app = typer.Typer(add_completion=False)
 
@@ -49,10 +49,10 @@ app = typer.Typer(add_completion=False)
 @with_option_groups()
 def compare(
     kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
-    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Its export: files, folders, patterns.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATHS", help="Its export: files, folders, patterns.")],
     fail_on: Annotated[
         list[DifferenceCondition] | None,
-        typer.Option(help="Exit with 1 if there are such differences. Can be repeated."),
+        typer.Option(help="Exit with 1 if there are such differences. Repeatable."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List the edges that agree, too.")] = False,
     as_of: Annotated[
@@ -67,9 +67,7 @@ def compare(
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="SQL dialect of the names. Default: the product's.")
-    ] = None,
+    dialect: Annotated[str | None, dialect_option("SQL dialect of the names. Default: the product's.")] = None,
     store: StoreOption = None,
     rows: RowsOption = 40,
     show: Annotated[int, typer.Option("--show", min=0, help="Maximum number of bad records to list; 0: all.")] = 10,
@@ -80,8 +78,9 @@ def compare(
 
     Some products state column lineage themselves. This compares their export with the graph, edge by edge, over the
     tables that both know, and gives both proofs: the SQL for ours; query, time and job for theirs. A difference has a
-    reason if the graph or the export shows one: ours is only an influence, ended since, is resolved in part; theirs
-    is of a statement, column or table that the graph does not have. What one side states in several steps agrees.
+    reason if the graph or the export shows one: our edge is only a reference, has ended since, or its statement is
+    resolved in part; their edge is of a statement, column or table that the graph does not have. An edge of one side
+    agrees with several edges of the other that lead the same way.
 
     snowflake: ACCESS_HISTORY. databricks: system.access.column_lineage. bigquery: answers of the Data Lineage API.
     trino: query-completed events. hive: its lineage log. dbt: a target folder with info_schema. openlineage: events
@@ -105,7 +104,7 @@ def compare(
     except OptionError as error:
         raise bad_parameter(error) from error
     except (ColumnsMissingError, NoEventFilesError, NoLogFilesError, NoManifestError) as error:
-        raise typer.BadParameter(str(error), param_hint="FILE…") from error
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
     _print(found, output, rows, every=every)
     for unread in found.unread[: show or None]:
         note(f"{unread.place}: {unread.reason}" + (f"; {unread.hint}" if unread.hint else ""), "red")
@@ -133,11 +132,11 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
         return
     shown = listed[: rows or None]
     if shown:
-        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
+        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK)
     if len(shown) < len(listed):
         note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
     for line in summary_lines(found):
-        say(line, default_width=_WIDTH)
+        say(line)
     for text in found.notices:
         note(text, "yellow")
     if not found.tables and found.not_compared:

@@ -21,6 +21,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    dialect_option,
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
@@ -48,9 +49,7 @@ def dbt(
         typer.Option(help="Folder of dbt_project.yml: seeds are read there.", exists=True, file_okay=False),
     ] = None,
     project: Annotated[str | None, typer.Option(help="Name of the project; default: the manifest's.")] = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="SQL dialect; default: that of the adapter.")
-    ] = None,
+    dialect: Annotated[str | None, dialect_option("SQL dialect; default: that of the adapter.")] = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
@@ -72,7 +71,7 @@ def dbt(
     """Ingest a dbt project from the artifacts of `dbt build`, `dbt compile` or `dbt docs generate`.
 
     Models get column lineage from their compiled SQL; exposures, metrics, semantic models and saved queries are
-    consumers. Beside manifest.json, catalog.json is read for the schemas of sources (`dbt docs generate` writes it).
+    consumers. The schemas of sources are read from catalog.json, which `dbt docs generate` writes.
     Nothing is executed.
 
     Models that have not changed since the last ingest are skipped; models that no longer exist are retired. Give the

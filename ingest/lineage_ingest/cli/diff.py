@@ -20,6 +20,7 @@ from lineage.cli.options import (
     NamespaceOption,
     SchemaOption,
     StoreOption,
+    dialect_option,
 )
 from lineage.cli.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
@@ -60,8 +61,6 @@ _LOOK = Look(
     phrases={"change": "{}", "risk": "{}", "rebuild": "rebuild: {}"},
     styles={"table": "bold"},
 )
-_WIDTH = 80
-"""Width of a table in a file or pipe."""
 _SIDES, _TIMES = "Revisions of a project", "The graph at two times"
 
 app = typer.Typer(add_completion=False)
@@ -86,19 +85,19 @@ def diff(
     ] = None,
     fail_on: Annotated[
         list[FailCondition] | None,
-        typer.Option(help="Exit with 1 if the change does this. Can be repeated.", rich_help_panel=_SIDES),
+        typer.Option(help="Exit with 1 if the change does this. Repeatable.", rich_help_panel=_SIDES),
     ] = None,
     write: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Also write a report; .md, .json, .sarif or .xml (JUnit) decides which. Can be repeated.",
+            help="Also write a report; .md, .json, .sarif or .xml (JUnit) decides which. Repeatable.",
             rich_help_panel=_SIDES,
         ),
     ] = None,
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", "-d", help="SQL dialect; default: that of dbt's adapter.", rich_help_panel=_SIDES),
+        dialect_option("SQL dialect; default: that of dbt's adapter.", _SIDES),
     ] = None,
     catalog: CatalogOption = None,
     namespace: NamespaceOption = "",
@@ -227,11 +226,10 @@ def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[
         if output is DiffFormat.CSV:
             print_listing(COLUMNS, listed, OutputFormat.CSV)
             return
-        say(f"{found.base} → {found.head}: {headline(found)}", default_width=_WIDTH)
+        say(f"{found.base} → {found.head}: {headline(found)}")
         if listed:
-            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK, default_width=_WIDTH)
+            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
         for line in summary_lines(found):
-            # A command is printed on one line, to be copied.
-            say(line, default_width=None if line.startswith("dbt ") else _WIDTH)
+            say(line, is_command=line.startswith("dbt "))

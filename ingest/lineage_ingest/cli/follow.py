@@ -29,15 +29,18 @@ __all__ = ["app", "print_plan", "run_follow"]
 
 _FAILURES = 10
 
-app = typer.Typer(help="Follow an input that keeps growing.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.callback()
 def follow() -> None:
-    """Follow an input that keeps growing."""
+    """Follow an input that keeps growing.
+
+    Example: lineage follow log landing/ --source trino
+    """
 
 
-@app.command("log")
+@app.command("log", short_help="Ingest a query log as it grows: a folder or a Kafka topic.")
 @with_option_groups()
 def log(flags: LogFlags, following: FollowFlags, paths: PathsArgument = None) -> None:
     """Follow a query log: ingest the files that land in a folder, or the messages of a Kafka topic, on Spark.

@@ -13,15 +13,16 @@ from lineage.cli.commands import as_command
 __all__ = ["app"]
 
 _COMMANDS = {
-    "log": "lineage_ingest.cli.log:log",
-    "openlineage": "lineage_ingest.cli.openlineage:openlineage",
-    "dbt": "lineage_ingest.cli.dbt:dbt",
-    "sql": "lineage_ingest.cli.sql:sql",
-    "postgres": "lineage_ingest.cli.postgres:postgres",
-    "duckdb": "lineage_ingest.cli.database_files:duckdb",
-    "sqlite": "lineage_ingest.cli.database_files:sqlite",
-    "bi": "lineage_ingest.cli.bi:bi",
+    "sql": ("lineage_ingest.cli.sql:sql", "SQL files, resolved against each other."),
+    "dbt": ("lineage_ingest.cli.dbt:dbt", "A dbt project, from what dbt has written."),
+    "log": ("lineage_ingest.cli.log:log", "A query log: lineage, and who used what."),
+    "postgres": ("lineage_ingest.cli.postgres:postgres", "A PostgreSQL database, from its catalog."),
+    "duckdb": ("lineage_ingest.cli.database_files:duckdb", "A DuckDB file, from its catalog."),
+    "sqlite": ("lineage_ingest.cli.database_files:sqlite", "An SQLite file, from its catalog."),
+    "bi": ("lineage_ingest.cli.bi:bi", "Dashboards: what the tool has exported."),
+    "openlineage": ("lineage_ingest.cli.openlineage:openlineage", "OpenLineage events, of files or Kafka."),
 }
+"""By name, the function of each command, and its line in the help of `lineage ingest`."""
 
 
 class _Sources(TyperGroup):
@@ -34,14 +35,16 @@ class _Sources(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Return a command, imported if necessary."""
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            module, _, attribute = _COMMANDS[cmd_name].partition(":")
-            self.add_command(as_command(cmd_name, getattr(import_module(module), attribute)), cmd_name)
+            function, summary = _COMMANDS[cmd_name]
+            module, _, attribute = function.partition(":")
+            command = as_command(cmd_name, getattr(import_module(module), attribute))
+            command.short_help = summary
+            self.add_command(command, cmd_name)
         return self.commands.get(cmd_name)
 
 
 app = typer.Typer(
     cls=_Sources,
-    help="Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -49,4 +52,7 @@ app = typer.Typer(
 
 @app.callback()
 def ingest() -> None:
-    """Ingest lineage from SQL files, dbt projects, query logs, databases and OpenLineage events."""
+    """Ingest lineage from SQL files, dbt projects, query logs, databases, dashboards and OpenLineage events.
+
+    Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
+    """

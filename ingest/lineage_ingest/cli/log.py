@@ -133,10 +133,7 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
             ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
         )
     if scan.engine() == "python":
-        note(
-            "the native scanner is not installed: its Python implementation is about 100 times slower",
-            "yellow",
-        )
+        note("the native scanner is not installed: one in Python, 100 times slower, is used", "yellow")
     rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
     unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     say(

@@ -22,6 +22,7 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
+    dialect_option,
     note_cached_schemas,
 )
 from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
@@ -75,7 +76,7 @@ class LogFormatFlags:
     ] = None
     dialect: Annotated[
         str | None,
-        typer.Option("--dialect", "-d", help="SQL dialect of the statements, if it differs from the source's own."),
+        dialect_option("SQL dialect of the statements, if it differs from the source's own."),
     ] = None
     zone: Annotated[str | None, typer.Option(help="Time zone of times without one; default UTC.")] = None
     time_format: Annotated[

@@ -100,8 +100,9 @@ def sql(
 ) -> None:
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
-    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired. Files that
-    are as an earlier run left them, and so is all that they depend on, are not resolved again.
+    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired. A file
+    is resolved again only if it, or what it depends on, has changed.
+
     Nothing is executed, except with --verify: then each query is created as a view in the database of --connect,
     without touching what exists, and everything is rolled back. The exit status is 1 if its analysis differs.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lineage.cli.listing import OutputFormat, note, print_listing, print_object, say
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
+from lineage.model.name_lists import name_list
 from lineage.store.values import AppliedChanges
 
 __all__ = ["change_text", "note_diagnostics", "print_figures", "resolved_text", "say_retired", "worst_first"]
@@ -60,5 +61,4 @@ def change_text(applied: AppliedChanges) -> str:
 def say_retired(gone: Sequence[str], where: str) -> None:
     """Print the number of what is no longer there, and the first names."""
     if gone:
-        some = ", ".join(gone[:5]) + (", …" if len(gone) > 5 else "")
-        say(f"retired: {len(gone):,} no longer in the {where}: {some}")
+        say(f"retired: {len(gone):,} no longer in the {where}: {name_list(gone, 5)}")

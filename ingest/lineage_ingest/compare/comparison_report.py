@@ -9,6 +9,7 @@ from lineage.cli.evidence import evidence_of, location
 from lineage.cli.listing import counted
 from lineage.model.evidence import spans_of
 from lineage.model.expression_text import expression_around
+from lineage.model.name_lists import name_list
 from lineage.store.values import StoredEdge
 from lineage_ingest.compare.opinions import Opinion
 from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, EdgeVerdict
@@ -56,11 +57,10 @@ def summary_lines(found: Comparison) -> Iterator[str]:
         )
     if found.not_compared:
         left_out = sorted(found.not_compared, key=lambda key: (-found.not_compared[key], key))
-        shown = ", ".join(found.names.get(key, key) for key in left_out[:3])
-        more = f" and {len(left_out) - 3:,} more" if len(left_out) > 3 else ""
+        shown = name_list([found.names.get(key, key) for key in left_out], 3)
         yield (
             f"not compared: {counted(found.not_compared_edges, 'edge')} of {counted(len(left_out), 'table')} "
-            f"that the graph does not have: {shown}{more}"
+            f"that the graph does not have: {shown}"
         )
 
 

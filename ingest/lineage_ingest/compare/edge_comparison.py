@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
@@ -262,6 +263,6 @@ def _add_notices(into: Comparison, names: GraphNames) -> None:
     if names.elsewhere:
         listed = sorted({key.rpartition("/")[0] for key in names.elsewhere.values()})
         into.notices.append(
-            f"{len(names.elsewhere):,} tables were found by name in another namespace ({', '.join(listed[:3])}); "
+            f"{len(names.elsewhere):,} tables were found by name in another namespace ({name_list(listed, 3)}); "
             "give it with --namespace"
         )

@@ -91,7 +91,7 @@ class GraphNames:
         for alias in column.aliases:
             paths.setdefault(alias, column.key)
         fold = column.path.casefold()
-        # Two columns that differ in case only are told apart by nothing but their exact names.
+        # Only their exact names distinguish two columns that differ in case.
         folded[fold] = "" if folded.get(fold, column.key) != column.key else column.key
 
     def key_of(self, key: str) -> str:

@@ -34,7 +34,7 @@ class EdgeVerdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why two opinions differ, as far as it can be told from the graph and the export."""
+    """Why two opinions differ, as far as the graph and the export show it."""
 
     INFLUENCE = "influence"
     """Ours is a reference (a filter, a join, a condition); they list it as lineage."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest import DbtNode
+from lineage_ingest.dbt.manifest_nodes import DbtNode
 
 __all__ = ["BuildSteps", "operation_diagnostic"]
 

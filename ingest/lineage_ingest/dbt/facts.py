@@ -16,11 +16,12 @@ from typing import Any
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
+from lineage.model.name_lists import name_list
 from lineage.model.names import column_text
 from lineage.saved_file import digest_of
 from lineage.sql import mask_literals
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
+from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
 from lineage_ingest.dbt.project import DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 
@@ -107,8 +108,8 @@ class ProjectFacts:
                 known = own.get(path) or Facts(source, self._at)
                 own[path] = replace(known, checks=(*known.checks, check))
         absent = tuple(path for path in own if columns is not None and path not in paths.values())
-        told = {path: _with_fewer_checks(one) for path, one in own.items() if _says(one)}
-        return TableFacts(facts, told, absent)
+        stated = {path: _with_fewer_checks(one) for path, one in own.items() if _says(one)}
+        return TableFacts(facts, stated, absent)
 
     def of_consumer(self, consumer: Consumer) -> TableFacts:
         """Return the facts of an exposure, metric, semantic model or saved query about itself."""
@@ -182,9 +183,8 @@ class ProjectFacts:
 
 def absent_columns(table: DbtTable, absent: Collection[str]) -> tuple[str, Diagnostic]:
     """Return the diagnostic of columns that properties describe or test and the table does not have, with the file."""
-    names = ", ".join(f"`{name}`" for name in sorted(absent)[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    message = f"{table.node.name} has no column {names}{more}, which its properties describe or test"
+    names = name_list([f"`{name}`" for name in sorted(absent)], 5)
+    message = f"{table.node.name} has no column {names}, which its properties describe or test"
     file = (table.node.patch_path or table.node.original_file_path).partition("://")
     hint = "if it was renamed, rename it in the YAML file as well; its tests are shown with the table"
     return file[2] or file[0], Diagnostic(DiagnosticCode.UNKNOWN_COLUMN, Severity.INFO, message, hint=hint)

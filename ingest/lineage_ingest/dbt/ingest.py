@@ -217,7 +217,7 @@ class _Ingest:
             if key in self.nodes:
                 continue
             problem = None
-            if key in python and not self._is_told_by_events(table):
+            if key in python and not self._is_stated_by_events(table):
                 problem = python_model_diagnostic(table.node.name)
             reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in python else ()
             columns = len(table.complete or table.described)
@@ -238,7 +238,7 @@ class _Ingest:
             else:
                 self.batch.add_table(table)
 
-    def _is_told_by_events(self, table: DbtTable) -> bool:
+    def _is_stated_by_events(self, table: DbtTable) -> bool:
         """Return whether OpenLineage events of the model's Spark run have its columns."""
         key = self.batch.key_of(table.name)
         jobs = self.store.job_keys_of([key], JobFilter(kinds=(JobKind.EVENT,)))[key]

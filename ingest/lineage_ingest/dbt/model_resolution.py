@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
@@ -303,7 +304,7 @@ def _with_unread(
     unread = [name for name in model.reads if name not in read and name != model.table]
     if not unread:
         return statement
-    names = ", ".join(unread[:5]) + (f" and {len(unread) - 5} more" if len(unread) > 5 else "")
+    names = name_list(unread, 5)
     message = f"dbt lists {names} as needed, which the model's SQL does not read: a macro, a hook or another branch may"
     hint = "if it only sets the order of the builds (`-- depends_on`), nothing is missing"
     problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=hint)
@@ -343,10 +344,6 @@ class _ModelTables:
     def name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""
         return str(self._naming.qualify(parts))
-
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name unchanged: dbt has no search path."""
-        return parts
 
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table."""

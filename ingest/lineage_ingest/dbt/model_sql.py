@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest import Config, DbtNode, Manifest, ResourceType
+from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 

@@ -11,7 +11,7 @@ from lineage.model.names import column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
-from lineage_ingest.dbt.manifest import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
 from lineage_ingest.dbt.relation_names import ProjectNames

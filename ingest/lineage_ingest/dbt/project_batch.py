@@ -25,7 +25,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.facts import TableFacts
-from lineage_ingest.dbt.manifest import Consumer, ResourceType
+from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of

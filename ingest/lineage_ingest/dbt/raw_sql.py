@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest import DbtNode, Manifest
+from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.project_variables import ProjectVariables
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, split_name
-from lineage_ingest.dbt.manifest import DbtNode, Manifest, ResourceType
+from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 
 __all__ = ["ProjectNames", "dialect_of_adapter", "target_defaults"]
 

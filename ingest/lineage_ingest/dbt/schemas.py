@@ -11,7 +11,7 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest import DbtNode, ResourceType
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 
 __all__ = ["catalog_columns", "described_columns", "seed_columns"]
 

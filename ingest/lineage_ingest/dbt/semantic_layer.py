@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lineage_ingest.dbt.manifest import Consumer, ResourceType, SemanticElement
+from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType, SemanticElement
 
 __all__ = ["inputs_of", "is_read_in_full", "output_of", "semantic_sql"]
 

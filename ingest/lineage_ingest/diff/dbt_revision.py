@@ -12,7 +12,7 @@ from lineage.model.diagnostics import Severity
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.ingest import ProjectRequest
-from lineage_ingest.dbt.manifest import DbtNode, ResourceType
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError

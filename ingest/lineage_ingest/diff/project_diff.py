@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from lineage.cli.listing import counted
+from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import (
     ORDER_OF_COLUMNS,
@@ -257,7 +258,7 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
             "what they build otherwise is not compared"
         )
     if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
-        names = ", ".join(seeds[:5]) + (f" and {len(seeds) - 5} more" if len(seeds) > 5 else "")
+        names = name_list(seeds, 5)
         yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"
     for side in (base, head):
         raw = side.manifest.uncompiled() if side.manifest is not None else 0

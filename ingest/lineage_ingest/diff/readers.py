@@ -167,7 +167,7 @@ def _log_readers(store: GraphStore, datasets: Sequence[str], names: Mapping[str,
     for job in store.jobs(keys, users=True) if keys else []:
         read = [names[one] for one in job.reads if one in names]
         if read and job.retired_at is None:
-            users = tuple(user for user, _ in job.users.named[:10]) if job.users is not None else ()
+            users = tuple(user for user, _ in job.users.named) if job.users is not None else ()
             found.append(LogReader(job.key, str(job.kind), ", ".join(read), users, job.observations, job.last_seen))
     return sorted(found, key=lambda one: (-one.last.timestamp(), one.job))
 

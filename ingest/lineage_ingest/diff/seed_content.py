@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, ValueForm, opaque_table
-from lineage_ingest.dbt.manifest import DbtNode
+from lineage_ingest.dbt.manifest_nodes import DbtNode
 
 __all__ = ["seed_relation"]
 

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
 from lineage.model.files import Environment, FileKey
+from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, split_name
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
@@ -77,7 +78,7 @@ def _definition(
 def _doubt(statements: Sequence[tuple[str, StatementPurpose]]) -> str:
     """Return why a table that several statements make is compared as a whole."""
     files = sorted({path for path, _ in statements})
-    where = f"{len(files)} files ({', '.join(files[:3])}{', …' if len(files) > 3 else ''})" if files[1:] else files[0]
+    where = f"{len(files)} files ({name_list(files, 3)})" if files[1:] else files[0]
     if len(statements) == 1:
         return f"its statement in {where} could not be read as a definition: it is compared by its text"
     defining = sum(statement.purpose is Purpose.DEFINES for _, statement in statements)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import LineageBatch, RunRecord
+from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.openlineage.event_reader import BadText, ReadEvent, find_event_files, read_events
@@ -144,7 +145,7 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
 
 def _run(digest: str, files: list[str], at: datetime, summary: EventSummary) -> LineageBatch:
     """Return the run that `lineage runs` shows; ingesting the same events again gives the same run."""
-    source = ", ".join(file.rpartition("/")[2] for file in files[:3])
+    source = name_list([file.rpartition("/")[2] for file in files], 3)
     counts = Counter(summary.counts())
     return LineageBatch(RunRecord(f"openlineage:{digest}", "openlineage", source, at, counts, summary.seconds))
 

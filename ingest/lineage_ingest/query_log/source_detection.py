@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lineage.model.name_lists import name_list
 from lineage_ingest.query_log.delimited import form_of
 from lineage_ingest.query_log.file_text import encoding_of, lines_of, read_head
 from lineage_ingest.query_log.json_documents import first_values, has_documents
@@ -73,14 +74,15 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
     if together is not None:
         return DetectedSource(together, tuple(file for group in found.values() for file in group))
     if len(found) > 1:
-        groups = ", ".join(f"{_file_list(group)} of {name}" for name, group in sorted(found.items()))
+        groups = ", ".join(f"{name_list(group, _MAX_NAMED)} of {name}" for name, group in sorted(found.items()))
         raise SourceDetectionError(f"these are logs of several sources: {groups}; ingest each by itself, with --source")
     for name, group in found.items():
         return DetectedSource(name, tuple(group))
     if not unknown:  # all files are empty, which the reader reports
         return DetectedSource(_FALLBACK, ())
     raise SourceDetectionError(
-        f"the format of {_file_list(unknown)} is not recognised: name it with --source ({', '.join(sources)}); "
+        f"the format of {name_list(unknown, _MAX_NAMED)} is not recognised: "
+        f"name it with --source ({', '.join(sources)}); "
         "for any other table of statements use --source generic --map query_text=COLUMN"
     )
 
@@ -95,11 +97,6 @@ def source_of_columns(columns: Sequence[str], sources: Mapping[str, Source]) -> 
     if len(names) != 1:
         raise SourceDetectionError("the format is not recognised by these columns: name it with --source")
     return names[0]
-
-
-def _file_list(files: Sequence[Path]) -> str:
-    more = f" and {len(files) - _MAX_NAMED:,} more" if len(files) > _MAX_NAMED else ""
-    return f"{', '.join(map(str, files[:_MAX_NAMED]))}{more}"
 
 
 def _name_list(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.sql.resolve.transformation_codes import SORT, TRANSFORMATION
 from lineage_ingest.spark_plan.datasets import Dataset, schema_of
 from lineage_ingest.spark_plan.expressions import PlanScope
@@ -133,7 +134,7 @@ class PlanReader:
 
     def report_local_rows(self, node: PlanNode) -> None:
         """Report that columns are made of rows of the program: constants, or what it computed or collected."""
-        names = ", ".join(str(one[1]) for one in (node.properties.get("columns") or [])[:5])
+        names = name_list([one[1] for one in node.properties.get("columns") or []], 5)
         self.report(
             DiagnosticCode.OPAQUE_FUNCTION,
             Severity.INFO,

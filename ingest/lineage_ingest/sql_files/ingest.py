@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.model.files import SQL_SUFFIXES, Environment
+from lineage.model.name_lists import name_list
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
@@ -85,7 +86,7 @@ def ingest_sql_files(
     for name, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
         builder.add_diagnostic(name, problem)
     names = sorted(file.source for file in sources.files) or [str(folder) for folder in sources.found.named]
-    batch = builder.batch("sql", ", ".join(names[:3]), _content(sources, gone), time.perf_counter() - began)
+    batch = builder.batch("sql", name_list(names, 3), _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
     edges_of_gone = _column_edges(store, gone.jobs)
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)

@@ -230,10 +230,6 @@ class Resolver(Resolution):
         parts = self.identifiers.table_parts(table)
         return self.as_written(self._tables.existing_name(parts), parts)
 
-    def existing_parts(self, table: exp.Table) -> list[str]:
-        """Return the parts of the name of an existing table, with the schema on the search path that contains it."""
-        return list(self._tables.existing(self.identifiers.table_parts(table)))
-
     def is_temporary(self, name: str) -> bool:
         """Return whether a table that was looked up is temporary, by its definition or its name."""
         return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))

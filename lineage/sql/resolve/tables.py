@@ -44,9 +44,6 @@ class TableSource(Protocol):
     def name(self, parts: Sequence[str]) -> str:
         """Return the full name of a table that a statement creates."""
 
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name of an existing table, with the first schema on the search path that contains it, if any."""
-
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the full name of an existing table."""
 
@@ -79,10 +76,6 @@ class CatalogTables:
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it has the table, else completed by the defaults."""
         return self.find(parts).name
-
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name unchanged: only the statements of a script have a search path."""
-        return parts
 
     def existing_name(self, parts: Sequence[str]) -> str:
         """Return the table's full name."""

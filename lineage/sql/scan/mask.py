@@ -4,7 +4,7 @@ Every literal keeps its length and its quotes, so that spans in the raw text are
 characters of a string become `*`, a number becomes `?` and spaces. Comments are blanked.
 
 A word or a number directly after a string shows that the quotes are unbalanced (`'it's Ann'`, or a truncated string
-followed by others). Literals cannot be told from other text then: everything from there on is masked.
+followed by others). Literals cannot be distinguished from other text then: everything from there on is masked.
 """
 
 from __future__ import annotations

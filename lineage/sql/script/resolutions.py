@@ -1,6 +1,6 @@
 """What another process resolved a text's statements to, with every look-up that each result depends on.
 
-A statement's lineage is a function of its text, the options, and what it is told of the tables that it looks up. So a
+A statement's lineage is a function of its text, the options, and the answers to its look-ups of tables. So a
 result from elsewhere is valid here exactly if the same look-ups, in their order, have the same answers here.
 """
 
@@ -150,12 +150,6 @@ class RecordingTables:
         """Return the full name of a table that a statement creates."""
         found = self._tables.name(parts)
         self._made["name", (tuple(parts),)] = _plain(found)
-        return found
-
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name of an existing table."""
-        found = self._tables.existing(parts)
-        self._made["existing", (tuple(parts),)] = _plain(found)
         return found
 
     def existing_name(self, parts: Sequence[str]) -> str:

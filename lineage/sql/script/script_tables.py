@@ -94,9 +94,9 @@ class ScriptTables:
         """Return the full name of an existing table; a temporary table has precedence."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
-        return temporary or self._catalog.name(self.existing(parts))
+        return temporary or self._catalog.name(self._on_search_path(parts))
 
-    def existing(self, parts: Sequence[str]) -> Sequence[str]:
+    def _on_search_path(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the parts of an existing table's name, with the first schema of the search path that has it.
 
         A schema that has the table when the statement runs precedes one that gets it later.
@@ -128,7 +128,7 @@ class ScriptTables:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
         """
         self._unknown = ()
-        entry = self._find(self.existing(parts))
+        entry = self._find(self._on_search_path(parts))
         self.from_catalog = self.from_catalog and not self._unknown
         return entry._replace(candidates=self._unknown) if self._unknown else entry
 

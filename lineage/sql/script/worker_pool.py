@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
 from lineage.catalog import Catalog
+from lineage.model.name_lists import name_list
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.resolutions import TextResolution, TextSchemas
 from lineage.sql.script.script import Script
@@ -126,9 +127,8 @@ class WorkerPool:
         code = process.exitcode or 0
         indexes = self._busy[connection].indexes if connection in self._started else ()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
-        texts = ", ".join(self._names[index] for index in indexes[:3])
-        more = f" and {len(indexes) - 3} more" if len(indexes) > 3 else ""
-        where = f" while it resolved {texts}{more}" if texts else " as it started"
+        texts = name_list([self._names[index] for index in indexes], 3)
+        where = f" while it resolved {texts}" if texts else " as it started"
         hint = "--jobs 1 (jobs=1) resolves everything in this process"
         if code == -signal.SIGKILL:
             hint = f"the system kills processes when memory is short: use fewer --jobs; {hint}"

@@ -81,15 +81,15 @@ project's rows with what it answers now.
   one-sided; about 3/n if none of n is wrong). It holds for statements like those of the corpus.
 
 Names compare without case and quotes, tables by their last part, a nested field as its column. Every tool gets the
-schema of a statement's tables, if it takes one. Only values are compared, since the other tools do not tell them from
-references in one way; the test of a CASE counts as a source. A statement may take {seconds} seconds of the processor.
+schema of a statement's tables, if it takes one. Only values are compared, since the other tools do not agree on what a
+reference is; the test of a CASE counts as a source. A statement may take {seconds} seconds of the processor.
 
 Truth: PostgreSQL 15 resolved the queries of MIMIC-IV (MIT-LCP/mimic-code) and TPC-H, and the sources were read off its
 parse tree; the concepts for DuckDB and BigQuery have the same lineage as those for PostgreSQL. Hive prints the lineage
 of each statement of its tests. That is not always what the text says: every difference between Hive and this project
 was read and judged (`tests/truth/hive_differences.json`); where Hive is wrong, every tool may give the text's sources
 or Hive's. The other tools' differences were not judged one by one, so a few of them may be right. For TPC-DS the
-sources were read off Spark's analysed plan, of the 96 files of which it tells them all; columns that the text does not
+sources were read off Spark's analysed plan, of the 96 files of which it has them all; columns that the text does not
 name are left out (`tests/data/README.md` has the details).""".splitlines()
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.templates import parses, without_templates
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
@@ -43,7 +44,7 @@ class ViewField:
 
 
 class ViewFields:
-    """The fields of one view. `elsewhere` returns the SQL of a field of another view; None if it cannot be there."""
+    """The fields of one view: `fields` by name. `problems` has what could not be read of those that were written."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class ViewFields:
         self._constants = constants
         self.table = quote(alias or name, dialect)
         self.fields = {one.name: one for one in _fields_of(definition)}
-        self.problems: list[Diagnostic] = []
+        self.problems = QueryProblems()
 
     def is_foreign(self, name: str, depth: int = 0) -> bool:
         """Return whether a field reads a field of another view, itself or by way of fields of this one."""
@@ -75,10 +76,10 @@ class ViewFields:
         return False
 
     def sql(self, name: str, elsewhere: Callable[[str, str], str | None], depth: int = 0) -> str:
-        """Return the SQL of a field."""
+        """Return the SQL of a field. `elsewhere` returns that of a field of another view; None if there is none."""
         one = self.fields.get(name)
         if one is None or depth > _MAX_DEPTH:
-            self._report(
+            self.problems.add_not_read(
                 f"the field {self.name}.{name} is not in the project" if one is None else "fields read themselves"
             )
             return "NULL"
@@ -109,7 +110,7 @@ class ViewFields:
         expanded = self._expand(text, elsewhere, depth, one.name) if text.strip() else ""
         conditions = [
             f"{self._expand('${' + name + '}', elsewhere, depth, one.name)} = {LITERAL}"
-            for name in _filtered(definition)
+            for name in filter_fields(definition)
         ]
         if conditions and (expanded or kind == "count"):
             expanded = f"CASE WHEN {' AND '.join(conditions)} THEN {expanded or '1'} END"
@@ -118,16 +119,18 @@ class ViewFields:
             expanded = f"CASE WHEN {key} IS NOT NULL THEN {expanded} END"
         if kind == "count":
             return f"COUNT({expanded})" if conditions else "COUNT(*)"
-        if kind in ("count_distinct",):
+        if kind == "count_distinct":
             return f"COUNT(DISTINCT {expanded})" if expanded else "COUNT(*)"
         if kind in _AGGREGATES and expanded and kind != "date":
             return f"{_AGGREGATES[kind]}({expanded})"
         if kind in _OVER_MEASURES:
             return expanded or "NULL"
         if kind in _AGGREGATES:
-            self._report(f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known")
+            self.problems.add_not_read(
+                f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
+            )
         else:
-            self._report(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
+            self.problems.add_not_read(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
         return f"measure_of({expanded})" if expanded else "NULL"
 
     def _case(self, case: Mapping[str, Any], elsewhere: Callable[[str, str], str | None], depth: int) -> str:
@@ -151,35 +154,28 @@ class ViewFields:
             if dot and view not in (self.name, ""):
                 written = elsewhere(view, name)
                 if written is None:
-                    self._report(f"{self.name}.{own} reads {reference}, which is not in reach")
+                    self.problems.add_not_read(f"{self.name}.{own} reads {reference}, which is not in reach")
                     return "NULL"
                 return written
             if name == own and not dot and depth:
-                self._report(f"the field {self.name}.{own} reads itself")
+                self.problems.add_not_read(f"the field {self.name}.{own} reads itself")
                 return "NULL"
             return f"({self.sql(name, elsewhere, depth + 1)})"
 
         expanded = _REFERENCE.sub(replace, plain)
         for problem in problems:
-            self._add(problem)
+            self.problems.add(problem)
         if is_templated and not parses(f"SELECT {expanded}", self._dialect):
-            self._report(f"Liquid: without its tags, the SQL of {self.name}.{own} cannot be parsed")
+            self.problems.add_not_read(f"Liquid: without its tags, the SQL of {self.name}.{own} cannot be parsed")
             return "NULL"
         return expanded
 
-    def _report(self, message: str) -> None:
-        self._add(not_read(message))
-
-    def _add(self, problem: Diagnostic) -> None:
-        if problem not in self.problems:
-            self.problems.append(problem)
-
 
 def without_liquid(text: str) -> tuple[str, list[Diagnostic]]:
-    """Return SQL without Liquid, and what is in doubt.
+    """Return SQL without Liquid, and a diagnostic for what is not certain.
 
     What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
-    parameter, which may also be a name: this is in doubt.
+    parameter; that may also be a name, so it is not certain.
 
     >>> without_liquid("a > {% date_start d %} AND {% condition c %} b {% endcondition %}")
     ("a > '?' AND (( b ) IS NOT NULL)", [])
@@ -210,16 +206,5 @@ def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
     case = definition.get("case")
     for one in case.get("whens") or () if isinstance(case, Mapping) else ():
         yield str(one.get("sql") or "")
-    for name in _filtered(definition):
+    for name in filter_fields(definition):
         yield "${" + name + "}"
-
-
-def _filtered(definition: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the fields that a measure filters by, in both forms of the parameter."""
-    for group in definition.get("filters__all") or ():
-        for one in group if isinstance(group, list) else [group]:
-            if isinstance(one, Mapping):
-                yield from ([str(one["field"])] if "field" in one else map(str, one))
-    for one in definition.get("filters") or ():
-        if isinstance(one, Mapping):
-            yield from ([str(one["field"])] if "field" in one else map(str, one))

@@ -1,8 +1,15 @@
-"""MBQL's operators as SQL: what is known of each, by name."""
+"""MBQL's clauses: lists that begin with an operator. What is known of each operator, by name."""
 
 from __future__ import annotations
 
-__all__ = ["AGGREGATIONS", "CALLS", "COMPARISONS", "INFIX", "aggregation_name"]
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["AGGREGATIONS", "CALLS", "COMPARISONS", "FIELDS", "INFIX", "call_of", "clauses_in",
+           "column_name", "operator_of"]  # fmt: skip
+
+FIELDS = frozenset(("field", "field-id", "field-literal", "datetime-field", "joined-field", "fk->", "binning-strategy"))
+"""Operators of references to a field."""
 
 INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "and": "AND", "or": "OR"}
 COMPARISONS = {"=": "=", "!=": "<>", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
@@ -31,8 +38,48 @@ _NAMES = {"distinct": "count", "cum-sum": "sum", "cum-count": "count", "count-wh
           "sum-where": "sum_where", "distinct-where": "count_where"}  # fmt: skip
 
 
-def aggregation_name(operator: str) -> str:
-    """Return the name of the column of an aggregation without a name of its own, as Metabase calls it."""
+def operator_of(clause: Any) -> str:
+    """Return the operator of a clause; an empty text for anything else.
+
+    >>> operator_of(["starts_with", 1]), operator_of(7)
+    ('starts-with', '')
+    """
+    return str(clause[0]).lower().replace("_", "-") if isinstance(clause, list) and clause else ""
+
+
+def clauses_in(value: Any) -> list[Any]:
+    """Return a list of clauses; one clause that is not in a list counts as one.
+
+    >>> clauses_in(["count"]), clauses_in([["count"], ["sum", 1]]), clauses_in(None)
+    ([['count']], [['count'], ['sum', 1]], [])
+    """
+    if not isinstance(value, list) or not value:
+        return []
+    return [value] if isinstance(value[0], str) else [one for one in value if isinstance(one, list)]
+
+
+def column_name(aggregation: Any) -> str:
+    """Return the name of the column of an aggregation: its own, else the one that Metabase gives it.
+
+    >>> column_name(["aggregation-options", ["sum", 1], {"name": "total"}]), column_name(["cum-sum", 1])
+    ('total', 'sum')
+    """
+    operator = operator_of(aggregation)
+    if operator in ("aggregation-options", "named") and len(aggregation) > 2:
+        options = aggregation[2]
+        if isinstance(options, Mapping):
+            return str(options.get("name") or options.get("display-name") or column_name(aggregation[1]))
+        return str(options)
     if operator in INFIX or operator in CALLS or operator in ("case", "if"):
         return "expression"
     return _NAMES.get(operator, operator)
+
+
+def call_of(operator: str, arguments: Iterable[str]) -> str:
+    """Return the call of a function that no dialect has: it stands for an operator of which SQL has no equal.
+
+    >>> call_of("get-year", ["a"])
+    'mbql_get_year(a)'
+    """
+    name = "".join(one if one.isalnum() else "_" for one in operator) or "clause"
+    return f"mbql_{name}({', '.join(arguments)})"

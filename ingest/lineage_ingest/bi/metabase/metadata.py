@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import (
+    BiConnection,
+    ConnectionMap,
+    default_schema,
+    dialect_of_engine,
+    server_namespace,
+)
 from lineage_ingest.bi.exported import slug
 
 __all__ = ["CardReference", "FieldInfo", "MetabaseObjects", "ObjectId", "TableInfo", "as_id", "connection_of"]
@@ -124,15 +130,8 @@ def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> Bi
     engine = str(database.get("engine") or "")
     dialect = dialect_of_engine(engine)
     names = [str(one) for one in (database.get("name"), database.get("id")) if one is not None]
-    host, port = details.get("host"), details.get("port")
-    namespace = ""
-    if dialect == "bigquery":
-        namespace = "bigquery"
-    elif dialect == "snowflake" and details.get("account"):
-        namespace = f"snowflake://{details['account']}"
-    elif host and dialect is not None and dialect != "ansi":
-        scheme = {"tsql": "mssql"}.get(dialect, dialect)
-        namespace = f"{scheme}://{host}" + (f":{port}" if port else "")
+    host = details.get("account") if dialect == "snowflake" else details.get("host")
+    namespace = server_namespace(dialect, str(host or ""), details.get("port"))
     own = next(
         (details[key] for key in ("dbname", "db", "catalog", "project-id", "service-name") if details.get(key)), None
     )
@@ -141,11 +140,7 @@ def connection_of(database: Mapping[str, Any], connections: ConnectionMap) -> Bi
         dialect or "ansi",
         namespace,
         str(own) if own and dialect not in ("mysql", "clickhouse") else None,
-        str(own) if own and dialect in ("mysql", "clickhouse") else _default_schema(dialect),
+        str(own) if own and dialect in ("mysql", "clickhouse") else default_schema(dialect),
         is_known=dialect is not None,
     )
     return connections.apply(found)
-
-
-def _default_schema(dialect: str | None) -> str | None:
-    return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")

@@ -10,6 +10,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
 from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, ExportedTable, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, yaml_of
+from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
 from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, ObjectId, TableInfo, as_id, connection_of
@@ -134,7 +135,7 @@ class _MetabaseReader:
         identity = str(board.get("id", board.get("entity_id")))
         self.dashboards[identity] = (f"{at}#dashboard/{identity}", board)
         for dashcard in _dashcards(board):
-            for card in (dashcard.get("card"), *_listed(dashcard.get("series"))):
+            for card in (dashcard.get("card"), *objects_in(dashcard.get("series"))):
                 if isinstance(card, Mapping) and isinstance(card.get("dataset_query"), Mapping):
                     known = str(card.get("id", card.get("entity_id")))
                     if card.get("id") is not None and known not in self.cards:
@@ -145,7 +146,7 @@ class _MetabaseReader:
         for key in (database.get("id"), database.get("name")):
             if key is not None:
                 self.metadata.databases[as_id(key)] = connection
-        for table in _listed(database.get("tables")):
+        for table in objects_in(database.get("tables")):
             self._add_table(table, as_id(database.get("id", database.get("name"))))
 
     def _add_table(self, table: Mapping[str, Any], database: Any) -> None:
@@ -159,7 +160,7 @@ class _MetabaseReader:
         if isinstance(own, Mapping) and "engine" in own:
             self._add_database({name: value for name, value in own.items() if name != "tables"})
         parts = tuple(str(part) for part in (table.get("schema", meta.get("Schema")), table.get("name")) if part)
-        fields = [one for one in _listed(table.get("fields")) if one.get("active", True)]
+        fields = [one for one in objects_in(table.get("fields")) if one.get("active", True)]
         ids = tuple(as_id(one.get("id", one.get("name"))) for one in fields)
         known = self.metadata.tables.get(key)
         self.metadata.tables[key] = TableInfo(as_id(database), parts, ids or (known.fields if known else ()))
@@ -218,7 +219,7 @@ class _MetabaseReader:
             database = card.get("database_id", database)
         connection = self.metadata.connection(as_id(database) if database is not None else None)
         problems: list[Diagnostic] = []
-        listed = [str(one.get("name")) for one in _listed(card.get("result_metadata")) if one.get("name")]
+        listed = [str(one.get("name")) for one in objects_in(card.get("result_metadata")) if one.get("name")]
         asset = QueryAsset(
             key=reference.key,
             title=str(card.get("name") or reference.key),
@@ -226,7 +227,7 @@ class _MetabaseReader:
             connection=connection,
             sql=None,
             columns=tuple(listed),
-            description=_text(card.get("description")),
+            description=text_or_none(card.get("description")),
             owner=self._owner(card),
             url=self._url("question", card),
             identity=(f"card/{card.get('id', card.get('entity_id'))}-", ""),
@@ -248,9 +249,9 @@ class _MetabaseReader:
                 return replace(asset, problems=tuple(problems))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             message = f"the card's query is not of a known form ({type(error).__name__})"
-            return replace(asset, problems=(*writer.problems, not_read(message)), needs=tuple(writer.needs))
+            return replace(asset, problems=(*writer.problems.found, not_read(message)), needs=tuple(writer.needs))
         self.absent |= writer.absent
-        return replace(asset, sql=sql, problems=tuple(writer.problems), needs=tuple(writer.needs))
+        return replace(asset, sql=sql, problems=tuple(writer.problems.found), needs=tuple(writer.needs))
 
     # Dashboards
 
@@ -259,7 +260,7 @@ class _MetabaseReader:
         problems: list[Diagnostic] = []
         filters: list[BoardFilter] = []
         for dashcard in _dashcards(board):
-            series = [one.get("card_id", one.get("id")) for one in _listed(dashcard.get("series"))]
+            series = [one.get("card_id", one.get("id")) for one in objects_in(dashcard.get("series"))]
             for one in (dashcard.get("card_id"), *series):
                 if one is None:
                     continue  # a text, a heading, a link
@@ -271,7 +272,7 @@ class _MetabaseReader:
                     problems.append(not_read(f"the card {one} is archived, and not shown", severity=Severity.INFO))
                 else:
                     shows.append(reference.key)
-            for mapping in _listed(dashcard.get("parameter_mappings")):
+            for mapping in objects_in(dashcard.get("parameter_mappings")):
                 filters += self._filter(mapping, dashcard.get("card_id"), problems)
         identity = board.get("id", board.get("entity_id"))
         return Board(
@@ -280,7 +281,7 @@ class _MetabaseReader:
             at,
             tuple(dict.fromkeys(shows)),
             tuple(dict.fromkeys(problems)),
-            _text(board.get("description")),
+            text_or_none(board.get("description")),
             self._owner(board),
             self._url("dashboard", board),
             "METABASE_DASHBOARD",
@@ -323,7 +324,7 @@ class _MetabaseReader:
     def _owner(self, one: Mapping[str, Any]) -> str | None:
         creator = one.get("creator")
         if isinstance(creator, Mapping):
-            return _text(creator.get("email") or creator.get("common_name"))
+            return text_or_none(creator.get("email") or creator.get("common_name"))
         identity = one.get("creator_id")
         if isinstance(identity, str):
             return identity
@@ -360,7 +361,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _meta(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return _listed(one.get("serdes/meta"))
+    return objects_in(one.get("serdes/meta"))
 
 
 def _model_of(one: Mapping[str, Any]) -> str:
@@ -373,15 +374,7 @@ def _path_of(one: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _dashcards(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return _listed(board.get("dashcards", board.get("ordered_cards")))
-
-
-def _listed(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None
+    return objects_in(board.get("dashcards", board.get("ordered_cards")))
 
 
 def _host(url: str) -> str:

@@ -1,7 +1,7 @@
 """The columns of what a query reads, and which of them a reference means.
 
-A reference to a field may name the join that it comes from, also a join inside the query that is read; of two columns
-with one name, only that tells them apart.
+A reference to a field may name the join that it comes from, also a join inside the query that is read. Only the join
+distinguishes two columns of one name.
 """
 
 from __future__ import annotations

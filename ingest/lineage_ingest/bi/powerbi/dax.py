@@ -1,6 +1,6 @@
 """DAX: the columns and measures that an expression names.
 
-Which of them decide, and which contribute, is not told apart, except in the plainest aggregations.
+Whether a column contributes to the value or only decides it is known for single aggregations only.
 """
 
 from __future__ import annotations

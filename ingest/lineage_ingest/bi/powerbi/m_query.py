@@ -1,28 +1,23 @@
-"""M (Power Query): the source of a query, and where a column of its result comes from, step by step.
+"""M (Power Query): where a column of a query's result comes from, step by step, and what decides its rows.
 
-https://learn.microsoft.com/en-us/powerquery-m/m-spec-lexical-structure
+https://learn.microsoft.com/en-us/powerquery-m/table-functions
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, record_fields, split_at, strings
+from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.powerbi.m_source import DATABASES, MSource, source_of
+from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, called
+from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
-__all__ = ["MJoin", "MQuery", "MSource"]
+__all__ = ["MJoin", "MQuery"]
 
-_DATABASES = {
-    "Sql.Database": "tsql", "Sql.Databases": "tsql", "PostgreSQL.Database": "postgres", "MySQL.Database": "mysql",
-    "Oracle.Database": "oracle", "Snowflake.Databases": "snowflake", "GoogleBigQuery.Database": "bigquery",
-    "AmazonRedshift.Database": "redshift", "Databricks.Catalogs": "databricks", "Databricks.Query": "databricks",
-    "Teradata.Database": "teradata", "DB2.Database": "ansi", "Odbc.DataSource": "ansi", "Odbc.Query": "ansi",
-    "OleDb.Query": "ansi", "AzureDataExplorer.Contents": "ansi", "AmazonAthena.Databases": "athena",
-}  # fmt: skip
 _SAME_COLUMNS = frozenset(
     (
         "Table.TransformColumnTypes", "Table.SelectColumns", "Table.RemoveColumns", "Table.ReorderColumns",
@@ -48,24 +43,9 @@ _NEW_COLUMNS = frozenset(
      "Table.DemoteHeaders", "Table.FromRecords", "Table.FromColumns", "Table.FromRows")
 )  # fmt: skip
 """Steps whose columns have other names than those before, which their arguments need not have."""
-_NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
 _FIELD = re.compile(r"\[\s*(#\"(?:[^\"]|\"\")*\"|[^\[\]\"=,]+?)\s*\]")
 _MAX_DEPTH = 200
-
-
-@dataclass(frozen=True, slots=True)
-class MSource:
-    """What a query reads: the dialect and address of a database, and a table's name or SQL."""
-
-    dialect: str
-    server: str = ""
-    database: str = ""
-    parts: tuple[str, ...] = ()
-    sql: str = ""
-
-    def is_beside(self, other: MSource) -> bool:
-        """Return whether one query of SQL can read both."""
-        return (self.dialect, self.server, self.database) == (other.dialect, other.server, other.database)
+_TOO_MANY = "the query has too many steps to be read, or steps that read themselves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,158 +57,66 @@ class MJoin:
     condition: str
 
 
-@dataclass(slots=True)
 class MQuery:
-    """The steps of one query. `others` are the queries and parameters that it may refer to, by name."""
+    """One query. `others` are the queries and parameters that it may refer to, by name.
 
-    text: str
-    others: Mapping[str, str] = field(default_factory=dict)
-    dialect: str = "ansi"
-    problems: list[Diagnostic] = field(default_factory=list)
-    joins: dict[tuple[str, ...], MJoin] = field(default_factory=dict)
-    """The tables that are merged; known after `filters`."""
-    _parsed: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
+    `joins` has the tables that it merges; all of them are known after `filters`.
+    """
+
+    def __init__(self, text: str, others: Mapping[str, str], dialect: str = "ansi") -> None:
+        self.dialect = dialect
+        self.joins: dict[tuple[str, ...], MJoin] = {}
+        self._problems = QueryProblems()
+        self._steps = MSteps(text, others, self._problems)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What could not be read so far."""
+        return self._problems.found
 
     def source(self) -> MSource | None:
         """Return what the query reads; None if that is no database."""
-        return self._source("", self._result(""))
+        return source_of(self._steps, "", self._steps.result(""))
 
     def trace(self, column: str, alias: str) -> str:
         """Return the SQL of a column of the result, over the query's source with this alias."""
-        return self._trace("", self._result(""), column, alias, 0)
+        return self._trace("", self._steps.result(""), column, alias, 0)
 
     def filters(self, alias: str) -> list[str]:
         """Return the conditions that decide the rows, as SQL."""
-        return self._filters("", self._result(""), alias)
+        return self._filters("", self._steps.result(""), alias)
 
     def _filters(self, scope: str, expression: str, alias: str) -> list[str]:
         found: list[str] = []
         for _ in range(_MAX_DEPTH):
-            function, arguments = _call(expression)
+            function, arguments = called(expression)
             if function in _FILTERS | {"Table.Distinct", "Table.Group"} and len(arguments) > 1:
                 named = _own_fields(arguments[1]) if function in _FILTERS else strings(arguments[1])
-                inner = self._expression(scope, arguments[0])
+                inner = self._steps.expression(scope, arguments[0])
                 for name in named:
                     text = self._trace(*inner, m_text(name) or name.strip(), alias, 0)
                     found.append(f"({text} = {LITERAL})")
             if function == _MERGE and len(arguments) > 4 and self._join(scope, arguments, alias, 0) is None:
-                self._report(f"the step {function} is not read: the table that it merges is of another source")
-            following = self._previous(scope, expression)
+                self._problems.add_not_read(
+                    f"the step {function} is not read: the table that it merges is of another source"
+                )
+            following = self._steps.previous(scope, expression)
             if following is None:
                 break
             scope, expression = following
+        else:
+            self._problems.add_not_read(_TOO_MANY)
         return list(dict.fromkeys(found))
-
-    # Steps
-
-    def _steps(self, query: str) -> tuple[dict[str, str], str]:
-        """Return the steps of a query by name, and the name or expression of its result."""
-        if query not in self._parsed:
-            self._parsed[query] = _parse_let(self.text if query == "" else self.others.get(query, ""))
-        return self._parsed[query]
-
-    def _result(self, query: str) -> str:
-        steps, result = self._steps(query)
-        return steps.get(_plain(result), result)
-
-    def _expression(self, query: str, name: str) -> tuple[str, str]:
-        """Return the query and expression that an argument means: a step, another query, or an expression itself."""
-        plain = _plain(name)
-        steps, _ = self._steps(query)
-        if plain in steps:
-            return query, steps[plain]
-        if plain in self.others and plain != query:
-            return plain, self._result(plain)
-        return query, name
-
-    def _previous(self, query: str, expression: str) -> tuple[str, str] | None:
-        """Return what an expression is made from; None if it is the beginning."""
-        found = self._expression(query, expression.strip())
-        if found[1] != expression.strip() or found[0] != query:
-            return found
-        navigation = _NAVIGATION.search(expression)
-        if navigation is not None:
-            return self._expression(query, expression[: navigation.start()].strip())
-        function, arguments = _call(expression)
-        if arguments and (function.startswith("Table.") or function in ("Value.NativeQuery",)):
-            return self._expression(query, arguments[0].strip())
-        return None
-
-    def _value(self, query: str, argument: str) -> str:
-        """Return the text that an argument has: a literal, or a parameter's value."""
-        text = m_text(argument.strip())
-        if text is not None:
-            return text
-        _, expression = self._expression(query, argument.strip())
-        value = expression.partition(" meta ")[0].strip()
-        return m_text(value) or ""
-
-    def _text(self, query: str, argument: str) -> str:
-        """Return SQL that an argument has: literals and parameters in a row; what is computed becomes a value."""
-        parts = split_at(argument, "&")
-        if len(parts) == 1:
-            text = self._value(query, argument)
-            if not text and argument.strip():
-                _, expression = self._expression(query, argument.strip())
-                if expression.strip() != argument.strip():
-                    return self._text(query, expression)
-                self._report("the SQL is computed by an expression that is not read")
-            return text
-        texts = [self._value(query, part) for part in parts]
-        if not all(text or m_text(part) is not None for text, part in zip(texts, parts, strict=True)):
-            self._report("a part of the SQL is computed by an expression: a value is assumed")
-        return "".join(
-            text if text or m_text(part) is not None else "?" for text, part in zip(texts, parts, strict=True)
-        )
-
-    # The source
-
-    def _source(self, query: str, expression: str) -> MSource | None:
-        names: list[str] = []
-        sql = ""
-        for _ in range(_MAX_DEPTH):
-            navigation = _NAVIGATION.search(expression)
-            if navigation is not None:
-                keys = record_fields(f"[{navigation['keys']}]")
-                own = [self._value(query, keys[key]) for key in ("Schema", "Item", "Name") if key in keys]
-                names = [one for one in own if one] + names
-            function, arguments = _call(expression[: navigation.start()] if navigation is not None else expression)
-            if function == "Value.NativeQuery" and len(arguments) > 1:
-                sql = sql or self._text(query, arguments[1])
-            if function in _DATABASES:
-                return self._database(query, function, arguments, names, sql)
-            following = self._previous(query, expression)
-            if following is None:
-                return None
-            query, expression = following
-        return None
-
-    def _database(self, query: str, function: str, arguments: list[str], names: list[str], sql: str) -> MSource:
-        plain = [one for one in arguments if not one.strip().startswith("[")]
-        holds_sql = function in ("Odbc.Query", "OleDb.Query", "Databricks.Query")
-        values = [
-            self._text(query, one) if number == 1 and holds_sql else self._value(query, one)
-            for number, one in enumerate(plain)
-        ]
-        for one in arguments:
-            if one.strip().startswith("["):
-                sql = sql or self._text(query, record_fields(one).get("Query", ""))
-        server, database = [*values, "", ""][:2]
-        if holds_sql:
-            sql, database = sql or database, ""
-        if function in ("Snowflake.Databases", "Databricks.Catalogs", "Sql.Databases", "AmazonAthena.Databases",
-                        "GoogleBigQuery.Database"):  # fmt: skip
-            database = ""
-        return MSource(_DATABASES[function], server, database, tuple(names), sql)
 
     # Columns
 
     def _trace(self, query: str, expression: str, column: str, alias: str, depth: int) -> str:
         if depth > _MAX_DEPTH:
+            self._problems.add_not_read(_TOO_MANY)
             return "NULL"
-        function, arguments = _call(expression)
-        previous = self._previous(query, expression)
-        if previous is None or function in _DATABASES or _NAVIGATION.search(expression) is not None:
+        function, arguments = called(expression)
+        previous = self._steps.previous(query, expression)
+        if previous is None or function in DATABASES or NAVIGATION.search(expression) is not None:
             return f"{alias}.{quote(column, self.dialect)}"
 
         def before(name: str) -> str:
@@ -258,11 +146,9 @@ class MQuery:
         if function == "Table.Group" and len(arguments) > 2:
             return self._grouped(arguments, column, before)
         if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
-            listed, made = list(strings(arguments[1])), m_text(arguments[3])
-            if function == "Table.Unpivot" and column == made:
-                return f"m_transformed({', '.join(map(before, listed))})" if listed else "NULL"
-            if (column in listed) == (function == "Table.UnpivotOtherColumns") and column != m_text(arguments[2]):
-                return before(column)
+            unpivoted = _unpivoted(function, arguments, column, before)
+            if unpivoted is not None:
+                return unpivoted
         named = {text for one in arguments[1:] for text in strings(one)}
         if function in _TRANSFORMS:
             read = [m_text(one) or one.strip() for text in arguments[1:] for one in _FIELD.findall(text)]
@@ -271,9 +157,13 @@ class MQuery:
         if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
             return before(column)
         if column in named or function in _NEW_COLUMNS:
-            self._report(f"the step {function} is not read: where the column {column!r} comes from is not known")
+            self._problems.add_not_read(
+                f"the step {function} is not read: where the column {column!r} comes from is not known"
+            )
             return "NULL"
-        self._report(f"the step {function} is not read: columns that it does not name are taken to be those before it")
+        self._problems.add_not_read(
+            f"the step {function} is not read: columns that it does not name are taken to be those before it"
+        )
         return before(column)
 
     def _expanded(self, previous: tuple[str, str], arguments: list[str], column: str, alias: str, depth: int) -> str:
@@ -287,27 +177,27 @@ class MQuery:
         for _ in range(_MAX_DEPTH):
             if at is None:
                 break
-            function, own = _call(at[1])
+            function, own = called(at[1])
             if function == _MERGE and len(own) > 4 and m_text(own[4].strip()) == merged:
                 join = self._join(at[0], own, alias, depth)
                 if join is not None:
-                    return self._trace(*self._expression(at[0], own[2].strip()), wanted, join.alias, depth + 1)
+                    return self._trace(*self._steps.expression(at[0], own[2].strip()), wanted, join.alias, depth + 1)
                 break
-            at = self._previous(*at)
-        self._report(f"the column {column!r} is of a table that is not read")
+            at = self._steps.previous(*at)
+        self._problems.add_not_read(f"the column {column!r} is of a table that is not read")
         return "NULL"
 
     def _join(self, query: str, arguments: list[str], alias: str, depth: int) -> MJoin | None:
         """Return the table that Table.NestedJoin merges; None if it is not of the same database."""
         key = (query, *(one.strip() for one in arguments[:5]))
         if key not in self.joins:
-            other = self._expression(query, arguments[2].strip())
-            source, main = self._source(*other), self.source()
+            other = self._steps.expression(query, arguments[2].strip())
+            source, main = source_of(self._steps, *other), self.source()
             if source is None or main is None or not source.is_beside(main) or not (source.sql or source.parts):
                 return None
             own = f"j{len(self.joins) + 1}"
             self.joins[key] = MJoin(own, source, "TRUE")  # its own columns may need it
-            left = self._expression(query, arguments[0].strip())
+            left = self._steps.expression(query, arguments[0].strip())
             conditions = [
                 f"{self._trace(*left, one, alias, depth + 1)} = {self._trace(*other, two, own, depth + 1)}"
                 for one, two in zip(strings(arguments[1]), strings(arguments[3]), strict=False)
@@ -329,78 +219,25 @@ class MQuery:
             if m_text(name) == column and rest:
                 text = self._function_of(rest[0], before)
                 return "COUNT(*)" if text == LITERAL else f"MAX({text})"
-        self._report(f"the column {column!r} of the step Table.Group is not read")
+        self._problems.add_not_read(f"the column {column!r} of the step Table.Group is not read")
         return "NULL"
 
     def _function_of(self, text: str, before: Callable[[str], str]) -> str:
         names = [m_text(name) or name.strip() for name in _FIELD.findall(_without_strings(text))]
         return f"m_expression({', '.join(dict.fromkeys(before(name) for name in names))})" if names else LITERAL
 
-    def _report(self, message: str) -> None:
-        problem = not_read(message)
-        if problem not in self.problems:
-            self.problems.append(problem)
+    def _report_step(self, function: str, consequence: str) -> None:
+        self._problems.add_not_read(f"the step {function} is not read: {consequence}")
 
 
-def _plain(name: str) -> str:
-    return m_text(name) or name.strip()
-
-
-def _parse_let(text: str) -> tuple[dict[str, str], str]:
-    """Return the steps of `let … in …` by name, and its result; other text is its own result."""
-    stripped = text.strip()
-    if not re.match(r"let\b", stripped):
-        return {}, stripped
-    steps: dict[str, str] = {}
-    depth, name, start, inner = 0, None, None, 0
-    last = stripped
-    position = 3
-    for token in TOKEN.finditer(stripped, 3):
-        kind = token.lastgroup
-        if kind == "space":
-            continue
-        if kind == "name" and token[0] == "let" and depth >= 0:
-            inner += 1
-        elif kind == "name" and token[0] == "in" and depth == 0:
-            if inner:
-                inner -= 1
-                continue
-            if name is not None and start is not None:
-                steps[name] = stripped[start : token.start()].strip()
-            last = stripped[token.end() :].strip()
-            break
-        elif kind == "open":
-            depth += 1
-        elif kind == "close":
-            depth -= 1
-        elif token[0] == "," and depth == 0 and not inner:
-            if name is not None and start is not None:
-                steps[name] = stripped[start : token.start()].strip()
-            name, start, position = None, None, token.end()
-        elif token[0] == "=" and depth == 0 and name is None and not inner:
-            name, start = _plain(stripped[position : token.start()]), token.end()
-    return steps, last
-
-
-def _call(expression: str) -> tuple[str, list[str]]:
-    """Return the function that an expression calls, and its arguments; an empty name if it is no call."""
-    match = re.match(r"\s*([A-Za-z_][\w.]*)\s*\(", expression)
-    if match is None:
-        return "", []
-    arguments: list[str] = []
-    depth, start = 0, match.end()
-    for token in TOKEN.finditer(expression, match.end()):
-        if token.lastgroup == "open":
-            depth += 1
-        elif token.lastgroup == "close":
-            if depth == 0:
-                arguments.append(expression[start : token.start()])
-                break
-            depth -= 1
-        elif token[0] == "," and depth == 0:
-            arguments.append(expression[start : token.start()])
-            start = token.end()
-    return match[1], [one for one in arguments if one.strip()]
+def _unpivoted(function: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str | None:
+    """Return a column after Table.Unpivot or Table.UnpivotOtherColumns; None if what it is made of is not listed."""
+    listed, values = list(strings(arguments[1])), m_text(arguments[3])
+    if function == "Table.Unpivot" and column == values:
+        return f"m_transformed({', '.join(map(before, listed))})" if listed else "NULL"
+    if (column in listed) == (function == "Table.UnpivotOtherColumns") and column != m_text(arguments[2]):
+        return before(column)
+    return None
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

@@ -8,20 +8,22 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, server_namespace
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
-from lineage_ingest.bi.powerbi.m_query import MQuery, MSource
+from lineage_ingest.bi.powerbi.m_query import MQuery
+from lineage_ingest.bi.powerbi.m_source import MSource
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
+from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_powerbi"]
@@ -44,29 +46,15 @@ def read_powerbi(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the files say. Each speaks of its own report only."""
-    queries: list[QueryAsset] = []
-    boards: list[Board] = []
-    problems: list[tuple[str, Diagnostic]] = []
-    scopes: list[str] = []
-    is_whole = True
-    for number, file in enumerate(files):
-        progress(number + 1)
-        if file.problem is not None or file.file is None:
-            is_whole = False
-            own = file.problem or Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, _why_not_read(file))
-            problems.append((file.name, own))
-            continue
-        try:
-            report = _PbixFile(file.file, file.name, PurePosixPath(file.path).stem, connections)
-            queries += report.queries()
-            boards += report.boards()
-            problems += report.problems
-            is_whole = is_whole and report.is_whole
-            scopes.append(report.scope)
-        except UnreadableExportError as error:
-            is_whole = False
-            problems.append((file.name, error.diagnostic))
-    return BiExport(server, tuple(queries), tuple(boards), (), tuple(problems), is_whole, tuple(scopes))
+
+    def read(file: ExportFile) -> SingleReport:
+        if file.file is None:
+            raise UnreadableExportError(_why_not_read(file))
+        report = _PbixFile(file.file, file.name, PurePosixPath(file.path).stem, connections)
+        queries, boards = tuple(report.queries()), tuple(report.boards())
+        return SingleReport(report.scope, queries, boards, tuple(report.problems), report.is_whole)
+
+    return replace(read_single_reports(files, read, progress), server=server)
 
 
 @dataclass(slots=True)
@@ -222,12 +210,8 @@ class _PbixFile:
         )  # fmt: skip
 
     def _connection(self, source: MSource) -> BiConnection:
-        server = source.server.replace("\\", "/").removesuffix(".snowflakecomputing.com")
-        scheme = {"tsql": "mssql"}.get(source.dialect, source.dialect)
-        namespace = "bigquery" if source.dialect == "bigquery" else f"{scheme}://{server}" if server else ""
-        if source.dialect == "ansi":
-            namespace = ""
-        schema = {"tsql": "dbo", "postgres": "public", "redshift": "public", "snowflake": "PUBLIC"}.get(source.dialect)
+        namespace = server_namespace(source.dialect, source.server.replace("\\", "/"))
+        schema = default_schema(source.dialect)
         names = tuple(one for one in (source.server, source.database) if one) or (source.dialect,)
         database = source.database or None
         if source.dialect == "mysql":
@@ -237,7 +221,7 @@ class _PbixFile:
         )
 
     def _calculated_table(self, table: str, columns: Mapping[str, str], expression: str) -> QueryAsset:
-        """Return a table that DAX computes: which of its columns comes from where is not told."""
+        """Return a table that DAX computes: which of its columns comes from where is not known."""
         named = [owner for owner, _ in references_of(expression) if owner is not None] + tables_of(expression)
         found = [self._names.table(one) for one in named]
         needs = [self._table_key(one) for one in found if one is not None and one != table]

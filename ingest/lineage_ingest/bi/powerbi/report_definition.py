@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lineage_ingest.bi.powerbi.report_layout import ReportVisual, field_of, fields_in, maps_in
+from lineage_ingest.bi.json_objects import objects_in
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, field_of, fields_in
 
 __all__ = ["DEFINITION", "read_definition"]
 
@@ -72,7 +73,7 @@ def _projections(state: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
         return
     for key, value in state.items():
         if key == "projections":
-            yield from maps_in(value)
+            yield from objects_in(value)
         else:
             yield from _projections(value, depth + 1)
 
@@ -80,6 +81,6 @@ def _projections(state: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 def _filters(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the fields of the filters that are set in a visual, a page or the report."""
     config = value.get("filterConfig") if isinstance(value, Mapping) else None
-    for one in maps_in(config.get("filters")) if isinstance(config, Mapping) else ():
+    for one in objects_in(config.get("filters")) if isinstance(config, Mapping) else ():
         if one.get("filter") is not None:
             yield from ((table, name) for table, name, _ in fields_in(one.get("field"), {}))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_ingest.bi.files import UnreadableExportError
+from lineage_ingest.bi.json_objects import objects_in
 
-__all__ = ["ReportVisual", "field_of", "fields_in", "maps_in", "read_layout"]
+__all__ = ["ReportVisual", "field_of", "fields_in", "read_layout"]
 
 _FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
               6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
@@ -40,10 +41,10 @@ def read_layout(content: bytes) -> list[ReportVisual]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise UnreadableExportError(f"the report's layout is not valid ({type(error).__name__})") from None
     found: list[ReportVisual] = []
-    for section in maps_in(layout.get("sections") if isinstance(layout, Mapping) else None):
+    for section in objects_in(layout.get("sections") if isinstance(layout, Mapping) else None):
         page = str(section.get("displayName") or section.get("name") or "page")
         shared = list(_filters(section.get("filters")))
-        for container in maps_in(section.get("visualContainers")):
+        for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
             if not isinstance(single, Mapping) or not isinstance(single.get("prototypeQuery"), Mapping):
@@ -58,15 +59,15 @@ def read_layout(content: bytes) -> list[ReportVisual]:
 
 
 def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
-    aliases = {str(one.get("Name")): str(one.get("Entity")) for one in maps_in(query.get("From"))}
-    for one in maps_in(query.get("Select")):
+    aliases = {str(one.get("Name")): str(one.get("Entity")) for one in objects_in(query.get("From"))}
+    for one in objects_in(query.get("Select")):
         read = field_of(one, aliases)
         if read is None:
             visual.unread += 1
             continue
         table, name, pattern = read
         visual.selects.append((str(one.get("Name") or f"{table}.{name}"), table, name, pattern))
-    for one in maps_in(query.get("Where")):
+    for one in objects_in(query.get("Where")):
         visual.filters += [(table, name) for table, name, _ in fields_in(one, aliases)]
 
 
@@ -113,7 +114,7 @@ def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterato
 
 def _filters(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the fields of the filters that are set."""
-    for one in maps_in(_parsed(value)):
+    for one in objects_in(_parsed(value)):
         if one.get("filter") is not None:
             yield from ((table, name) for table, name, _ in fields_in(one.get("expression"), {}))
 
@@ -125,8 +126,3 @@ def _parsed(value: Any) -> Any:
         except (json.JSONDecodeError, RecursionError):
             return None
     return value
-
-
-def maps_in(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in a list; of anything else, nothing."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -7,9 +7,16 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import (
+    BiConnection,
+    ConnectionMap,
+    default_schema,
+    dialect_of_engine,
+    server_namespace,
+)
 from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
+from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.superset.chart_query import ChartQuery, metric_column, names_of
 from lineage_ingest.bi.templates import without_templates
 from lineage_ingest.bi.written_sql import asset_reference, quote, table_reference
@@ -116,7 +123,7 @@ class _SupersetReader:
             parts = [str(part) for part in (dataset.get("catalog"), dataset.get("schema"), name) if part]
             source = table_reference(parts, dialect)
         outputs: list[str] = []
-        for column in _rows(dataset.get("columns")):
+        for column in objects_in(dataset.get("columns")):
             own = str(column.get("column_name") or "")
             expression = column.get("expression")
             if isinstance(expression, str) and expression.strip():
@@ -125,8 +132,8 @@ class _SupersetReader:
                 outputs.append(f"({expression.strip()}\n) AS {quote(own, dialect)}")
             elif own:
                 outputs.append(f"t.{quote(own, dialect)} AS {quote(own, dialect)}")
-        names = names_of(_rows(dataset.get("columns")), "column_name")
-        for metric in _rows(dataset.get("metrics")):
+        names = names_of(objects_in(dataset.get("columns")), "column_name")
+        for metric in objects_in(dataset.get("metrics")):
             own, expression = str(metric.get("metric_name") or ""), metric.get("expression")
             if own and isinstance(expression, str) and expression.strip():
                 expression, more = without_templates(expression, "Jinja")
@@ -140,7 +147,7 @@ class _SupersetReader:
             connection,
             sql,
             problems=tuple(problems),
-            description=_text(dataset.get("description")),
+            description=text_or_none(dataset.get("description")),
             owner=_owner(dataset),
             operation="SUPERSET_DATASET",
             identity=("dataset/", f"-{_short(dataset)}"),
@@ -156,7 +163,7 @@ class _SupersetReader:
         found = self.datasets.get(str(chart.get("dataset_uuid") or ""))
         dataset: Mapping[str, Any] = found[1] if found is not None else {}
         connection = self._connection(dataset) if found is not None else self.map.apply(BiConnection(("(none)",)))
-        columns, metrics = _rows(dataset.get("columns")), _rows(dataset.get("metrics"))
+        columns, metrics = objects_in(dataset.get("columns")), objects_in(dataset.get("metrics"))
         needs: tuple[str, ...] = ()
         problems: list[Diagnostic] = []
         sql = None
@@ -170,7 +177,7 @@ class _SupersetReader:
                 connection.dialect,
                 names_of(columns, "column_name"),
                 names_of(metrics, "metric_name"),
-                _text(dataset.get("main_dttm_col")),
+                text_or_none(dataset.get("main_dttm_col")),
             )
             sql = query.write(chart)
             problems += query.problems
@@ -184,7 +191,7 @@ class _SupersetReader:
             sql,
             needs=needs,
             problems=tuple(dict.fromkeys(problems)),
-            description=_text(chart.get("description")),
+            description=text_or_none(chart.get("description")),
             owner=_owner(chart),
             operation="SUPERSET_CHART",
             identity=("chart/", f"-{_short(chart)}"),
@@ -217,7 +224,7 @@ class _SupersetReader:
             at,
             tuple(dict.fromkeys(shows)),
             tuple(dict.fromkeys(problems)),
-            _text(board.get("description")),
+            text_or_none(board.get("description")),
             _owner(board),
             url,
             "SUPERSET_DASHBOARD",
@@ -228,8 +235,8 @@ class _SupersetReader:
     def _filters(self, board: Mapping[str, Any], problems: list[Diagnostic]) -> Iterator[BoardFilter]:
         """Yield the columns of the dashboard's filters; a filter by time has none of its own."""
         metadata = board.get("metadata")
-        for one in _rows(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
-            for target in _rows(one.get("targets")):
+        for one in objects_in(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
+            for target in objects_in(one.get("targets")):
                 column = target.get("column")
                 name = column.get("name") if isinstance(column, Mapping) else None
                 if not isinstance(name, str):
@@ -255,26 +262,16 @@ def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionM
     dialect = dialect_of_engine(parts.scheme)
     path = [unquote(part) for part in parts.path.split("/") if part]
     database, schema = (path[0] if path else None), (path[1] if len(path) > 1 else None)
-    namespace = ""
+    namespace = server_namespace(dialect, host, port) if dialect not in ("sqlite", "duckdb") else ""
     if dialect == "bigquery":
-        namespace, database, schema = "bigquery", host or None, (path[0] if path else None)
-    elif dialect == "snowflake":
-        namespace = f"snowflake://{host.removesuffix('.snowflakecomputing.com')}"
+        database, schema = host or None, (path[0] if path else None)
     elif dialect in ("sqlite", "duckdb") or dialect is None:
         database = None
-    elif host:
-        scheme = {"tsql": "mssql"}.get(dialect, dialect)
-        namespace = f"{scheme}://{host}" + (f":{port}" if port else "")
     if dialect in _SCHEMA_IS_DATABASE and schema is None:
         database, schema = None, database
-    if schema is None:
-        schema = {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
+    schema = schema or default_schema(dialect)
     found = BiConnection(names, dialect or "ansi", namespace, database, schema, is_known=dialect is not None)
     return connections.apply(found)
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def _short(one: Mapping[str, Any]) -> str:
@@ -286,9 +283,5 @@ def _owner(one: Mapping[str, Any]) -> str | None:
     owners = one.get("owners")
     first = owners[0] if isinstance(owners, list) and owners else None
     if isinstance(first, Mapping):
-        return _text(first.get("email") or first.get("username"))
-    return _text(first) or _text(one.get("certified_by"))
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None
+        return text_or_none(first.get("email") or first.get("username"))
+    return text_or_none(first) or text_or_none(one.get("certified_by"))

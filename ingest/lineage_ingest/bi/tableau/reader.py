@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError
@@ -12,8 +13,9 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
-from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
+from lineage_ingest.bi.exported import BiExport
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError
+from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
 from lineage_ingest.bi.tableau.workbook import Workbook
 
 if TYPE_CHECKING:
@@ -29,34 +31,25 @@ def read_tableau(
     files: Iterable[ExportFile], connections: ConnectionMap, server: str, progress: Callable[[int], None]
 ) -> BiExport:
     """Return what the workbooks say. Each file speaks of its own workbook only."""
-    queries: list[QueryAsset] = []
-    boards: list[Board] = []
-    problems: list[tuple[str, Diagnostic]] = []
-    scopes: list[str] = []
-    is_whole = True
-    for number, file in enumerate(files):
-        progress(number + 1)
-        if file.problem is not None:
-            is_whole = False
-            problems.append((file.name, file.problem))
-            continue
-        try:
-            root = _parse(file.content)
-            stated = _host(root.get(_BASE) or "")
-            if server and stated and stated != server and not server.startswith(stated):
-                message = f"the workbook says that it is of {stated}"
-                problems.append((file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.INFO, message)))
-            server = server or stated
-            place = root.find("repository-location")
-            title = (place.get("id") if place is not None else None) or PurePosixPath(file.path).stem
-            workbook = Workbook(root, title, file.name, server, connections)
-            queries += workbook.queries()
-            boards += workbook.boards()
-            scopes.append(workbook.scope)
-        except UnreadableExportError as error:
-            is_whole = False
-            problems.append((file.name, error.diagnostic))
-    return BiExport(server, tuple(queries), tuple(boards), (), tuple(problems), is_whole, tuple(scopes))
+    sites = [server] if server else []
+
+    def read(file: ExportFile) -> SingleReport:
+        root = _parse(file.content)
+        stated = _host(root.get(_BASE) or "")
+        problems: list[tuple[str, Diagnostic]] = []
+        if sites and stated and stated != sites[0] and not sites[0].startswith(stated):
+            message = f"the workbook says that it is of {stated}"
+            problems.append((file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.INFO, message)))
+        if stated:
+            sites.append(stated)
+        place = root.find("repository-location")
+        title = (place.get("id") if place is not None else None) or PurePosixPath(file.path).stem
+        workbook = Workbook(root, title, file.name, sites[0] if sites else "", connections)
+        queries = tuple(workbook.queries())
+        return SingleReport(workbook.scope, queries, tuple(workbook.boards()), tuple(problems))
+
+    export = read_single_reports(files, read, progress)
+    return replace(export, server=sites[0] if sites else "")
 
 
 def _parse(content: bytes) -> Element:

@@ -8,14 +8,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
+from lineage_ingest.bi.connections import (
+    BiConnection,
+    ConnectionMap,
+    default_schema,
+    dialect_of_engine,
+    server_namespace,
+)
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Relations", "aliases", "connection_of_element", "leaves", "plain_tag", "relation_of", "unbracketed"]
+__all__ = [
+    "OVER_SEVERAL",
+    "Relations",
+    "aliases",
+    "connection_of_element",
+    "leaves",
+    "plain_tag",
+    "relation_of",
+    "unbracketed",
+]
+
+OVER_SEVERAL = "duckdb"
+"""The dialect of a query over several connections, which Tableau runs itself: names are compared without case."""
 
 _PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
@@ -49,22 +67,17 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
     engine = str(element.get("class") or "")
     dialect = dialect_of_engine(engine)
     server, port, database = element.get("server") or "", element.get("port"), element.get("dbname")
-    namespace = ""
+    namespace = server_namespace(dialect, server, port)
     schema = element.get("schema")
     if engine in _FILES:
         return connections.apply(
             BiConnection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/"))
         )
     if dialect == "bigquery":
-        namespace, database = "bigquery", element.get("CATALOG") or element.get("project") or database
-    elif dialect == "snowflake":
-        namespace = f"snowflake://{server.removesuffix('.snowflakecomputing.com')}"
-    elif server and dialect is not None:
-        scheme = {"tsql": "mssql"}.get(dialect, dialect)
-        namespace = f"{scheme}://{server}" + (f":{port}" if port else "")
+        database = element.get("CATALOG") or element.get("project") or database
     if dialect in ("mysql", "hive", "spark"):
         database, schema = None, schema or database
-    schema = schema or {"postgres": "public", "redshift": "public", "tsql": "dbo"}.get(dialect or "")
+    schema = schema or default_schema(dialect)
     return connections.apply(
         BiConnection(
             names, dialect or "ansi", namespace, database or None, schema or None, is_known=dialect is not None

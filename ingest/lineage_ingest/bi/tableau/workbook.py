@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lineage.model.diagnostics import Diagnostic, Severity
+from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
-from lineage_ingest.bi.tableau.formula import formula_as_sql
 from lineage_ingest.bi.tableau.source_fields import (
-    PILL,
     DataSource,
     captions_of,
     column_sql,
@@ -20,6 +17,7 @@ from lineage_ingest.bi.tableau.source_fields import (
     visible_columns,
 )
 from lineage_ingest.bi.tableau.source_relations import (
+    OVER_SEVERAL,
     Relations,
     connection_of_element,
     leaves,
@@ -27,22 +25,17 @@ from lineage_ingest.bi.tableau.source_relations import (
     relation_of,
     unbracketed,
 )
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
+from lineage_ingest.bi.tableau.worksheet import WorksheetSql
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 __all__ = ["Workbook"]
 
-_AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": "COUNT", "Median": "MEDIAN",
-               "Stdev": "STDDEV", "StdDev": "STDDEV", "StdevP": "STDDEV", "Var": "VARIANCE", "VarP": "VARIANCE",
-               "Attr": "MIN", "Attribute": "MIN"}  # fmt: skip
-_PLAIN = frozenset(("None", "User", ""))
 _FILTERS = ("./filter", "./extract/filter", "./extract/connection/filter")
 """Filters of a data source, and of its extract."""
 _MAX_DEPTH = 40
-_OVER_SEVERAL = "duckdb"
-"""The dialect of a query over several connections, which Tableau runs itself: names are compared without case."""
 
 
 class Workbook:
@@ -119,7 +112,7 @@ class Workbook:
         dialect = connection.dialect
         used = {one.get("connection") or "" for one in leaves(relation)}
         if len({by_name.get(one, connection) for one in used}) > 1:
-            dialect, connection = _OVER_SEVERAL, BiConnection((f"{title} (several)",), _OVER_SEVERAL, "tableau")
+            dialect, connection = OVER_SEVERAL, BiConnection((f"{title} (several)",), OVER_SEVERAL, "tableau")
             source.connection = connection
 
         def other(one: Element) -> str | None:
@@ -207,129 +200,9 @@ class Workbook:
         if key in self._sheets.values():
             key += f"-{len(self._sheets) + 1}"
         self._sheets[name] = key
-        problems: list[Diagnostic] = []
-        used = [
-            (dependency, self._sources[dependency.get("datasource") or ""])
-            for dependency in element.iter("datasource-dependencies")
-            if dependency.get("datasource") in self._sources
-        ]
-        connection = used[0][1].connection if used else BiConnection(("(none)",))
-        if len({source.connection for _, source in used}) > 1:
-            connection = BiConnection((f"{name} (several)",), _OVER_SEVERAL, "tableau")
-        dialect = connection.dialect
-        filtered = {pill for one in element.iter("filter") for pill in PILL.findall(one.get("column") or "")}
-        shown = set(PILL.findall(" ".join(self._shelves(element))))
-        outputs: list[tuple[str, str]] = []
-        conditions: list[str] = []
-        froms: list[str] = []
-        for number, (dependency, source) in enumerate(used):
-            alias = f"d{number + 1}"
-            froms.append(f"{asset_reference(source.key, dialect)} AS {alias}")
-            for instance in dependency.findall("column-instance"):
-                column = instance.get("column") or ""
-                caption = source.captions.get(column)
-                if caption is None:
-                    own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
-                    caption = (own.get("caption") if own is not None else None) or unbracketed(column)[-1]
-                pill = (source.name, unbracketed(instance.get("name") or "")[-1])
-                text = self._sheet_column(dependency, column, caption, source, alias, dialect, problems)
-                if column in ("[:Measure Names]", "[Multiple Values]", "[Number of Records]") or column.startswith(
-                    "[:"
-                ):
-                    continue
-                if pill in filtered and pill not in shown:
-                    conditions.append(f"({text} = {LITERAL})")
-                    continue
-                derivation = instance.get("derivation") or "None"
-                outputs.append((_label(caption, derivation), _derived(text, derivation)))
-        if len({source.name for _, source in used}) > 1:
-            links = self._blended([source for _, source in used], dialect)
-            conditions += links
-            if not links:
-                message = "the worksheet blends data sources: by which fields is not known"
-                problems.append(not_read(message, severity=Severity.WARNING))
-        if not used:
-            problems.append(not_read("the worksheet reads no data source of the workbook"))
-        elif not outputs:
-            problems.append(not_read("the worksheet shows no column that is known", severity=Severity.WARNING))
-        labels = number_repeated(label for label, _ in outputs)
-        listed = [f"{text} AS {quote(label, dialect)}" for label, (_, text) in zip(labels, outputs, strict=True)]
-        sql = None
-        if listed:
-            sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(froms)
-            sql += "\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else ""
+        sheet = WorksheetSql(element, self._sources, list(self._root.iter("datasource-relationship")))
+        sql = sheet.sql()
         return QueryAsset(
-            key, name, f"{self._at}#worksheet/{name}", connection, sql,
-            needs=tuple(dict.fromkeys(source.key for _, source in used)), problems=tuple(problems),
-            operation="TABLEAU_WORKSHEET",
+            key, name, f"{self._at}#worksheet/{name}", sheet.connection, sql, needs=sheet.needs,
+            problems=tuple(sheet.problems), operation="TABLEAU_WORKSHEET",
         )  # fmt: skip
-
-    def _blended(self, used: list[DataSource], dialect: str) -> list[str]:
-        """Return the conditions by which data sources are blended."""
-        alias = {source.name: (f"d{number + 1}", source) for number, source in reversed(list(enumerate(used)))}
-        found = []
-        for link in self._root.iter("datasource-relationship"):
-            for one in link.iter("map"):
-                sides = [PILL.fullmatch(one.get(name) or "") for name in ("key", "value")]
-                texts = []
-                for side in sides:
-                    if side is not None and side[1] in alias:
-                        own, source = alias[side[1]]
-                        parts = side[2].split(":")
-                        plain = ":".join(parts[1:-1]) if len(parts) > 2 else side[2]
-                        texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
-                if len(texts) == len(sides):
-                    found.append(f"({' = '.join(texts)})")
-        return found
-
-    def _sheet_column(
-        self,
-        dependency: Element,
-        column: str,
-        caption: str,
-        source: DataSource,
-        alias: str,
-        dialect: str,
-        problems: list[Diagnostic],
-    ) -> str:
-        """Return the SQL of a column of a worksheet: one of its data source, or a calculation of its own."""
-        own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
-        calculation = own.find("calculation") if own is not None else None
-        formula = calculation.get("formula") if calculation is not None else None
-        if column in source.captions or formula is None:
-            return f"{alias}.{quote(caption, dialect)}"
-
-        def field_sql(reference: str) -> str:
-            name = f"[{unbracketed(reference)[-1]}]"
-            if reference.startswith("[Parameters]."):
-                return LITERAL
-            return f"{alias}.{quote(source.captions.get(name, unbracketed(name)[-1]), dialect)}"
-
-        text, is_read = formula_as_sql(formula, field_sql, dialect)
-        if not is_read:
-            message = f"the formula of {caption!r} is not read: only the fields that it names are known"
-            problems.append(not_read(message, severity=Severity.WARNING))
-        return text
-
-    def _shelves(self, element: Element) -> Iterator[str]:
-        """Yield the texts that name what a worksheet shows: rows, columns, encodings."""
-        for one in element.iter():
-            tag = plain_tag(one)
-            if tag in ("rows", "cols") and one.text:
-                yield one.text
-            elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
-                yield str(one.get("column"))
-
-
-def _label(caption: str, derivation: str) -> str:
-    return caption if derivation in _PLAIN else f"{derivation} of {caption}"
-
-
-def _derived(text: str, derivation: str) -> str:
-    if derivation in _PLAIN:
-        return text
-    if derivation == "CountD":
-        return f"COUNT(DISTINCT {text})"
-    if derivation in _AGGREGATES:
-        return f"{_AGGREGATES[derivation]}({text})"
-    return f"part_{re.sub(r'[^a-z]', '_', derivation.lower())}({text})"

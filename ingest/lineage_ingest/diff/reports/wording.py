@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage.cli.listing import counted
+from lineage.model.name_lists import name_list
 from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
 from lineage_ingest.diff.readers import TableReach
@@ -59,27 +60,22 @@ def _known_readers(reach: TableReach) -> str:
     parts = []
     outside = [one for one in reach.downstream if one.is_outside]
     if outside:
-        names = ", ".join(one.name for one in outside[:5])
-        parts.append(f"downstream: {names}{_more(len(outside) - 5)}")
+        parts.append(f"downstream: {name_list([one.name for one in outside], 5)}")
     if reach.users:
-        users = ", ".join(f"{user} ({count:,})" for user, count in reach.users[:5])
+        users = name_list([f"{user} ({count:,})" for user, count in reach.users], 5)
         last = f", last on {reach.last_read:%Y-%m-%d}" if reach.last_read else ""
-        parts.append(f"people: {users}{_more(len(reach.users) - 5)}{last}")
+        parts.append(f"people: {users}{last}")
     elif reach.last_read:
         parts.append(f"last read on {reach.last_read:%Y-%m-%d}")
     if reach.readers:
         latest = max(one.last for one in reach.readers)
         what = "job or query" if len(reach.readers) == 1 else "jobs and queries"
         people = sorted({user for one in reach.readers for user in one.users})
-        by = f" by {', '.join(people[:5])}{_more(len(people) - 5)}" if people else ""
+        by = f" by {name_list(people, 5)}" if people else ""
         parts.append(f"{len(reach.readers):,} {what} here and downstream{by}, last on {latest:%Y-%m-%d}")
     if reach.truncated:
         parts.append(f"incomplete: {', '.join(reach.truncated)}")
     return "; ".join(parts)
-
-
-def _more(count: int) -> str:
-    return f" and {count:,} more" if count > 0 else ""
 
 
 def what_else(diff: ProjectDiff) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from lineage.catalog.database.errors import DatabaseError
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
+from lineage.model.name_lists import name_list
 from lineage.model.names import format_name
 from lineage_ingest.live_database.objects import (
     ForeignServer,
@@ -182,8 +183,9 @@ class _CatalogReader:
         existing = tuple(str(name) for (name,) in self._session.rows(_SCHEMAS))
         missing = sorted(set(wanted) - set(existing))
         if missing:
-            listed = ", ".join(existing[:20]) + (", …" if len(existing) > 20 else "")
-            raise DatabaseError(f"no schema {missing[0]} in the database {self._session.database}", f"it has: {listed}")
+            raise DatabaseError(
+                f"no schema {missing[0]} in the database {self._session.database}", f"it has: {name_list(existing, 20)}"
+            )
         return tuple(name for name in existing if not wanted or name in wanted)
 
     def _relations(self) -> tuple[dict[int, LiveRelation], set[int]]:

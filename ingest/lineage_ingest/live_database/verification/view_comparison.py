@@ -168,7 +168,7 @@ def _output_names(statement: StatementLineage, analysis: QueryAnalysis) -> list[
 
 
 def _top(path: str) -> str:
-    """Return the column of a path; the database does not tell fields apart."""
+    """Return the column of a path; the database does not distinguish its fields."""
     return ColumnPath.parse(path).parts[0]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from lineage.catalog import TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.earlier import Earlier
@@ -361,8 +362,7 @@ def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
     if log.undated and context.observed_at is None:
         yield f"{_undated_text(log)}; {_DATING}"
     if empty := log.files.empty():
-        more = f" and {len(empty) - _MAX_NAMED:,} more" if len(empty) > _MAX_NAMED else ""
-        yield f"without any row: {', '.join(empty[:_MAX_NAMED])}{more}"
+        yield f"without any row: {name_list(empty, _MAX_NAMED)}"
     elif not log.rows and not log.files.failed():
         yield "no statement in it: nothing of what was read is one that ran"
 

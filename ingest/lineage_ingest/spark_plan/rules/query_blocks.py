@@ -43,7 +43,7 @@ def _aggregate(reader: PlanReader, node: PlanNode, children: list[PlanRelation])
 
 
 _GROUPING_ID = "spark_grouping_id"
-"""The attribute by which Spark tells the sets of ROLLUP and CUBE apart: GROUPING(key) is one of its bits."""
+"""The attribute that distinguishes the sets of ROLLUP and CUBE: GROUPING(key) is one of its bits."""
 
 
 def _with_grouping_id(child: PlanRelation, keys: list[PlanNode]) -> PlanRelation:

@@ -1,0 +1,184 @@
+"""Expressions of MBQL: filters, calculations and aggregations. Values become one literal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.metabase.clauses import (
+    AGGREGATIONS,
+    CALLS,
+    COMPARISONS,
+    FIELDS,
+    INFIX,
+    call_of,
+    clauses_in,
+    operator_of,
+)
+from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
+from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
+from lineage_ingest.bi.metabase.metadata import MetabaseObjects, as_id
+from lineage_ingest.bi.written_sql import LITERAL, quote
+
+__all__ = ["ExpressionWriter"]
+
+_MAX_NESTING = 60
+_MAX_METRIC_NESTING = 5
+"""How deep in an expression a metric is read: metrics can be made of each other."""
+
+
+class ExpressionWriter:
+    """Writes expressions of one query."""
+
+    def __init__(self, metadata: MetabaseObjects, dialect: str, problems: QueryProblems) -> None:
+        self._metadata = metadata
+        self._dialect = dialect
+        self._problems = problems
+        self._columns = ColumnReferences(metadata, dialect, problems)
+
+    def expression(self, clause: Any, scope: MbqlScope, depth: int = 0) -> str:
+        """Return the SQL of a clause; values become one literal."""
+        if depth > _MAX_NESTING:
+            self._problems.add_not_read("an expression nests too deeply to be read")
+            return "NULL"
+        if not isinstance(clause, list):
+            return "NULL" if clause is None else LITERAL
+        operator = operator_of(clause)
+        rest = clause[1:]
+        if operator in FIELDS:
+            return self._columns.column(clause, scope)[0]
+        if operator == "expression":
+            return self.named_expression(str(rest[0]) if rest else "", scope, depth)
+        if operator in ("aggregation-options", "named"):
+            return self.expression(rest[0] if rest else None, scope, depth + 1)
+        if operator == "aggregation":
+            number = rest[0] if rest and isinstance(rest[0], int) else 0
+            if 0 <= number < len(scope.aggregations):
+                return self._once(number, scope, lambda: self.aggregation(scope.aggregations[number], scope, depth + 1))
+        if operator in AGGREGATIONS or operator in ("distinct", "count-where", "sum-where", "distinct-where", "share",
+                                            "percentile", "metric", "offset"):  # fmt: skip
+            return self.aggregation(clause, scope, depth)
+        if operator in ("case", "if"):
+            return self._case(rest, scope, depth)
+        if operator == "segment":
+            return self._segment(rest, scope, depth)
+        arguments = [self.expression(one, scope, depth + 1) for one in rest if not isinstance(one, Mapping)]
+        if operator in INFIX and arguments:
+            return "(" + f" {INFIX[operator]} ".join(arguments) + ")"
+        if operator in COMPARISONS and len(arguments) >= 2:
+            if len(arguments) == 2:
+                return f"({arguments[0]} {COMPARISONS[operator]} {arguments[1]})"
+            return f"({arguments[0]} {'NOT IN' if operator == '!=' else 'IN'} ({', '.join(arguments[1:])}))"
+        if operator == "not" and len(arguments) == 1:
+            return f"(NOT {arguments[0]})"
+        if operator in ("is-null", "not-null") and len(arguments) == 1:
+            return f"({arguments[0]} IS {'NOT ' if operator == 'not-null' else ''}NULL)"
+        if operator == "between" and len(arguments) == 3:
+            return f"({arguments[0]} BETWEEN {arguments[1]} AND {arguments[2]})"
+        if operator == "coalesce" and arguments:
+            return f"COALESCE({', '.join(arguments)})"
+        if operator == "concat" and arguments:
+            return f"CONCAT({', '.join(arguments)})"
+        if operator not in CALLS:
+            self._problems.add_not_read(f"the clause {operator!r} is not known")
+        return call_of(operator, arguments)
+
+    def _case(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
+        branches = rest[0] if rest and isinstance(rest[0], list) else []
+        written = [
+            f"WHEN {self.expression(one[0], scope, depth + 1)} THEN {self.expression(one[1], scope, depth + 1)}"
+            for one in branches
+            if isinstance(one, list) and len(one) == 2
+        ]
+        options = rest[1] if len(rest) > 1 and isinstance(rest[1], Mapping) else {}
+        default = f" ELSE {self.expression(options['default'], scope, depth + 1)}" if "default" in options else ""
+        return f"CASE {' '.join(written)}{default} END" if written else "NULL"
+
+    def named_expression(self, name: str, scope: MbqlScope, depth: int = 0) -> str:
+        """Return the SQL of an expression by its name; one that the query does not define is a column of its source."""
+        if name in scope.expressions:
+            written = self._once(name, scope, lambda: self.expression(scope.expressions[name], scope, depth + 1))
+            return f"({written})"
+        return f"{quote(SOURCE, self._dialect)}.{quote(name, self._dialect)}"
+
+    def _once(self, own: str | int, scope: MbqlScope, write: Callable[[], str]) -> str:
+        """Return what `write` returns; NULL if it is reached from itself."""
+        if own in scope.being_written:
+            what = f"the expression {own!r}" if isinstance(own, str) else "an aggregation"
+            self._problems.add_not_read(f"{what} reads itself")
+            return "NULL"
+        scope.being_written.add(own)
+        try:
+            return write()
+        finally:
+            scope.being_written.discard(own)
+
+    def _segment(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
+        segment = self._metadata.segments.get(as_id(rest[0])) if rest else None
+        definition = segment.get("definition") if segment is not None else None
+        if isinstance(definition, Mapping):
+            query = definition
+            if is_mbql5(definition):
+                query = as_legacy(definition)["query"]
+            elif isinstance(definition.get("query"), Mapping):
+                query = definition["query"]
+            return self.expression(query.get("filter"), scope, depth + 1)
+        hint = "add the JSON of /api/segment"
+        self._problems.add_not_read(f"the segment {rest[0] if rest else ''} is not in the export", hint)
+        return LITERAL
+
+    def aggregation(self, clause: Any, scope: MbqlScope, depth: int = 0) -> str:
+        """Return the SQL of an aggregation."""
+        if operator_of(clause) in ("aggregation-options", "named") and len(clause) > 1:
+            return self.aggregation(clause[1], scope, depth + 1)
+        operator = operator_of(clause)
+        rest = [one for one in clause[1:] if not isinstance(one, Mapping)] if isinstance(clause, list) else []
+        arguments = [self.expression(one, scope, depth + 1) for one in rest]
+        first = arguments[0] if arguments else "*"
+        if operator == "metric":
+            return self._metric(rest, scope, depth)
+        if operator == "count-where":
+            return f"COUNT(CASE WHEN {first} THEN 1 END)"
+        if operator == "sum-where" and len(arguments) == 2:
+            return f"SUM(CASE WHEN {arguments[1]} THEN {first} END)"
+        if operator == "distinct-where" and len(arguments) == 2:
+            return f"COUNT(DISTINCT CASE WHEN {arguments[1]} THEN {first} END)"
+        if operator == "share":
+            return f"AVG(CASE WHEN {first} THEN 1 ELSE 0 END)"
+        if operator == "distinct":
+            return f"COUNT(DISTINCT {first})"
+        if operator == "percentile":
+            return f"MEDIAN({first})"
+        if operator in AGGREGATIONS and (arguments or operator in ("count", "cum-count")):
+            return f"{AGGREGATIONS[operator]}({first})"
+        if operator == "offset":
+            self._problems.add_not_read("the clause 'offset' is not read: the row before or after decides the value")
+            return first
+        return self.expression(clause, scope, depth + 1)
+
+    def _metric(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
+        """Return the aggregation of a metric, which is a card; its filters decide which values count."""
+        definition = self._metadata.metrics.get(as_id(rest[0])) if rest else None
+        card = self._metadata.card(rest[0]) if rest and definition is None else None
+        query = None if definition is None else {"query": definition.get("query", definition)}
+        query = card.card.get("dataset_query") if card is not None else query
+        if isinstance(query, Mapping) and depth < _MAX_METRIC_NESTING:
+            legacy = as_legacy(query) if is_mbql5(query) else query
+            inner = legacy.get("query")
+            clauses = clauses_in(inner.get("aggregation")) if isinstance(inner, Mapping) else []
+            if isinstance(inner, Mapping) and clauses and not inner.get("joins") and not inner.get("source-query"):
+                own = MbqlScope(scope.columns, inner.get("expressions") or {}, clauses)
+                written = self.aggregation(clauses[0], own, depth + 1)
+                if inner.get("filter"):
+                    condition = self.expression(inner["filter"], own, depth + 1)
+                    return f"MAX(CASE WHEN {condition} THEN ({written}) END)"
+                return written
+        self._problems.add_not_read(f"the metric {rest[0] if rest else ''} is not in the export, or has joins")
+        return "NULL"
+
+    def order(self, clause: Any, scope: MbqlScope) -> str:
+        """Return the SQL of a clause of `order-by`."""
+        direction = "DESC" if operator_of(clause) == "desc" else "ASC"
+        inner = clause[1] if isinstance(clause, list) and len(clause) > 1 else None
+        return f"{self.expression(inner, scope)} {direction}"

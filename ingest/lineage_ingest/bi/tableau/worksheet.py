@@ -1,0 +1,154 @@
+"""A worksheet as a query: what is on its shelves, over the data sources that it uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage_ingest.bi.connections import BiConnection
+from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.tableau.formula import formula_as_sql
+from lineage_ingest.bi.tableau.source_fields import PILL, DataSource
+from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
+from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+__all__ = ["WorksheetSql"]
+
+_AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": "COUNT", "Median": "MEDIAN",
+               "Stdev": "STDDEV", "StdDev": "STDDEV", "StdevP": "STDDEV", "Var": "VARIANCE", "VarP": "VARIANCE",
+               "Attr": "MIN", "Attribute": "MIN"}  # fmt: skip
+_PLAIN = frozenset(("None", "User", ""))
+_WITHOUT_COLUMN = ("[:", "[Multiple Values]", "[Number of Records]")
+"""What the names of fields begin with that Tableau makes itself."""
+
+
+class WorksheetSql:
+    """Writes one worksheet. `sources` are the workbook's data sources, `links` the fields by which it blends them.
+
+    `connection` is that of the query, `needs` are the keys of the data sources; `problems` is complete after `sql`.
+    """
+
+    def __init__(self, element: Element, sources: Mapping[str, DataSource], links: Iterable[Element]) -> None:
+        self._element = element
+        self._links = links
+        self._used = [
+            (dependency, sources[dependency.get("datasource") or ""])
+            for dependency in element.iter("datasource-dependencies")
+            if dependency.get("datasource") in sources
+        ]
+        connections = list(dict.fromkeys(source.connection for _, source in self._used))
+        self.connection = connections[0] if connections else BiConnection(("(none)",))
+        if len(connections) > 1:
+            name = element.get("name") or "worksheet"
+            self.connection = BiConnection((f"{name} (several)",), OVER_SEVERAL, "tableau")
+        self.needs = tuple(dict.fromkeys(source.key for _, source in self._used))
+        self.problems: list[Diagnostic] = []
+
+    def sql(self) -> str | None:
+        """Return the SQL; None if the worksheet shows no column that is known."""
+        dialect = self.connection.dialect
+        outputs: list[tuple[str, str]] = []
+        conditions: list[str] = []
+        filtered = {pill for one in self._element.iter("filter") for pill in PILL.findall(one.get("column") or "")}
+        shown = set(PILL.findall(" ".join(self._shelves())))
+        for number, (dependency, source) in enumerate(self._used):
+            for instance in dependency.findall("column-instance"):
+                column = instance.get("column") or ""
+                if column.startswith(_WITHOUT_COLUMN):
+                    continue
+                caption, text = self._column(dependency, column, source, f"d{number + 1}")
+                pill = (source.name, unbracketed(instance.get("name") or "")[-1])
+                if pill in filtered and pill not in shown:
+                    conditions.append(f"({text} = {LITERAL})")
+                else:
+                    derivation = instance.get("derivation") or "None"
+                    outputs.append((_label(caption, derivation), _derived(text, derivation)))
+        conditions += self._blended()
+        if not self._used:
+            self.problems.append(not_read("the worksheet reads no data source of the workbook"))
+        elif not outputs:
+            message = "the worksheet shows no column that is known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        if not outputs:
+            return None
+        labels = number_repeated(label for label, _ in outputs)
+        listed = [f"{text} AS {quote(label, dialect)}" for label, (_, text) in zip(labels, outputs, strict=True)]
+        read = [f"{asset_reference(one.key, dialect)} AS d{number + 1}" for number, (_, one) in enumerate(self._used)]
+        sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(read)
+        return sql + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else "")
+
+    def _blended(self) -> list[str]:
+        """Return the conditions by which data sources are blended."""
+        dialect = self.connection.dialect
+        alias = {one.name: (f"d{number + 1}", one) for number, (_, one) in reversed(list(enumerate(self._used)))}
+        if len(alias) < 2:
+            return []
+        found = []
+        for link in self._links:
+            for one in link.iter("map"):
+                sides = [PILL.fullmatch(one.get(name) or "") for name in ("key", "value")]
+                texts = []
+                for side in sides:
+                    if side is not None and side[1] in alias:
+                        own, source = alias[side[1]]
+                        parts = side[2].split(":")
+                        plain = ":".join(parts[1:-1]) if len(parts) > 2 else side[2]
+                        texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
+                if len(texts) == len(sides):
+                    found.append(f"({' = '.join(texts)})")
+        if not found:
+            message = "the worksheet blends data sources: by which fields is not known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        return found
+
+    def _column(self, dependency: Element, column: str, source: DataSource, alias: str) -> tuple[str, str]:
+        """Return a column's caption and SQL: one of its data source, or a calculation of the worksheet's own."""
+        dialect = self.connection.dialect
+        own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
+        caption = source.captions.get(column) or (own.get("caption") if own is not None else None)
+        caption = caption or unbracketed(column)[-1]
+        calculation = own.find("calculation") if own is not None else None
+        formula = calculation.get("formula") if calculation is not None else None
+        if column in source.captions or formula is None:
+            return caption, f"{alias}.{quote(caption, dialect)}"
+
+        def field_sql(reference: str) -> str:
+            name = f"[{unbracketed(reference)[-1]}]"
+            if reference.startswith("[Parameters]."):
+                return LITERAL
+            return f"{alias}.{quote(source.captions.get(name, unbracketed(name)[-1]), dialect)}"
+
+        text, is_read = formula_as_sql(formula, field_sql, dialect)
+        if not is_read:
+            message = f"the formula of {caption!r} is not read: only the fields that it names are known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        return caption, text
+
+    def _shelves(self) -> Iterator[str]:
+        """Yield the texts that name what is shown: rows, columns, encodings."""
+        for one in self._element.iter():
+            tag = plain_tag(one)
+            if tag in ("rows", "cols") and one.text:
+                yield one.text
+            elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
+                yield str(one.get("column"))
+
+
+def _label(caption: str, derivation: str) -> str:
+    return caption if derivation in _PLAIN else f"{derivation} of {caption}"
+
+
+def _derived(text: str, derivation: str) -> str:
+    """Return an aggregation or a date part of a column; `part_…` stands for one that SQL has no name for."""
+    if derivation in _PLAIN:
+        return text
+    if derivation == "CountD":
+        return f"COUNT(DISTINCT {text})"
+    if derivation in _AGGREGATES:
+        return f"{_AGGREGATES[derivation]}({text})"
+    return f"part_{re.sub(r'[^a-z]', '_', derivation.lower())}({text})"

@@ -118,6 +118,37 @@ def test_another_writer_makes_everything_be_stated_again(tmp_path: Path) -> None
     assert ingest(tmp_path, data, set_operations="paper").unchanged == 0
 
 
+def test_a_skipped_model_is_there_when_a_drop_comes_late(tmp_path: Path) -> None:
+    """A log of the time between two ingests arrives after both."""
+    for day in (1, 3, 5):
+        summary = ingest(tmp_path, manifest(RAW, STAGED, MART, at=f"2026-03-{day:02d}T06:00:00Z"))
+        assert summary.unchanged == (2 if day > 1 else 0)
+    drop(tmp_path, "stg", datetime(2026, 3, 2, tzinfo=UTC))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
+        assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+        assert lines(store, "stg", datetime(2026, 3, 2, 12, tzinfo=UTC)) == set()
+        assert lines(store, "stg", datetime(2026, 3, 4, tzinfo=UTC)) == lines(store, "stg")
+
+
+def test_what_was_dropped_after_the_last_ingest_is_stated_again(tmp_path: Path) -> None:
+    """The store knew the DROP when it was told of the model as of an earlier time."""
+    drop(tmp_path, "stg", datetime(2026, 3, 2, tzinfo=UTC))
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    summary = ingest(tmp_path, manifest(RAW, STAGED, MART, at="2026-03-03T06:00:00Z"))
+    assert summary.unchanged == 0
+    assert ingest(tmp_path, manifest(RAW, STAGED, MART, at="2026-03-04T06:00:00Z")).unchanged == 2
+    with open_store(tmp_path / "store.lbug") as store:
+        assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
+
+
+def drop(tmp_path: Path, table: str, at: datetime) -> None:
+    """Ingest a DROP, as of a time."""
+    (tmp_path / "drop.sql").write_text(f"DROP TABLE wh.main.{table}", encoding="utf-8")
+    options = SqlOptions(dialect="postgres", project="own", observed_at=at)
+    ingest_sql(tmp_path / "drop.sql", store=tmp_path / "store.lbug", options=options)
+
+
 def content(path: Path) -> tuple[Any, ...]:
     """Return what a store says now: live edges, live columns and jobs, without when they were seen."""
     with open_store(path) as store:

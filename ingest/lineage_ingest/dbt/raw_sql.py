@@ -234,7 +234,11 @@ class RawSqlRenderer:
 class RelationText(str):
     """A relation as SQL names it, with the parts of its name, as `{{ this.schema }}` asks for them."""
 
-    __slots__ = ("database", "identifier", "name", "schema", "table")
+    database: str | None
+    schema: str | None
+    identifier: str
+    name: str
+    table: str
 
     def __new__(cls, text: str, node: DbtNode) -> RelationText:
         """Return the text of a node's relation."""

@@ -39,6 +39,12 @@ def _effects(found: ProjectDiff) -> dict[str, str]:
     return {one.title: str(one.effect) for one in found.tables.values() if str(one.effect) != "unchanged"}
 
 
+def test_a_table_without_a_name(tmp_path: Path) -> None:
+    """PostgreSQL's ROWS FROM joins functions."""
+    view = "create view v as select x.a, x.b from rows from (generate_series(1, 2), generate_series(1, 3)) as x(a, b);"
+    assert _effects(_sql(tmp_path, {"v.sql": view}, {"v.sql": view.replace("3", "4")})) == {"v": "changed"}
+
+
 @pytest.mark.parametrize("gone", ["renamed", "removed"])
 def test_a_reader_that_was_not_told(tmp_path: Path, gone: str) -> None:
     renamed = model("staging", STG["raw_code"], "source.shop.raw.orders")

@@ -223,3 +223,43 @@ def test_columns_in_another_order(tmp_path: Path, kind: str) -> None:
     assert [one.title for one in found.rebuild] == ["stg", "star", "both"]
     assert found.tables["model.shop.stg"].full_refresh == (kind == "incremental")
     assert [text for text in summary_lines(found) if text.startswith("stg: its columns are in another order")]
+
+
+def _macro(text: str) -> dict[str, Any]:
+    macro = {"name": "own", "unique_id": "macro.shop.own", "package_name": "shop", "depends_on": {"macros": []}}
+    return {"macro.shop.own": {**macro, "macro_sql": f"{{% macro own() %}}{text}{{% endmacro %}}"}}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"materialized": "incremental"},
+        {"materialized": "table", "post-hook": [{"sql": "{{ own() }}"}]},
+    ],
+)
+def test_a_macro_that_compiled_sql_does_not_show(tmp_path: Path, config: dict[str, Any]) -> None:
+    """A macro that asks whether the table exists, and one that a hook calls."""
+    stg = {**STG, "config": config, "raw_code": "{{ own() }}"}
+    stg["depends_on"] = {"nodes": ["source.shop.raw.orders"], "macros": ["macro.shop.own"]}
+    revisions = []
+    for name, bound in (("base", 1), ("head", 2)):
+        text = f"select id, amount, day from t {{% if is_incremental() %}}where id > {bound}{{% endif %}}"
+        revisions.append(write(tmp_path / name, manifest(ORDERS, stg, DAILY, macros=_macro(text))))
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}
+
+
+def test_a_source_that_a_microbatch_model_filters_by_another_column(tmp_path: Path) -> None:
+    stg = {**STG, "config": {"materialized": "incremental", "incremental_strategy": "microbatch"}}
+    revisions = [
+        write(tmp_path / day, manifest({**ORDERS, "config": {"event_time": day}}, stg, DAILY)) for day in ("day", "id")
+    ]
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}
+
+
+def test_packages_of_a_python_model(tmp_path: Path) -> None:
+    revisions = []
+    for version in ("1", "2"):
+        config = {"materialized": "table", "packages": [f"numpy=={version}"]}
+        stg = {**STG, "config": config, "language": "python", "compiled_code": None, "original_file_path": "m.py"}
+        revisions.append(write(tmp_path / version, manifest(ORDERS, stg, DAILY)))
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -124,13 +125,17 @@ class RawSqlRenderer:
         for macro in macros.values():
             if not isinstance(macro, Mapping) or macro.get("package_name") != self._project:
                 continue
+            name = str(macro.get("name"))
             try:
-                module = self._environment.from_string(str(macro.get("macro_sql", ""))).module
+                template = self._environment.from_string(str(macro.get("macro_sql", "")))
             except Exception:  # noqa: BLE001  a macro that cannot be read is one that is unknown
                 continue
-            found = getattr(module, str(macro.get("name")), None)
-            if found is not None:
-                self._environment.globals[str(macro.get("name"))] = _returning(found)
+            self._environment.globals[name] = _returning(partial(self._call_macro, template, name))
+
+    def _call_macro(self, template: Any, name: str, *values: Any, **named: Any) -> Any:
+        """Call a macro. Its module is made here, where all macros are known: it keeps the names that it finds."""
+        macro = getattr(template.module, name, None) or self._unknown(name)
+        return macro(*values, **named)
 
     def _ref(self, *names: str, **_version: Any) -> str:
         candidates = self._by_name.get(str(names[-1]) if names else "", [])

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from lineage.model.batch import LineageBatch, definition_job_key
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.store import GraphStore
-from tests.store.batch_builders import batch, day, drop, drop_column, key, query, rename, rename_column, table, view
+from tests.store.batch_builders import (
+    JobWithEdges,
+    batch,
+    day,
+    drop,
+    drop_column,
+    job,
+    key,
+    query,
+    rename,
+    rename_column,
+    table,
+    view,
+)
 
 LATE: dict[str, Callable[[str], LineageBatch]] = {
     "nothing": lambda p: batch(query(f"{p}q", at=8)),
@@ -26,8 +40,13 @@ LATE: dict[str, Callable[[str], LineageBatch]] = {
 }
 
 
+def model(prefix: str, *lines: str, at: float) -> JobWithEdges:
+    """Return the dbt model `v`."""
+    return job(f"dbt:{prefix}v", *lines, at=at, kind=JobKind.DBT, writes=[f"{prefix}v"])
+
+
 def state(store: GraphStore, prefix: str) -> str:
-    """Return what a store says of the datasets with a prefix, without it and without runs."""
+    """Return what a store says of the datasets with a prefix, without it, runs, and when edges were last seen."""
     keys = [one for one in store.dataset_keys() if one.startswith(key(prefix))]
     jobs = store.job_keys_of(keys)
     listed = sorted({one for found in jobs.values() for one in found})
@@ -36,8 +55,7 @@ def state(store: GraphStore, prefix: str) -> str:
         [(one.key, one.first_seen, one.last_seen, one.retired_at, one.reads, one.writes) for one in store.jobs(listed)],
         store.datasets(keys),
         store.columns(keys, dropped=True),
-        store.edges_of(listed),
-        days,
+        [replace(one, last_seen=one.valid_from) for one in (*store.edges_of(listed), *days)],
     )
     return "\n".join(str(one) for part in found for one in part).replace(prefix, "")
 
@@ -46,16 +64,16 @@ def state(store: GraphStore, prefix: str) -> str:
 def test_what_comes_late_finds_jobs_that_were_seen_again(store: GraphStore, late: str) -> None:
     for prefix in ("stated_", "seen_"):
         lines = [line.replace("@", prefix) for line in ("@a.x -> @v.x", "@a.y ~> @v", "@a.y -> @v.y")]
-        stated = (view(f"{prefix}v", *lines, at=1), table(f"{prefix}v", "x", "y"), table(f"{prefix}c", "z", at=1))
-        store.apply(batch(view(f"{prefix}v", f"{prefix}a.z -> {prefix}v.x", at=0.5)))
+        stated = (model(prefix, *lines, at=1), table(f"{prefix}v", "x", "y"), table(f"{prefix}c", "z", at=1))
+        store.apply(batch(model(prefix, f"{prefix}a.z -> {prefix}v.x", at=0.5)))
         store.apply(batch(*stated))
-        jobs, datasets = [definition_job_key(key(f"{prefix}v"))], [key(f"{prefix}v"), key(f"{prefix}c")]
+        jobs, datasets = [f"dbt:{prefix}v"], [key(f"{prefix}v"), key(f"{prefix}c")]
         for since, at in ((1, 3), (3, 7)):
             if prefix == "seen_":
                 assert not store.is_seen_after(jobs, datasets, day(since))
                 store.see_again(jobs, datasets, day(since), day(at))
             else:
-                again = (view(f"{prefix}v", *lines, at=at), table(f"{prefix}v", "x", "y"))
+                again = (model(prefix, *lines, at=at), table(f"{prefix}v", "x", "y"))
                 store.apply(batch(*again, table(f"{prefix}c", "z", at=at)))
     for prefix in ("stated_", "seen_"):
         store.apply(LATE[late](prefix))

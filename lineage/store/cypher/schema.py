@@ -423,7 +423,7 @@ class Refresh:
 class SeenAgain:
     """Jobs that were observed again at `last_seen`, unchanged since they were at `since`, and datasets stated likewise.
 
-    Live edges, what the jobs read and the times of the datasets move from the one time to the other.
+    What the jobs read and the times of the datasets move from the one time to the other.
     """
 
     jobs: tuple[str, ...]

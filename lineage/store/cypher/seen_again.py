@@ -1,4 +1,8 @@
-"""Jobs that define their outputs and are observed again, unchanged: only times move, by a few statements for all."""
+"""Jobs that define their outputs and are observed again, unchanged: only times move, by a few statements for all.
+
+Live edges of such a job are as old as the job's observation of their output; writing that to each would take most of
+the time, so it is read from there (`loading`).
+"""
 
 from __future__ import annotations
 

@@ -129,9 +129,8 @@ def refresh_statement(target_label: str, *types: str) -> str:
 def seen_again_statements() -> tuple[str, ...]:
     """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
     named = _named_statements("cypher/write.cypher")
-    edges = (_fill(named["see_edges_again"], {"types": f"`{of}`"}) for of in EdgeType)
-    before, after = ("see_jobs_again", "see_reads_again"), ("see_read_datasets_again", "see_datasets_again")
-    return (*(named[one] for one in before), *edges, *(named[one] for one in after))
+    names = ("see_jobs_again", "see_reads_again", "see_read_datasets_again", "see_datasets_again")
+    return tuple(named[one] for one in names)
 
 
 @cache

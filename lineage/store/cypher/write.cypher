@@ -91,9 +91,6 @@ MATCH (j:Job) WHERE j.key IN $jobs AND j.last_seen = $valid_from SET j.last_seen
 // name: see_reads_again
 MATCH (j:Job)-[e:READS]->(:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from SET e.last_seen = $last_seen
 
-// name: see_edges_again
-MATCH ()-[e:<types>]->() WHERE e.last_seen = $valid_from AND e.job IN $jobs SET e.last_seen = $last_seen
-
 // name: see_read_datasets_again
 MATCH (j:Job)-[e:READS]->(d:`Table`) WHERE j.key IN $jobs AND e.last_seen = $last_seen AND d.last_seen < $last_seen
 SET d.last_seen = $last_seen

@@ -129,7 +129,13 @@ def refresh_statement(target_label: str, *types: str) -> str:
 def seen_again_statements() -> tuple[str, ...]:
     """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
     named = _named_statements("cypher/write.cypher")
-    names = ("see_jobs_again", "see_reads_again", "see_read_datasets_again", "see_datasets_again")
+    names = (
+        "see_jobs_again",
+        "see_reads_again",
+        "delete_earlier_reads",
+        "see_read_datasets_again",
+        "see_datasets_again",
+    )
     return tuple(named[one] for one in names)
 
 

@@ -89,7 +89,11 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 MATCH (j:Job) WHERE j.key IN $jobs AND j.last_seen = $valid_from SET j.last_seen = $last_seen
 
 // name: see_reads_again
-MATCH (j:Job)-[e:READS]->(:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from SET e.last_seen = $last_seen
+MATCH (j:Job)-[e:READS]->(t:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from
+CREATE (j)-[:READS {first_seen: e.first_seen, last_seen: $last_seen}]->(t)
+
+// name: delete_earlier_reads
+MATCH (j:Job)-[e:READS]->(:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from DELETE e
 
 // name: see_read_datasets_again
 MATCH (j:Job)-[e:READS]->(d:`Table`) WHERE j.key IN $jobs AND e.last_seen = $last_seen AND d.last_seen < $last_seen

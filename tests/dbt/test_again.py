@@ -202,3 +202,51 @@ def test_skipping_what_is_unchanged_changes_nothing(tmp_path: Path, seed: int) -
             step,
             json.dumps(data["metadata"]),
         )
+
+
+LATE = (
+    "DROP TABLE {model}",
+    "DROP TABLE {source}",
+    "ALTER TABLE {model} DROP COLUMN c2",
+    "ALTER TABLE {model} RENAME COLUMN c1 TO c1x",
+    "CREATE OR REPLACE VIEW {model} AS SELECT * FROM {source}",
+    "INSERT INTO {model} SELECT * FROM {source}",
+    "CREATE TABLE {source} (id int, c1 int, extra text)",
+    "DROP TABLE {model}; CREATE TABLE {model} AS SELECT * FROM {source}",
+)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_skipping_beside_others_that_come_late_changes_nothing(tmp_path: Path, seed: int) -> None:
+    """Files of any time are ingested between two ingests of a project, in which little or nothing changes."""
+    rng = random.Random(seed)
+    data, day = make_manifest(models=6, columns=4, seed=seed), 1
+    skipped = 0
+    for step in range(9):
+        if step % 3 != 2:
+            day += 1
+            if rng.random() < 0.3:
+                change(data, rng)
+            data["metadata"]["generated_at"] = f"2026-03-{day:02d}T06:00:00.000000Z"
+            write_manifest(deepcopy(data), tmp_path / "target")
+            skipped += ingest_dbt(tmp_path / "target", store=tmp_path / "fast.lbug").unchanged
+            ingest_dbt(tmp_path / "target", store=tmp_path / "full.lbug", options=DbtOptions(full=True))
+        else:
+            relations = [one["relation_name"] for one in data["nodes"].values() if one.get("relation_name")]
+            raw = rng.choice(list(data["sources"].values()))["relation_name"]
+            text = rng.choice(LATE).format(model=rng.choice(relations), source=raw)
+            (tmp_path / f"{step}.sql").write_text(text, encoding="utf-8")
+            at = datetime(2026, 3, rng.randrange(1, day + 2), 12, tzinfo=UTC)
+            options = SqlOptions(dialect="postgres", project="own", observed_at=at)
+            for name in ("fast", "full"):
+                ingest_sql(tmp_path / f"{step}.sql", store=tmp_path / f"{name}.lbug", options=options)
+        assert content(tmp_path / "fast.lbug") == content(tmp_path / "full.lbug"), (seed, step)
+    assert skipped > 0
+    with open_store(tmp_path / "fast.lbug") as fast, open_store(tmp_path / "full.lbug") as full:
+        for number in range(1, day + 2):
+            at = datetime(2026, 3, number, 18, tzinfo=UTC)
+            found = [
+                {(one.job, one.source, one.target) for one in store.edges_into(store.dataset_keys(), as_of=at)}
+                for store in (fast, full)
+            ]
+            assert found[0] == found[1], (seed, number)

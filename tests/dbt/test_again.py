@@ -216,7 +216,7 @@ LATE = (
 )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [8, 10])  # both fail if skipped models are not seen again
 def test_skipping_beside_others_that_come_late_changes_nothing(tmp_path: Path, seed: int) -> None:
     """Files of any time are ingested between two ingests of a project, in which little or nothing changes."""
     rng = random.Random(seed)

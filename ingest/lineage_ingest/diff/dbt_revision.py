@@ -178,8 +178,9 @@ class _Reader:
         settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
         if config.get("incremental_strategy") == "microbatch":  # dbt filters what it reads by its event time
             settings += self._raw.event_times(node.unique_id)
-        if any(config.get(hook) for hook in ("pre-hook", "post-hook", "pre_hook", "post_hook")):
-            settings.append(("macros of hooks", digest(self._raw.own_macros_of(node.unique_id))))
+        has_hooks = any(config.get(hook) for hook in ("pre-hook", "post-hook", "pre_hook", "post_hook"))
+        if has_hooks and (macros := self._raw.own_macros_of(node.unique_id)):
+            settings.append(("macros of hooks", digest(macros)))
         if self._hooks:
             settings.append(("hooks of the project", self._hooks))
         contract = self._contract(node)

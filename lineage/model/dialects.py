@@ -220,6 +220,8 @@ class Dialect:
     """A call is a statement of its own, `p(1);`, without CALL (PL/SQL)."""
     has_at_variables: bool = False
     """`@name` is a variable, also where the name is a keyword."""
+    runs_comments: bool = False
+    """`/*! … */` is SQL: https://dev.mysql.com/doc/refman/8.4/en/comments.html"""
     has_ampersand_variables: bool = False
     """`&name` is a variable that the client substitutes (SQL*Plus)."""
     has_backslash_escapes: bool = False
@@ -447,11 +449,13 @@ _MYSQL = Dialect(
     ddl_commits=True,
     temp_ddl_stays=True,
     temp_tables_in_schemas=True,
+    runs_comments=True,
 )
 _DORIS = replace(
     _MYSQL,
     name="doris",
     aliases=(),
+    runs_comments=False,
     unnamed_column_text=None,
     has_lambdas=True,
     create_as_adds_columns=False,

@@ -82,6 +82,23 @@ class GraphStore(Protocol):
         start again with the first round: a part that was applied already changes nothing.
         """
 
+    def is_seen_after(self, jobs: Collection[str], datasets: Collection[str], at: datetime) -> bool:
+        """Return whether anything from after a time is known of jobs, of what they read and write, or of datasets.
+
+        A DROP, rename or prune counts whatever it is of, a retired job whenever it was.
+        """
+
+    def see_again(self, jobs: Collection[str], datasets: Collection[str], since: datetime, at: datetime) -> None:
+        """Record that jobs which define their outputs, and datasets, were observed again at `at`, as at `since`.
+
+        The result is that of applying what was stated of them at `since` again, as of `at`, but for counts of
+        observations. It holds only if nothing has been written since, and nothing is known from after `since`
+        (`is_seen_after`).
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing has changed then.
+        """
+
     def prune(self, older_than: datetime, *, at: datetime | None = None) -> int:
         """Retire the live edges of ad-hoc jobs last seen before `older_than`; return how many.
 

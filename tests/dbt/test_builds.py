@@ -110,3 +110,26 @@ def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
     nodes = [model(kind, ORDERS, "source.shop.raw.orders", config={"materialized": kind}) for kind in kinds]
     summary = ingest(tmp_path, manifest(RAW, *nodes, macros=macros))
     assert [one.source for one in summary.diagnostics] == ["target/compiled/shop/models/by_period.sql"]
+
+
+def test_a_macro_that_asks_which_build_it_is(tmp_path: Path) -> None:
+    """The compiled SQL is that of the first build; a macro of the project adds what later ones read."""
+    sql = 'select id from "wh"."raw"."orders"'
+    macros = {
+        "macro.shop.later": {
+            "name": "later", "unique_id": "macro.shop.later", "package_name": "shop",
+            "macro_sql": "{% macro later() %}{{ extra() }}{% endmacro %}",
+            "depends_on": {"macros": ["macro.shop.extra", "macro.dbt.is_incremental"]},
+        },
+        "macro.shop.extra": {
+            "name": "extra", "unique_id": "macro.shop.extra", "package_name": "shop", "depends_on": {"macros": []},
+            "macro_sql": "{% macro extra() %}{% if is_incremental() %}where amount > 0{% endif %}{% endmacro %}",
+        },
+    }  # fmt: skip
+    node = model("m", sql, "source.shop.raw.orders", config={"materialized": "incremental"})
+    node["raw_code"] = "select id from {{ source('raw', 'orders') }} {{ later() }}"
+    node["depends_on"]["macros"] = ["macro.shop.later"]
+    ingest(tmp_path, manifest(RAW, node, macros=macros))
+    with open_store(tmp_path / "store.lbug") as store:
+        rows = {edge.source for edge in store.edges_into(["postgres/wh.main.m"]) if "#" not in edge.target}
+    assert "postgres/wh.raw.orders#amount" in rows

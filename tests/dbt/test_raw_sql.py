@@ -18,6 +18,11 @@ MACROS = {
         "name": "cents", "package_name": "shop",
         "macro_sql": "{% macro cents(column) %}({{ column }} / 100){% endmacro %}",
     },
+    "macro.shop.names": {
+        "name": "names", "package_name": "shop",
+        "macro_sql": "{% macro names(more=none) %}{% if more %}{{ return(['id', more]) }}{% endif %}"
+                     "{% do return(['id']) %}{% endmacro %}",
+    },
     "macro.shop.broken": {"name": "broken", "package_name": "shop", "macro_sql": "{% macro broken( %}"},
     "macro.dbt.star": {"name": "star", "package_name": "dbt", "macro_sql": "{% macro star() %}1{% endmacro %}"},
 }  # fmt: skip
@@ -54,6 +59,9 @@ def messages(tmp_path: Path, *nodes: dict[str, Any]) -> list[str]:
          + FROM, {"orders.id -> id", "orders.amount -> amount"}),
         ("select id, amount as a " + FROM + " where note = '{{ var('day', 'x') }}' and id > {{ var('n', 3) }}", ORDERS),
         ("select id {% if var('wide', true) %}, amount as a{% endif %} " + FROM, ORDERS),
+        ("select {% for n in names('amount') %}{{ n }}{{ ' as a' if loop.last else ',' }}{% endfor %} " + FROM, ORDERS),
+        ("{% set d = {'a': 1} %} select id {% if d.b is none %}, note{% endif %}{% if d.b %}, note{% endif %}"
+         "{% if d.b is not defined and this.schema == 'main' %}, amount as a{% endif %} " + FROM, ORDERS),
         ("{% macro own(c) %}{{ c }}{% endmacro %} select {{ own('id') }}, amount as a " + FROM, ORDERS),
         (f"select id, amount as a {FROM} {LATER}", ORDERS),
         ("select id, amount as a " + FROM + " where note = {{ var('a value') }}", ORDERS),
@@ -83,6 +91,15 @@ def test_an_incremental_model_is_read_as_it_runs_from_the_second_time_on(tmp_pat
         ("select id from {{ some_macro('x') }}", "`some_macro"),
         ("select id {% for c in columns() %}, {{ c }}{% endfor %} " + FROM, "a loop over `columns(…)` is read once"),
         ("select id {% if unknown() %}, amount{% endif %} " + FROM, "`unknown(…)` is taken to be false"),
+        ("select id {% if target.name == 'prod' %}, amount{% endif %} " + FROM, "`target.name` is taken to differ"),
+        ("select id {% if target.name != 'dev' %}, amount{% endif %} " + FROM, "`target.name` is taken to differ"),
+        ("select id {% if target.name in ('a', 'b') %}, note{% endif %} " + FROM, "`target.name` is taken to differ"),
+        ("select id {% if 'a' in target.name %}, note{% endif %} " + FROM, "`target.name` is taken to contain nothing"),
+        ("select id {% if target.name | lower == 'a' %}, note{% endif %} " + FROM, "`target.name` is taken to differ"),
+        ("select id {% if flags is defined %}, note{% endif %} " + FROM, "`flags` being defined is taken to be false"),
+        ("select id {% if target.x is none %}, note{% endif %} " + FROM, "`target.x` being none is taken to be false"),
+        ("select id, {{ target.x | default('note') }} as n " + FROM, "`target.x` is taken by default"),
+        ("select id {% if model.config.x == 1 %}, note{% endif %} " + FROM, "`config.x` is taken to differ"),
         ("select id from {{ ref('missing') }}", "the manifest has no model `missing`"),
         ("select id from {{ source('raw', 'missing') }}", "the manifest has no source of that name"),
         ("select id from {{ ref( }}", "the template cannot be rendered (TemplateSyntaxError)"),
@@ -117,6 +134,32 @@ def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
     last["depends_on"] = {"nodes": ["model.shop.two", "model.shop.one"]}
     assert messages(tmp_path, one, two, last) == []
     assert edges(tmp_path, "m") == {*ORDERS, "orders.id -> again"}
+
+
+def test_versions_of_an_ephemeral_model_are_ctes_of_their_own(tmp_path: Path) -> None:
+    versions = []
+    for number, column in ((1, "amount"), (2, "note")):
+        one = parsed(f"select id, {column} as a {FROM}", version=number, latest_version=2, relation_name=None)
+        one |= {"name": "dim", "alias": f"dim_v{number}", "unique_id": f"model.shop.dim.v{number}"}
+        versions.append({**one, "config": {"materialized": "ephemeral"}})
+    reader = parsed("select x.id, y.a from {{ ref('dim', v=1) }} x join {{ ref('dim', v=2) }} y using (id)")
+    reader["depends_on"] = {"nodes": ["model.shop.dim.v1", "model.shop.dim.v2"]}
+    assert messages(tmp_path, *versions, reader) == []
+    assert edges(tmp_path, "m") == {"orders.id -> id", "orders.note -> a"}
+
+
+def test_ephemeral_models_of_one_name_are_reported(tmp_path: Path) -> None:
+    """dbt itself then reads the first of them twice, or fails."""
+    same = [
+        {**parsed(f"select id, {column} as a {FROM}", relation_name=None), "name": "dim", "alias": "dim",
+         "unique_id": f"model.{package}.dim", "package_name": package, "config": {"materialized": "ephemeral"}}
+        for package, column in (("shop", "amount"), ("web", "note"))
+    ]  # fmt: skip
+    reader = parsed("select x.id, y.a from {{ ref('shop', 'dim') }} x join {{ ref('web', 'dim') }} y using (id)")
+    reader["depends_on"] = {"nodes": ["model.shop.dim", "model.web.dim"]}
+    assert "two ephemeral models are called __dbt__cte__dim: only the first one is read" in messages(
+        tmp_path, *same, reader
+    )
 
 
 def test_versions_of_a_model(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from lineage_ingest.diff.project_diff import FailCondition
 from lineage_ingest.diff.reports.terminal import summary_lines
 from tests.dbt.manifests import manifest, model, relation, source, write
 
+MADE_LIKE = {"v": {"*": "row set changed"}, "w": {"id": "value changed"}}
 TABLE = "create table raw.t (id int, a int);\n"
 V = TABLE + "create view v as select id from raw.t;\n"
 ORDERS = source("orders", {"id": "int", "amount": "int", "day": "date"})
@@ -21,12 +22,14 @@ STG = model("stg", f"select id, amount, day from {RAW}", "source.shop.raw.orders
 DAILY = model("daily", f"select day, sum(amount) as total from {relation('stg')} group by day", "stg")
 
 
-def _sql(folder: Path, base: Mapping[str, str | bytes], head: Mapping[str, str | bytes]) -> ProjectDiff:
+def _sql(
+    folder: Path, base: Mapping[str, str | bytes], head: Mapping[str, str | bytes], dialect: str = "postgres"
+) -> ProjectDiff:
     for name, files in (("base", base), ("head", head)):
         (folder / name).mkdir()
         for file, text in files.items():
             (folder / name / file).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return diff_revisions(folder / "base", folder / "head", options=RevisionOptions(dialect="postgres"))
+    return diff_revisions(folder / "base", folder / "head", options=RevisionOptions(dialect=dialect))
 
 
 def _dbt(folder: Path, base: list[dict[str, Any]], head: list[dict[str, Any]]) -> ProjectDiff:
@@ -37,6 +40,68 @@ def _dbt(folder: Path, base: list[dict[str, Any]], head: list[dict[str, Any]]) -
 
 def _effects(found: ProjectDiff) -> dict[str, str]:
     return {one.title: str(one.effect) for one in found.tables.values() if str(one.effect) != "unchanged"}
+
+
+def test_a_table_without_a_name(tmp_path: Path) -> None:
+    """PostgreSQL's ROWS FROM joins functions."""
+    view = "create view v as select x.a, x.b from rows from (generate_series(1, 2), generate_series(1, 3)) as x(a, b);"
+    assert _effects(_sql(tmp_path, {"v.sql": view}, {"v.sql": view.replace("3", "4")})) == {"v": "changed"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "base", "edit", "expected"),
+    [
+        ("postgres", "create table t (id int, g int generated always as (id * 2) stored); create view v as table t",
+         ("* 2", "* 3"), {"t": {"g": "value changed"}, "v": {"g": "value changed"}}),
+        ("postgres", "create table t (id int, g int default 2); create view v as select g, id from t",
+         ("default 2", "default 3"), {"t": {"g": "value changed"}, "v": {"g": "value changed"}}),
+        ("postgres", "create table v as select id from t; create view w as select id from v",
+         ("from t;", "from t with no data;"), {"v": {"id": "row set changed"}, "w": {"id": "row set changed"}}),
+        ("postgres", "create materialized view v as select id from t with no data",
+         (" with no data", ""), {"v": {"id": "row set changed"}}),
+        ("duckdb", "create macro m(x) as x + 1; create view v as select m(id) as y from t",
+         ("+ 1", "+ 2"), {"v": {"y": "row set changed"}}),
+        ("postgres", "create view v as select id as {{ x }} from t where a = ${b}",
+         ("${b}", "${c}"), {"v": {"___x___": "row set changed"}}),
+        ("postgres", "create view v as select id from t {# a comment #}", ("a comment", "another"), {}),
+        ("postgres", "create table t (id int); create table v (like t); create view w as select id from v",
+         ("(id int)", "(id int, a int)"), {"t": {"a": "added"}, **MADE_LIKE}),
+        ("databricks", "create table t (id int); create table v clone t; create view w as select id from v",
+         ("(id int)", "(id int, a int)"), {"t": {"a": "added"}, **MADE_LIKE}),
+        ("postgres", "create policy p on t using (a = 1); create view v as select id from t",
+         ("a = 1", "a = 2"), {"v": {"id": "row set changed"}}),
+        ("snowflake", "create masking policy p as (v string) returns string -> 'x'; create view v as select id from t",
+         ("'x'", "'y'"), {"V": {"ID": "row set changed"}}),
+        ("postgres", "grant select on t to a; create view v as select id from t", ("to a", "to b"), {}),
+    ],
+)  # fmt: skip
+def test_what_else_decides_about_a_table(
+    tmp_path: Path, dialect: str, base: str, edit: tuple[str, str], expected: dict[str, dict[str, str]]
+) -> None:
+    found = _sql(tmp_path, {"a.sql": base}, {"a.sql": base.replace(*edit)}, dialect)
+    effects = {
+        one.title: {column.name: str(column.effect) for column in one.columns if column.is_content}
+        for one in found.tables.values()
+    }
+    assert {title: columns for title, columns in effects.items() if columns} == expected
+
+
+def test_a_table_that_is_renamed_by_a_statement(tmp_path: Path) -> None:
+    made, reader = "create table v as select id from t;", "create view w as select id from v;"
+    found = _sql(
+        tmp_path, {"v.sql": made, "w.sql": reader}, {"v.sql": made + "alter table v rename to x;", "w.sql": reader}
+    )
+    assert _effects(found) == {"v": "changed", "x": "added", "w": "affected"}
+
+
+def test_a_table_whose_order_of_columns_an_insert_depends_on(tmp_path: Path) -> None:
+    others = "create table d (x int, y int); insert into d select * from raw.t; create view w as select x from d;"
+    found = _sql(
+        tmp_path,
+        {"t.sql": TABLE, "d.sql": others},
+        {"t.sql": TABLE.replace("id int, a int", "a int, id int"), "d.sql": others},
+    )
+    assert {one.title for one in found.rebuild} >= {"t", "d"}
 
 
 @pytest.mark.parametrize("gone", ["renamed", "removed"])
@@ -158,3 +223,43 @@ def test_columns_in_another_order(tmp_path: Path, kind: str) -> None:
     assert [one.title for one in found.rebuild] == ["stg", "star", "both"]
     assert found.tables["model.shop.stg"].full_refresh == (kind == "incremental")
     assert [text for text in summary_lines(found) if text.startswith("stg: its columns are in another order")]
+
+
+def _macro(text: str) -> dict[str, Any]:
+    macro = {"name": "own", "unique_id": "macro.shop.own", "package_name": "shop", "depends_on": {"macros": []}}
+    return {"macro.shop.own": {**macro, "macro_sql": f"{{% macro own() %}}{text}{{% endmacro %}}"}}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"materialized": "incremental"},
+        {"materialized": "table", "post-hook": [{"sql": "{{ own() }}"}]},
+    ],
+)
+def test_a_macro_that_compiled_sql_does_not_show(tmp_path: Path, config: dict[str, Any]) -> None:
+    """A macro that asks whether the table exists, and one that a hook calls."""
+    stg = {**STG, "config": config, "raw_code": "{{ own() }}"}
+    stg["depends_on"] = {"nodes": ["source.shop.raw.orders"], "macros": ["macro.shop.own"]}
+    revisions = []
+    for name, bound in (("base", 1), ("head", 2)):
+        text = f"select id, amount, day from t {{% if is_incremental() %}}where id > {bound}{{% endif %}}"
+        revisions.append(write(tmp_path / name, manifest(ORDERS, stg, DAILY, macros=_macro(text))))
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}
+
+
+def test_a_source_that_a_microbatch_model_filters_by_another_column(tmp_path: Path) -> None:
+    stg = {**STG, "config": {"materialized": "incremental", "incremental_strategy": "microbatch"}}
+    revisions = [
+        write(tmp_path / day, manifest({**ORDERS, "config": {"event_time": day}}, stg, DAILY)) for day in ("day", "id")
+    ]
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}
+
+
+def test_packages_of_a_python_model(tmp_path: Path) -> None:
+    revisions = []
+    for version in ("1", "2"):
+        config = {"materialized": "table", "packages": [f"numpy=={version}"]}
+        stg = {**STG, "config": config, "language": "python", "compiled_code": None, "original_file_path": "m.py"}
+        revisions.append(write(tmp_path / version, manifest(ORDERS, stg, DAILY)))
+    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lineage import Catalog, extract_script
 from lineage.model.statement import ColumnRef, StatementLineage
+from lineage.sql.scan.executable_comments import open_executable_comments
 from tests.sql.case_files import Case
 
 __all__ = ["CaseTable", "ReadCase", "read_case"]
@@ -70,7 +71,8 @@ def read_case(case: Case) -> ReadCase:
     for name, columns in guessed.items():
         if name not in made and name.lower() not in declared:
             tables.setdefault(name, CaseTable(name, tuple((column, "") for column in columns)))
-    texts = ((case.sql[s.span.start : s.span.end] if s.span else case.sql, s) for s in statements)
+    sql = open_executable_comments(case.sql, case.dialect)  # a statement may begin inside of one
+    texts = ((sql[s.span.start : s.span.end] if s.span else sql, s) for s in statements)
     return ReadCase(case, tuple(tables.values()), tuple(texts))
 
 

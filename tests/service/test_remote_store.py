@@ -90,6 +90,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "diagnostics_after": ((), {"limit": 5}),
         "select_jobs": ((JobSelection(job="staged.sql"),), {}),
         "diagnosed_files": ((["shop:"],), {}),
+        "is_seen_after": ((["staged.sql"], [key("staged")], day(1)), {}),
         "fact_sources": (("dbt/",), {}),
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),

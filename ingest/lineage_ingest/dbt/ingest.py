@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
-from lineage.model.batch import JobKind, LineageBatch, definition_job_key
+from lineage.model.batch import JobKind, LineageBatch, dbt_job_key, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
@@ -85,10 +85,12 @@ class _Ingest:
         self.notify = notify
         self.began = time.perf_counter()
         self.label = f"{request.names.project}@{request.names.environment}"
-        self.earlier = self._earlier_state()
         self.project = DbtProject(request.artifacts, request.names, request.folder)
         self.batch = ProjectBatch(self.project, request.at)
+        self.earlier = self._earlier_state()
         self.nodes: dict[str, NodeState] = {}
+        self.skipped: list[str] = []
+        """The nodes that are not stated again."""
         self.elsewhere: Counter[str] = Counter()
         """Numbers of the project's stored nodes in other environments."""
 
@@ -111,6 +113,7 @@ class _Ingest:
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
         seconds = time.perf_counter() - self.began
         batch = self.batch.records(self.label, content, self._counts(), seconds)
+        self._see_skipped_again()
         applied = self._apply(batch)
         if silent:
             store.forget_facts(silent)
@@ -137,11 +140,35 @@ class _Ingest:
             )
 
     def _earlier_state(self) -> ProjectState | None:
-        """Return the state of the last ingest, if nobody has written to the store since and nothing else differs."""
+        """Return the state of the last ingest, if stating it again would only be an observation of the same.
+
+        Nobody may have written to the store since, nothing else may differ, and nothing that the store knew by then
+        may be from after that ingest's time: stating the same again would be newer than that.
+        """
         found = self.request.state.read() if self.request.state is not None else None
         if found is None or found.basis != self.request.basis or found.at > self.request.at:
             return None
-        return found if found.session == self.store.last_session else None
+        if found.session != self.store.last_session:
+            return None
+        jobs, datasets = self._stored(found.nodes)
+        return None if self.store.is_seen_after(jobs, datasets, found.at) else found
+
+    def _stored(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the jobs and the datasets of nodes."""
+        names, project = self.request.names, self.project
+        listed = list(keys)
+        datasets = [
+            self.batch.key_of(project.tables[key].name) if key in project.tables else consumer_key(key)
+            for key in listed
+            if key in project.tables or key in project.consumers
+        ]
+        return [dbt_job_key(str(names.file_key(key))) for key in listed], datasets
+
+    def _see_skipped_again(self) -> None:
+        """Let the store know that what is skipped was there at this time, too: what comes late may be from before."""
+        at = self.request.at
+        if self.earlier is not None and self.earlier.at != at and self.skipped:
+            self.store.see_again(*self._stored(self.skipped), self.earlier.at, at)
 
     def _refuse_older(self) -> None:
         """Refuse a manifest from before the last ingest: that one did not state again what had not changed.
@@ -189,6 +216,7 @@ class _Ingest:
             key, resolved = model.given.key, results[model.given.key]
             if resolved.statement is None:
                 self.nodes[key] = known[key]
+                self.skipped.append(key)
                 unchanged += 1
                 continue
             statement = resolved.statement
@@ -312,8 +340,12 @@ class _Ingest:
             self.batch.add_problem(*absent_columns(table, names))
 
     def _is_known(self, key: str, state: NodeState) -> bool:
+        """Return whether a node was stated before as it is now, and note that it is skipped."""
         known = self.earlier.nodes.get(key) if self.earlier is not None else None
-        return known is not None and (known.input, known.stated) == (state.input, state.stated)
+        if known is None or (known.input, known.stated) != (state.input, state.stated):
+            return False
+        self.skipped.append(key)
+        return True
 
     def _gone(self) -> list[str]:
         """Return the file keys of stored nodes that the project no longer has; none if the manifest is cut off."""

@@ -143,6 +143,7 @@ class Config(ManifestValue):
 
 class _DependsOn(ManifestValue):
     nodes: _Texts = ()
+    macros: _Texts = ()
 
 
 _NOTHING_NEEDED = _DependsOn()

@@ -39,6 +39,8 @@ class ModelTexts:
         self._manifest = manifest
         self._macros = macros
         self._renderer: RawSqlRenderer | None = None
+        adapter = manifest.metadata.adapter_type
+        self._dbt_packages = frozenset(("dbt", f"dbt_{adapter}", "dbt_postgres", "dbt_spark"))
 
     def sql_of(self, node: DbtNode) -> ModelSql:
         """Return the SQL of a model or snapshot."""
@@ -46,11 +48,29 @@ class ModelTexts:
             found = ModelSql(node.compiled_code, node.compiled_path or node.original_file_path)
         else:
             found = self._rendered(node)
-        if node.config.materialized == "incremental" and _IS_INCREMENTAL.search(node.raw_code or ""):
+        if node.config.materialized == "incremental" and self._has_other_builds(node):
             found = self._with_other_builds(node, found)
         if node.resource_type == ResourceType.SNAPSHOT:
             return found._replace(text=_snapshot_sql(found.text, node.config))
         return found
+
+    def _has_other_builds(self, node: DbtNode) -> bool:
+        """Return whether a template, or a macro that it calls, asks whether the model's table exists."""
+        if _IS_INCREMENTAL.search(node.raw_code or ""):
+            return True
+        waiting, seen = list(node.depends_on.macros), set[str]()
+        while waiting:
+            name = waiting.pop()
+            macro = self._macros.get(name)
+            if name in seen or not isinstance(macro, Mapping) or str(macro.get("package_name")) in self._dbt_packages:
+                continue
+            seen.add(name)
+            if _IS_INCREMENTAL.search(str(macro.get("macro_sql", ""))):
+                return True
+            needs = macro.get("depends_on")
+            found = needs.get("macros") if isinstance(needs, Mapping) else None
+            waiting += [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        return False
 
     def _with_other_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
         """Return an incremental model's SQL with the queries of its other builds; its compiled SQL is that of one."""

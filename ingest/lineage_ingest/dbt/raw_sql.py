@@ -8,8 +8,9 @@ reports. Ephemeral models are inlined as CTEs, as dbt does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -68,7 +69,11 @@ class RawSqlRenderer:
                          if node.unique_id.count(".") >= 3}  # fmt: skip
         self._project = manifest.metadata.project_name or ""
         self._open: list[_Rendering] = []
-        self._environment = _new_environment(self._unknown)
+        try:
+            from lineage_ingest.dbt.jinja_environment import make_environment  # noqa: PLC0415  needs an extra
+        except ImportError as error:
+            raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
+        self._environment = make_environment(self.note)
         self._environment.globals.update(
             ref=self._ref,
             source=self._source,
@@ -79,6 +84,7 @@ class RawSqlRenderer:
             execute=True,
             range=self._range,
             log=_nothing,
+            **{"return": _return},
             print=_nothing,
         )
         self._load_macros(macros)
@@ -103,7 +109,7 @@ class RawSqlRenderer:
         raw = node.raw_code or ""
         try:
             template = self._environment.from_string(raw)
-            text: str = template.render(this=self._relation(node), model={"name": node.name})
+            text: str = template.render(this=self._named(node), model=_Model(node.name))
         except Exception as error:  # noqa: BLE001  a template may raise anything; its message may quote SQL
             self._open[-1].doubts.append(
                 f"the template cannot be rendered ({type(error).__name__}): it is read as it is"
@@ -119,13 +125,17 @@ class RawSqlRenderer:
         for macro in macros.values():
             if not isinstance(macro, Mapping) or macro.get("package_name") != self._project:
                 continue
+            name = str(macro.get("name"))
             try:
-                module = self._environment.from_string(str(macro.get("macro_sql", ""))).module
+                template = self._environment.from_string(str(macro.get("macro_sql", "")))
             except Exception:  # noqa: BLE001  a macro that cannot be read is one that is unknown
                 continue
-            found = getattr(module, str(macro.get("name")), None)
-            if found is not None:
-                self._environment.globals[str(macro.get("name"))] = found
+            self._environment.globals[name] = _returning(partial(self._call_macro, template, name))
+
+    def _call_macro(self, template: Any, name: str, *values: Any, **named: Any) -> Any:
+        """Call a macro. Its module is made here, where all macros are known: it keeps the names that it finds."""
+        macro = getattr(template.module, name, None) or self._unknown(name)
+        return macro(*values, **named)
 
     def _ref(self, *names: str, **_version: Any) -> str:
         candidates = self._by_name.get(str(names[-1]) if names else "", [])
@@ -144,12 +154,15 @@ class RawSqlRenderer:
         if node is None:
             self._open[-1].doubts.append(f"the manifest has no model `{names[-1] if names else ''}`")
             return str(names[-1]) if names else ""
-        return self._inline(node) if node.is_ephemeral else self._relation(node)
+        return self._inline(node) if node.is_ephemeral else self._named(node)
 
     def _inline(self, node: DbtNode) -> str:
         """Add an ephemeral model as a CTE, with the CTEs that it needs; return the CTE's name."""
         current = self._open[-1]
-        name = f"{_CTE}{node.name}"
+        name = f"{_CTE}{node.alias or node.name}"  # the identifier: versions of a model have the same name
+        known = current.inlined.setdefault(name, node.unique_id)
+        if known != node.unique_id:
+            current.doubts.append(f"two ephemeral models are called {name}: only the first one is read")
         if name in current.ctes:
             return name
         if any(one.node.unique_id == node.unique_id for one in self._open):
@@ -164,6 +177,8 @@ class RawSqlRenderer:
         finally:
             self._open.pop()
         for other, own in inner.ctes.items():
+            if current.inlined.setdefault(other, inner.inlined[other]) != inner.inlined[other]:
+                current.doubts.append(f"two ephemeral models are called {other}: only the first one is read")
             current.ctes.setdefault(other, own)
         current.ctes[name] = text
         current.doubts += inner.doubts
@@ -175,7 +190,10 @@ class RawSqlRenderer:
         if node is None:
             self._open[-1].doubts.append("the manifest has no source of that name")
             return ".".join(map(str, names))
-        return self._relation(node)
+        return self._named(node)
+
+    def _named(self, node: DbtNode) -> RelationText:
+        return RelationText(self._relation(node), node)
 
     def _var(self, name: str, default: Any = None) -> Any:
         is_set, value = self._variables.value(self._open[-1].node.package_name, name)
@@ -218,12 +236,38 @@ class RawSqlRenderer:
             self._open[-1].doubts.append(message)
 
 
+class RelationText(str):
+    """A relation as SQL names it, with the parts of its name, as `{{ this.schema }}` asks for them."""
+
+    database: str | None
+    schema: str | None
+    identifier: str
+    name: str
+    table: str
+
+    def __new__(cls, text: str, node: DbtNode) -> RelationText:
+        """Return the text of a node's relation."""
+        made = super().__new__(cls, text)
+        made.database, made.schema = node.database, node.schema_
+        made.identifier = made.name = made.table = node.identifier or node.alias or node.name
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What templates may ask of `model`; the rest is not known."""
+
+    name: str
+
+
 @dataclass(slots=True)
 class _Rendering:
     """A model that is being rendered: the CTEs that it needs, and what is in doubt."""
 
     node: DbtNode
     ctes: dict[str, str] = field(default_factory=dict)
+    inlined: dict[str, str] = field(default_factory=dict)
+    """The unique id of the model of each CTE."""
     doubts: list[str] = field(default_factory=list)
     cycles: list[Diagnostic] = field(default_factory=list)
     turns: int = 0
@@ -232,6 +276,30 @@ class _Rendering:
 
 def _nothing(*_: Any, **__: Any) -> str:
     return ""
+
+
+class _ReturnedError(Exception):
+    """What `return` ends a macro with: https://docs.getdbt.com/reference/dbt-jinja-functions/return."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _return(value: Any = None) -> Any:
+    raise _ReturnedError(value)
+
+
+def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a macro whose result is what it returns, else its text."""
+
+    def call(*values: Any, **named: Any) -> Any:
+        try:
+            return macro(*values, **named)
+        except _ReturnedError as found:
+            return found.value
+
+    return call
 
 
 def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:
@@ -246,55 +314,3 @@ def _with_ctes(text: str, ctes: Mapping[str, str]) -> str:
     if own_with is None:
         return f"with {listed}\n{text}"
     return f"{text[: own_with.end()]}{listed}, {text[own_with.end() :]}"
-
-
-def _new_environment(unknown: Callable[[str], Any]) -> Any:
-    try:
-        from jinja2 import ChainableUndefined  # noqa: PLC0415  an extra
-        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
-    except ImportError as error:
-        raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
-    renderer: RawSqlRenderer = unknown.__self__  # type: ignore[attr-defined]
-
-    class Unknown(ChainableUndefined):
-        """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__") or name in ("unsafe_callable", "alters_data"):  # what the sandbox asks
-                raise AttributeError(name)
-            return self._environment_undefined(f"{self._undefined_name}.{name}")
-
-        def _environment_undefined(self, name: str) -> Any:
-            return type(self)(name=name)
-
-        def __getitem__(self, key: Any) -> Any:
-            return type(self)(name=self._undefined_name)
-
-        def __call__(self, *_: Any, **__: Any) -> Any:
-            name = self._undefined_name or "…"
-            return type(self)(name=name if name.endswith("(…)") else f"{name}(…)")
-
-        def __str__(self) -> str:
-            return f"{{{{ {self._undefined_name} }}}}"
-
-        def __html__(self) -> str:
-            return str(self)
-
-        def __iter__(self) -> Iterator[Any]:
-            renderer.note(f"a loop over `{self._undefined_name}` is read once: its columns or tables are not known")
-            yield type(self)(name=self._undefined_name)
-
-        def __bool__(self) -> bool:
-            renderer.note(f"`{self._undefined_name}` is taken to be false: what depends on it is not read")
-            return False
-
-        def __add__(self, other: Any) -> str:  # type: ignore[override]
-            return f"{self}{other}"
-
-        def __radd__(self, other: Any) -> str:  # type: ignore[override]
-            return f"{other}{self}"
-
-        def __len__(self) -> int:
-            return 1
-
-    return ImmutableSandboxedEnvironment(undefined=Unknown, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])

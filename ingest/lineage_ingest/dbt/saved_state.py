@@ -1,8 +1,9 @@
 """What the last ingest of a project stated, kept beside the store, so that the next one states only what has changed.
 
 It holds digests, names of tables and columns, and look-ups: no SQL. It is valid for one store, and only as long as no
-other session has written to that store, the product and the options are the same, and the manifest is not older. If any
-of this fails, everything is resolved and stated again, which is always right.
+other session has written to that store, the product and the options are the same, the manifest is not older, and the
+store knows of nothing from after that ingest. If any of this fails, everything is resolved and stated again, which is
+always right.
 """
 
 from __future__ import annotations

@@ -130,7 +130,10 @@ def _rebuild_for_positions(
     for key, form in reversed(list(head.items())):  # readers first
         earlier = base.get(renamed.get(key, key))
         matters = earlier is not None and (found[key].is_content or key in positional)
-        if earlier is not None and matters and _own_in_order(earlier) != _own_in_order(form):
+        if earlier is None or not matters:
+            continue
+        # What is compared as a whole may read by position: what it is made of contains the order.
+        if _own_in_order(earlier) != _own_in_order(form) or form.definition.relation is not None:
             positional.update(form.reads)
     for key, form in head.items():
         earlier = base.get(renamed.get(key, key))

@@ -23,7 +23,7 @@ from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableD
 __all__ = ["dbt_revision"]
 
 _NO_CONTENT = frozenset(
-    ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract", "packages",
+    ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract",
      "full_refresh", "on_configuration_change", "grants", "labels", "query_tag", "freshness", "severity",
      "static_analysis", "concurrent_batches")
 )  # fmt: skip
@@ -122,7 +122,9 @@ class _Reader:
         more: list[tuple[str, str]] = []
         build = _build_of(node)
         raw_code = node.raw_code or ""
-        if build is Build.INCREMENTAL and _OWN_STATE.search(raw_code):
+        templates = (raw_code, *(macro for _, macro in self._raw.own_macros_of(node.unique_id)))
+        has_own_state = any(map(_OWN_STATE.search, templates))
+        if build is Build.INCREMENTAL and has_own_state:
             rendered = self._both_builds(node)
             if rendered is not None:
                 text, later = rendered
@@ -130,8 +132,9 @@ class _Reader:
             else:
                 own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
                 more.append(("SQL of later builds", own))
-        elif _OWN_STATE.search(raw_code) and build is not Build.SNAPSHOT:
-            more.append(("SQL that depends on the model's own table", digest(_without_comments(raw_code))))
+        elif has_own_state and build is not Build.SNAPSHOT:
+            own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
+            more.append(("SQL that depends on the model's own table", own))
         if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
             more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
         return self._definition(
@@ -173,6 +176,11 @@ class _Reader:
         others = [(name, _as_text(config[name])) for name in sorted(physical) if config[name] not in _UNSET]
         others.append(("materialized", str(config.get("materialized"))))
         settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
+        if config.get("incremental_strategy") == "microbatch":  # dbt filters what it reads by its event time
+            settings += self._raw.event_times(node.unique_id)
+        has_hooks = any(config.get(hook) for hook in ("pre-hook", "post-hook", "pre_hook", "post_hook"))
+        if has_hooks and (macros := self._raw.own_macros_of(node.unique_id)):
+            settings.append(("macros of hooks", digest(macros)))
         if self._hooks:
             settings.append(("hooks of the project", self._hooks))
         contract = self._contract(node)

@@ -183,7 +183,7 @@ class ManifestJson:
     def project_hooks(self) -> str:
         """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
         found = [
-            (key, str(node.get("raw_code", "")))
+            (key, str(node.get("raw_code", "")), self.own_macros_of(key))
             for key, node in sorted(self.nodes.items())
             if node.get("resource_type") == "operation"
         ]
@@ -198,6 +198,14 @@ class ManifestJson:
                 continue
             node = self.nodes.get(other) or functions.get(other, {})
             yield f"{kind} {other.rpartition('.')[2]}", digest(str(node.get("raw_code", "")), str(node.get("config")))
+
+    def event_times(self, key: str) -> Iterator[tuple[str, str]]:
+        """Yield the settings that say by which column a microbatch model filters what it reads."""
+        sources = self.section("sources")
+        for other in _needs(self.node(key), "nodes"):
+            config = (self.nodes.get(other) or sources.get(other, {})).get("config")
+            if isinstance(config, Mapping) and config.get("event_time"):
+                yield f"event_time of {other.rpartition('.')[2]}", str(config["event_time"])
 
     def test_definition(self, key: str) -> str:
         """Return a digest of a test: its SQL or rows, arguments, settings, macros; empty if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
@@ -10,7 +11,7 @@ from lineage.model.files import Environment, FileKey
 from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, split_name
 from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
+from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
 from lineage.sql.script.statement_purpose import Purpose, StatementPurpose, read_purposes
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 from lineage_ingest.sql_files.discovery import find_sql_files
@@ -61,10 +62,15 @@ def _definition(
     build = Build.VIEW if first.is_view else Build.TABLE
     types: Mapping[str, str] = {}
     relation: TableForm | None = None
+    if any(statement.placeholders for _, statement in statements):
+        content = (*content, ("placeholders", digest([statement.placeholders for _, statement in statements])))
+    if first.without_rows:
+        content = (*content, ("without rows", "true"))
     if len(statements) == 1 and first.purpose is Purpose.DEFINES:
         return TableDefinition(table, table, title, source, first.text, build, None, reads, content, physical)
     if len(statements) == 1 and first.purpose is Purpose.DECLARES:
         relation = base_table(table, [(one.name, one.data_type) for one in first.columns])
+        relation = _filled(relation, dict(first.computed))
         types = {one.name: one.data_type for one in first.columns if one.data_type}
         return TableDefinition(table, table, title, source, "", build, None, (), content, physical, (), relation,
                                types, written=written)  # fmt: skip
@@ -73,6 +79,16 @@ def _definition(
     relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), names)
     return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation,
                            types, doubts=(_doubt(statements),), written=written)  # fmt: skip
+
+
+def _filled(relation: TableForm, computed: Mapping[str, str]) -> TableForm:
+    """Return a declared table whose columns have values that constraints make, by digests of these."""
+
+    def made(value: ValueForm, how: str) -> ValueForm:
+        return ValueForm(digest(value.digest, how), digest(value.before_cast, how), value.type, value.stability)
+
+    columns = ((name, made(value, computed[name]) if name in computed else value) for name, value in relation.columns)
+    return replace(relation, columns=tuple(columns))
 
 
 def _doubt(statements: Sequence[tuple[str, StatementPurpose]]) -> str:

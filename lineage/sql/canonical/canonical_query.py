@@ -94,7 +94,8 @@ class _QueryReader(SelectReader):
                 raise UnsupportedError
             relation = self._aliased(self.query(cte.this, parent, known), cte.args["alias"])
             if relation.all_stability is Stability.VOLATILE:  # all that read it see the same values, or not
-                relation = replace(relation, rows=digest("cte", number, relation.rows))
+                kept = cte.args.get("materialized")  # if not, each reader may compute it again
+                relation = replace(relation, rows=digest("cte", number, kept, relation.rows))
             known[name] = relation
         return known
 

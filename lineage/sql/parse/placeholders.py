@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 
-__all__ = ["FilledText", "fill_placeholders"]
+__all__ = ["FilledText", "fill_placeholders", "placeholders_in"]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
 _PLACEHOLDER = re.compile(
@@ -105,6 +105,16 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
     return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts))
+
+
+def placeholders_in(text: str) -> list[str]:
+    """Return the placeholders of a text as they are written, in order, without comments of templates.
+
+    >>> placeholders_in("SELECT {{ f('x') }} {# all #} FROM ${env}_db.t")
+    ["{{ f('x') }}", '${env}']
+    """
+    found = (match.group() for match in _PLACEHOLDER.finditer(text)) if _SIGNS.search(text) else ()
+    return [" ".join(one.split()) for one in found if not one.startswith("{#")]
 
 
 def _spaces(found: str) -> str:

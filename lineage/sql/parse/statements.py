@@ -35,6 +35,7 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
+from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
 
@@ -53,7 +54,7 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is not None:
         dialect = dialect_named(guessed)
-    text, doubts = fill_placeholders(text, dialect)
+    text, doubts = fill_placeholders(open_executable_comments(text, dialect), dialect)
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
         if doubts:

@@ -85,7 +85,7 @@ class Identifiers:
     def table_parts(self, table: exp.Table) -> list[str]:
         """Return the parts of a table's name, outermost first; empty for a table function."""
         args = table.args
-        catalog, schema, name = args.get("catalog"), args.get("db"), args["this"]
+        catalog, schema, name = args.get("catalog"), args.get("db"), args.get("this")  # ROWS FROM (f(…), …) has none
         if schema is None and catalog is None and type(name) is exp.Identifier:
             return [self.table(name)]
         parts: list[str] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lineage.model.dialects import Dialect, dialect_named
+from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.implementation import chosen_engine
 from lineage.sql.scan.keys import with_keys_apart
 from lineage.sql.scan.ordinals import find_ordinals
@@ -41,7 +42,7 @@ def split_statements(sql: str, dialect: str | Dialect = "ansi") -> list[tuple[in
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().split_statements(sql, dialect_named(dialect).name)
+    return chosen_engine().split_statements(open_executable_comments(sql, dialect), dialect_named(dialect).name)
 
 
 def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
@@ -53,7 +54,7 @@ def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().mask_literals(sql, dialect_named(dialect).name)
+    return chosen_engine().mask_literals(open_executable_comments(sql, dialect), dialect_named(dialect).name)
 
 
 def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
@@ -68,6 +69,7 @@ def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
         UnknownDialectError: no dialect has that name.
     """
     name = dialect_named(dialect).name
+    sql = open_executable_comments(sql, dialect)
     masked = chosen_engine().mask_literals(sql, name, True)
     for start, end in find_ordinals(sql, name):
         if masked[start:end].isdigit():  # not inside an unclosed string, which is masked as a whole
@@ -84,7 +86,7 @@ def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().normal_form(sql, dialect_named(dialect).name)
+    return chosen_engine().normal_form(open_executable_comments(sql, dialect), dialect_named(dialect).name)
 
 
 def fingerprint(sql: str, dialect: str | Dialect = "ansi") -> str:
@@ -96,7 +98,7 @@ def fingerprint(sql: str, dialect: str | Dialect = "ansi") -> str:
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().fingerprint(sql, dialect_named(dialect).name)
+    return chosen_engine().fingerprint(open_executable_comments(sql, dialect), dialect_named(dialect).name)
 
 
 def nesting_depth(sql: str, dialect: str | Dialect = "ansi") -> int:
@@ -108,4 +110,4 @@ def nesting_depth(sql: str, dialect: str | Dialect = "ansi") -> int:
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().nesting_depth(sql, dialect_named(dialect).name)
+    return chosen_engine().nesting_depth(open_executable_comments(sql, dialect), dialect_named(dialect).name)

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lineage.model.dialects import Dialect, dialect_named
+from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.implementation import ScanEngine, chosen_engine
 
 __all__ = ["fingerprint_array", "mask_literals_array", "nesting_depth_array", "split_statements_array"]
@@ -79,6 +81,9 @@ def _over(
     if isinstance(texts, pa.ChunkedArray):
         chunks = [_over(chunk, dialect, engine, native, one, kind) for chunk in texts.chunks]
         return pa.chunked_array(chunks, kind)
+    if dialect_named(dialect).runs_comments and pc.any(pc.match_substring_regex(texts, r"/\*M?!")).as_py():
+        opened = (None if text is None else open_executable_comments(text, dialect) for text in texts.to_pylist())
+        texts = pa.array(opened, texts.type)
     if engine.arrays is not None:
         return getattr(engine.arrays, native)(texts, name)
     return pa.array([None if text is None else one(text, name) for text in texts.to_pylist()], kind)

@@ -137,7 +137,20 @@ class _Loading:
             self._load_lineage_of_absent_columns()
         if Stage.RUN in stages and intake.complete_sources:
             self._load_unplaced()
+        self._date_live_edges()
         return state
+
+    def _date_live_edges(self) -> None:
+        """Date the live edges of dbt models by their unit: unchanged models are seen again without their edges."""
+        state = self.state
+        jobs = {pair.job for pair, found in state.histories.items() if found[-1].live and pair.job.startswith("dbt:")}
+        seen = {unit: one.last_seen for unit, one in state.units.items() if unit[0] in jobs}
+        for row in self._by_key("writes_of_job", jobs - {job for job, _ in seen}):
+            seen[row["job"], row["dataset"]] = writes_from(row["e"]).last_seen
+        for pair, history in state.histories.items():
+            at = seen.get((pair.job, pair.output))
+            if at is not None and history[-1].live and history[-1].last_seen < at:
+                state.histories[pair] = (*history[:-1], history[-1]._replace(last_seen=at))
 
     def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
         return self.transaction.read(query(name), list(rows))

@@ -515,3 +515,24 @@ RETURN count(n) AS number
 MATCH (n:`Column`)
 WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN count(n) AS number
+
+// name: writes_of_jobs
+MATCH (j:Job)-[e:WRITES]->(t:`Table`) WHERE j.key IN $jobs RETURN j.key AS job, t.key AS dataset, e
+
+// What is known from after a time; one row if there is anything.
+// name: changes_after
+MATCH (c:Change) WHERE c.at > $at RETURN c.key AS key ORDER BY key LIMIT 1
+
+// name: prunes_after
+MATCH (p:Prune) WHERE p.at > $at RETURN p.key AS key ORDER BY key LIMIT 1
+
+// name: jobs_seen_after
+MATCH (j:Job) WHERE j.key IN $jobs AND (j.last_seen > $at OR j.retired_at IS NOT NULL)
+RETURN j.key AS key ORDER BY key LIMIT 1
+
+// name: datasets_seen_after
+MATCH (d:`Table`) WHERE d.key IN $datasets AND d.last_seen > $at RETURN d.key AS key ORDER BY key LIMIT 1
+
+// name: datasets_of_jobs_seen_after
+MATCH (j:Job)-[:READS|WRITES]->(d:`Table`) WHERE j.key IN $jobs AND d.last_seen > $at
+RETURN d.key AS key ORDER BY key LIMIT 1

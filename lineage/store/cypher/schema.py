@@ -56,6 +56,7 @@ __all__ = [
     "Refresh",
     "Relationship",
     "RelationshipType",
+    "SeenAgain",
     "by_kind",
 ]
 
@@ -419,6 +420,29 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenAgain:
+    """Jobs that were observed again at `last_seen`, unchanged since they were at `since`, and datasets stated likewise.
+
+    What the jobs read and the times of the datasets move from the one time to the other.
+    """
+
+    jobs: tuple[str, ...]
+    datasets: tuple[str, ...]
+    since: datetime
+    last_seen: datetime
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The parameters of the statements that write it. Stores know the names of times."""
+        return {
+            "jobs": list(self.jobs),
+            "datasets": list(self.datasets),
+            "valid_from": self.since,
+            "last_seen": self.last_seen,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """Changes to write in one transaction, in the order of the fields. Deleting a node deletes its relationships."""
 
@@ -429,6 +453,7 @@ class Changes:
     created_relationships: tuple[Relationship, ...] = ()
     updated_relationships: tuple[Relationship, ...] = ()
     refreshed_units: tuple[Refresh, ...] = ()
+    seen_again: tuple[SeenAgain, ...] = ()
 
     def joined(self, other: Changes) -> Changes:
         """Return the changes of both; no node or relationship may be in both."""

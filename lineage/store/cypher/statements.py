@@ -18,6 +18,7 @@ __all__ = [
     "refresh_statement",
     "script",
     "scripts",
+    "seen_again_statements",
     "write_statement",
 ]
 
@@ -122,6 +123,20 @@ def refresh_statement(target_label: str, *types: str) -> str:
     """
     name = "refresh_edges_to_dataset" if target_label == "Table" else "refresh_edges_to_columns"
     return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
+
+
+@cache
+def seen_again_statements() -> tuple[str, ...]:
+    """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
+    named = _named_statements("cypher/write.cypher")
+    names = (
+        "see_jobs_again",
+        "see_reads_again",
+        "delete_earlier_reads",
+        "see_read_datasets_again",
+        "see_datasets_again",
+    )
+    return tuple(named[one] for one in names)
 
 
 @cache

@@ -21,6 +21,7 @@ from lineage.store.cypher.former_names import former_names
 from lineage.store.cypher.known_names import load_names
 from lineage.store.cypher.loading import load_state
 from lineage.store.cypher.schema import Changes
+from lineage.store.cypher.seen_again import is_seen_after, see_again
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.planning.chunks import BatchPart, Stage, split_batch, whole_batch
@@ -157,6 +158,8 @@ class CypherStore:
     diagnosed_files = _reading(forgetting.diagnosed_files)
     retire_jobs = _writing(forgetting.retire_jobs)
     rekey_jobs = _writing(forgetting.rekey_jobs)
+    is_seen_after = _reading(is_seen_after)
+    see_again = _writing(see_again)
 
     def buffer_texts(self, texts: Iterable[BufferedText], release: Collection[str] = ()) -> list[str]:
         """Buffer texts and delete those with the keys `release`; return the keys then buffered for their owners.

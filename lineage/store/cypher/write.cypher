@@ -83,3 +83,26 @@ MATCH (:`Table` {key: $output})<-[e:<types>]-() WHERE e.job = $job SET e.last_se
 
 // name: delete_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> DELETE e
+
+// The statements for jobs that were observed again, unchanged since $valid_from.
+// name: see_jobs_again
+MATCH (j:Job) WHERE j.key IN $jobs AND j.last_seen = $valid_from SET j.last_seen = $last_seen
+
+// name: see_reads_again
+MATCH (j:Job)-[e:READS]->(t:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from
+CREATE (j)-[:READS {first_seen: e.first_seen, last_seen: $last_seen}]->(t)
+
+// name: delete_earlier_reads
+MATCH (j:Job)-[e:READS]->(:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from DELETE e
+
+// name: see_read_datasets_again
+MATCH (j:Job)-[e:READS]->(d:`Table`) WHERE j.key IN $jobs AND e.last_seen = $last_seen AND d.last_seen < $last_seen
+SET d.last_seen = $last_seen
+
+// name: see_datasets_again
+MATCH (d:`Table`) WHERE d.key IN $datasets SET
+d.last_seen = CASE WHEN d.last_seen < $last_seen THEN $last_seen ELSE d.last_seen END,
+d.written_at = CASE WHEN d.written_at = $valid_from THEN $last_seen ELSE d.written_at END,
+d.schema_at = CASE WHEN d.schema_at = $valid_from THEN $last_seen ELSE d.schema_at END,
+d.kind_at = CASE WHEN d.kind_at = $valid_from THEN $last_seen ELSE d.kind_at END,
+d.spelled_at = CASE WHEN d.spelled_at = $valid_from THEN $last_seen ELSE d.spelled_at END

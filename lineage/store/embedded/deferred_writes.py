@@ -14,7 +14,7 @@ from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Any
 
-from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
+from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship, SeenAgain
 from lineage.store.errors import StoreSchemaError
 
 __all__ = ["RENAMED", "deferred_label", "delete_deferred", "from_pieces", "read_deferred", "to_pieces"]
@@ -80,6 +80,7 @@ def from_pieces(pieces: Iterable[str], schema_version: int = RENAMED) -> Changes
         created_relationships=tuple(Relationship(**one) for one in read["created_relationships"]),
         updated_relationships=tuple(Relationship(**one) for one in read["updated_relationships"]),
         refreshed_units=tuple(Refresh(**one) for one in read["refreshed_units"]),
+        seen_again=tuple(SeenAgain(**one) for one in read.get("seen_again", ())),
     )
 
 

@@ -34,7 +34,7 @@ from lineage.store.cypher.schema import (
     Relationship,
     by_kind,
 )
-from lineage.store.cypher.statements import write_statement
+from lineage.store.cypher.statements import seen_again_statements, write_statement
 from lineage.store.embedded.batched_reads import MANY_KEYS, SCANNED_PER_KEY, batched_read
 from lineage.store.embedded.deferred_writes import (
     deferred_label,
@@ -160,6 +160,11 @@ class EmbeddedTransaction:
             self._change(relationship, "create_relationship", relationship.properties)
         self._replace_relationships(changes.updated_relationships)
         self._refresh(changes.refreshed_units)
+        for seen in changes.seen_again:
+            for statement in seen_again_statements():
+                names = (name for name in seen.row if f"${name}" in statement)
+                self._run(statement, {name: seen.row[name] for name in names})
+            self.changed_rows += len(seen.jobs) + len(seen.datasets)
         self.changed_rows += len(changes.updated_nodes) + len(changes.updated_relationships)
         self.changed_rows += sum(unit.relationships for unit in changes.refreshed_units)
 

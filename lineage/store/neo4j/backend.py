@@ -35,7 +35,7 @@ from lineage.store.cypher.schema import (
     Relationship,
     by_kind,
 )
-from lineage.store.cypher.statements import query, refresh_statement, scripts, write_statement
+from lineage.store.cypher.statements import query, refresh_statement, scripts, seen_again_statements, write_statement
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -279,6 +279,8 @@ class Neo4jTransaction:
             refreshed[refresh_statement(unit.target_label, unit.type)].append(unit.row)
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
+        for statement in seen_again_statements() if changes.seen_again else ():
+            self._run_rows(statement, [seen.row for seen in changes.seen_again])
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
         label, *ends = kind

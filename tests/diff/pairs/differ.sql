@@ -230,3 +230,8 @@ select count(*) filter (where b > 1) as n from t
 with s as (select a as k from t), r as (select k from s) select k as d from r
 -- and
 with s as (select b as k from t), r as (select k from s) select k as d from r
+
+-- volatile values that are computed once, or by each reader [rows]
+with x as materialized (select random() as r) select l.r = m.r as d from x l, x m
+-- and
+with x as not materialized (select random() as r) select l.r = m.r as d from x l, x m

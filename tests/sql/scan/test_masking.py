@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
+from lineage.sql.scan import fingerprint, mask_literals
+from lineage.sql.scan.arrays import fingerprint_array
 from lineage.sql.scan.implementation import ScanEngine
 
 
@@ -77,3 +80,13 @@ def test_masking_twice_is_masking_once(scanner: ScanEngine, sql: str, dialect: s
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.sampled_from(sorted(DIALECTS)))
 def test_no_letter_of_a_string_is_left(scanner: ScanEngine, word: str, dialect: str) -> None:
     assert scanner.mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"
+
+
+def test_literals_in_comments_that_the_server_runs_are_masked() -> None:
+    sql = "SELECT a /*! , 'Ann' */ FROM t /* 'Bob' */ /*!50000 WHERE b = 42 */"
+    assert " ".join(mask_literals(sql, "mysql").split()) == "SELECT a , '***' FROM t WHERE b = ?"
+    assert " ".join(mask_literals(sql, "postgres").split()) == "SELECT a FROM t"
+    assert fingerprint(sql, "mysql") != fingerprint(sql.replace("b =", "c ="), "mysql")
+    texts = pa.array([sql, None, sql.replace("b =", "c =")])
+    assert fingerprint_array(texts, "mysql").to_pylist()[0] == fingerprint(sql, "mysql")
+    assert len(set(fingerprint_array(texts, "mysql").to_pylist())) == 3

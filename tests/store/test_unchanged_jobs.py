@@ -1,0 +1,109 @@
+"""Jobs that are recorded as observed again, unchanged, are as if they had been stated again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key
+from lineage.store import GraphStore
+from tests.store.batch_builders import (
+    JobWithEdges,
+    batch,
+    day,
+    drop,
+    drop_column,
+    job,
+    key,
+    query,
+    rename,
+    rename_column,
+    table,
+    view,
+)
+
+LATE: dict[str, Callable[[str], LineageBatch]] = {
+    "nothing": lambda p: batch(query(f"{p}q", at=8)),
+    "a drop between": lambda p: batch(drop(f"{p}v", at=2)),
+    "a drop between the last two": lambda p: batch(drop(f"{p}v", at=4)),
+    "a drop after": lambda p: batch(drop(f"{p}v", at=9)),
+    "a drop of what is read": lambda p: batch(drop(f"{p}a", at=4)),
+    "an older schema": lambda p: batch(table(f"{p}v", "x", "y", "z", at=2)),
+    "a schema without a column that is read": lambda p: batch(table(f"{p}a", "y", at=2)),
+    "another definition": lambda p: batch(query(f"{p}q", f"{p}b.x -> {p}v.y", at=4)),
+    "a renamed column": lambda p: batch(rename_column(f"{p}v", "x", "xx", at=2)),
+    "a dropped column": lambda p: batch(drop_column(f"{p}v", "x", at=2)),
+    "a rename": lambda p: batch(rename(f"{p}v", f"{p}w", at=4)),
+    "an older view": lambda p: batch(view(f"{p}v", f"{p}a.x -> {p}v.x", at=2)),
+}
+
+
+def model(prefix: str, *lines: str, at: float) -> JobWithEdges:
+    """Return the dbt model `v`."""
+    return job(f"dbt:{prefix}v", *lines, at=at, kind=JobKind.DBT, writes=[f"{prefix}v"])
+
+
+def state(store: GraphStore, prefix: str) -> str:
+    """Return what a store says of the datasets with a prefix, without it, runs, and when edges were last seen."""
+    keys = [one for one in store.dataset_keys() if one.startswith(key(prefix))]
+    jobs = store.job_keys_of(keys)
+    listed = sorted({one for found in jobs.values() for one in found})
+    days = [edge for number in range(1, 10) for edge in store.edges_into(keys, as_of=day(number))]
+    found = (
+        [(one.key, one.first_seen, one.last_seen, one.retired_at, one.reads, one.writes) for one in store.jobs(listed)],
+        store.datasets(keys),
+        store.columns(keys, dropped=True),
+        [replace(one, last_seen=one.valid_from) for one in (*store.edges_of(listed), *days)],
+    )
+    return "\n".join(str(one) for part in found for one in part).replace(prefix, "")
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_what_comes_late_finds_jobs_that_were_seen_again(store: GraphStore, late: str) -> None:
+    for prefix in ("stated_", "seen_"):
+        lines = [line.replace("@", prefix) for line in ("@a.x -> @v.x", "@a.y ~> @v", "@a.y -> @v.y")]
+        stated = (model(prefix, *lines, at=1), table(f"{prefix}v", "x", "y"), table(f"{prefix}c", "z", at=1))
+        store.apply(batch(model(prefix, f"{prefix}a.z -> {prefix}v.x", at=0.5)))
+        store.apply(batch(*stated))
+        jobs, datasets = [f"dbt:{prefix}v"], [key(f"{prefix}v"), key(f"{prefix}c")]
+        for since, at in ((1, 3), (3, 7)):
+            if prefix == "seen_":
+                assert not store.is_seen_after(jobs, datasets, day(since))
+                store.see_again(jobs, datasets, day(since), day(at))
+            else:
+                again = (model(prefix, *lines, at=at), table(f"{prefix}v", "x", "y"))
+                store.apply(batch(*again, table(f"{prefix}c", "z", at=at)))
+    for prefix in ("stated_", "seen_"):
+        store.apply(LATE[late](prefix))
+    assert state(store, "seen_") == state(store, "stated_")
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        batch(drop("other", at=2)),
+        batch(table("a", "x", at=2)),
+        batch(table("c", "x", at=2)),
+        batch(query("q", "v.x -> w.x", at=2)),
+        batch(view("v", "a.x -> v.x", at=2)),
+    ],
+)
+def test_what_is_known_from_after_a_time_is_noticed(store: GraphStore, later: LineageBatch) -> None:
+    jobs, datasets = [definition_job_key(key("v"))], [key("v"), key("c")]
+    store.apply(batch(view("v", "a.x -> v.x", at=1), table("c", "x", at=1), query("q", "x.x -> y.x", at=3)))
+    assert not store.is_seen_after(jobs, datasets, day(1))
+    store.apply(later)
+    assert store.is_seen_after(jobs, datasets, day(1))
+    assert not store.is_seen_after(jobs, datasets, day(2))
+
+
+def test_a_prune_and_a_retired_job_are_noticed(store: GraphStore) -> None:
+    jobs = [definition_job_key(key("v"))]
+    store.apply(batch(view("v", "a.x -> v.x", at=1)))
+    store.prune(day(0.5), at=day(2))
+    assert store.is_seen_after(jobs, [], day(1))
+    assert not store.is_seen_after(jobs, [], day(2))
+    store.retire_jobs(jobs, day(2))
+    assert store.is_seen_after(jobs, [], day(2))

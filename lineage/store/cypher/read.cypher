@@ -519,7 +519,7 @@ RETURN count(n) AS number
 // name: writes_of_jobs
 MATCH (j:Job)-[e:WRITES]->(t:`Table`) WHERE j.key IN $jobs RETURN j.key AS job, t.key AS dataset, e
 
-// What is known from after a time; one row if there is anything.
+// What is known from after a time; one row if there is anything. Few are that late: they are looked for in the lists.
 // name: changes_after
 MATCH (c:Change) WHERE c.at > $at RETURN c.key AS key ORDER BY key LIMIT 1
 
@@ -527,12 +527,12 @@ MATCH (c:Change) WHERE c.at > $at RETURN c.key AS key ORDER BY key LIMIT 1
 MATCH (p:Prune) WHERE p.at > $at RETURN p.key AS key ORDER BY key LIMIT 1
 
 // name: jobs_seen_after
-MATCH (j:Job) WHERE j.key IN $jobs AND (j.last_seen > $at OR j.retired_at IS NOT NULL)
+MATCH (j:Job) WHERE (j.last_seen > $at OR j.retired_at IS NOT NULL) AND j.key IN $jobs
 RETURN j.key AS key ORDER BY key LIMIT 1
 
 // name: datasets_seen_after
-MATCH (d:`Table`) WHERE d.key IN $datasets AND d.last_seen > $at RETURN d.key AS key ORDER BY key LIMIT 1
+MATCH (d:`Table`) WHERE d.last_seen > $at AND d.key IN $datasets RETURN d.key AS key ORDER BY key LIMIT 1
 
 // name: datasets_of_jobs_seen_after
-MATCH (j:Job)-[:READS|WRITES]->(d:`Table`) WHERE j.key IN $jobs AND d.last_seen > $at
+MATCH (j:Job)-[:READS|WRITES]->(d:`Table`) WHERE d.last_seen > $at AND j.key IN $jobs
 RETURN d.key AS key ORDER BY key LIMIT 1

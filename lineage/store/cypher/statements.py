@@ -100,6 +100,8 @@ def write_statement(
         "to": f"`{ends[1]}`" if ends else "",
         "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
         "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in only or properties if one not in kept),
+        "listed": ", ".join(f"`{one}`: list_extract(${one}, place)" for one in properties),
+        "as_listed": " AND ".join(f"e.`{one}` = list_extract(${one}, listed)" for one in properties),
         "renewed": ", ".join(f"`{one}`: " + (f"${one}" if one == "last_seen" else f"e.`{one}`") for one in properties),
         "row_assignments": ", ".join(_typed_value(label, one) for one in only or properties if one not in kept)
         if ends is None

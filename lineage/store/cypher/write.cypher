@@ -30,11 +30,20 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 // name: delete_relationships_to
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to>) WHERE b.key IN $targets DELETE e
 
-// Relationships of several nodes, identified by the pairs of keys. The hint keeps ladybug from scanning all of them.
-// name: delete_relationships_of
+// Relationships of several nodes, each with values of its own: those at its pair's place in every list. New ones are
+// created beside the old ones, which differ in a value. The hint keeps ladybug from scanning all relationships.
+// name: renew_relationships_of
 MATCH (a:<from>)-[e:<type>]->(b:<to>) WHERE a.key IN $sources
 HINT (a JOIN e) JOIN b
-WITH e, concat(a.key, $between, b.key) AS pair WHERE list_contains($pairs, pair)
+WITH a, b, list_position($pairs, concat(a.key, $between, b.key)) AS place WHERE place > 0
+CREATE (a)-[:<type> {<listed>}]->(b)
+
+// name: delete_other_relationships_of
+MATCH (a:<from>)-[e:<type>]->(b:<to>) WHERE a.key IN $sources
+HINT (a JOIN e) JOIN b
+WITH e, list_position($pairs, concat(a.key, $between, b.key)) AS place
+WITH e, place, CASE WHEN place > 0 THEN place ELSE 1 END AS listed
+WHERE place > 0 AND NOT coalesce(<as_listed>, false)
 DELETE e
 
 // Live edges of a unit (a job and one output) that were last seen earlier: the same ones as seen now, then without those.
@@ -86,7 +95,7 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 
 // The statements for jobs that were observed again, unchanged since $valid_from.
 // name: see_jobs_again
-MATCH (j:Job) WHERE j.key IN $jobs AND j.last_seen = $valid_from SET j.last_seen = $last_seen
+UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET j.last_seen = $last_seen
 
 // name: see_reads_again
 MATCH (j:Job)-[e:READS]->(t:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from
@@ -100,7 +109,7 @@ MATCH (j:Job)-[e:READS]->(d:`Table`) WHERE j.key IN $jobs AND e.last_seen = $las
 SET d.last_seen = $last_seen
 
 // name: see_datasets_again
-MATCH (d:`Table`) WHERE d.key IN $datasets SET
+UNWIND $datasets AS dataset MATCH (d:`Table` {key: dataset}) SET
 d.last_seen = CASE WHEN d.last_seen < $last_seen THEN $last_seen ELSE d.last_seen END,
 d.written_at = CASE WHEN d.written_at = $valid_from THEN $last_seen ELSE d.written_at END,
 d.schema_at = CASE WHEN d.schema_at = $valid_from THEN $last_seen ELSE d.schema_at END,

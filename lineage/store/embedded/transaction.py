@@ -207,36 +207,46 @@ class EmbeddedTransaction:
         or deleted is moved whole (`CSRNodeGroup::collectPersistentUpdatesInRegion` in its sources).
         """
         of_jobs: dict[tuple[str, str, str], list[Relationship]] = defaultdict(list)
-        replaced = list(relationships)
-        for one in replaced:
+        others: list[Relationship] = []
+        for one in relationships:
+            # Deferred writes of an older version lack the properties that were added later.
+            every = {**dict.fromkeys(RELATIONSHIPS[one.type].properties), **one.properties}
+            whole = replace(one, properties=every)
             if one.type in _OF_JOBS:
-                of_jobs[one.type, one.source_label, one.target_label].append(one)
+                of_jobs[one.type, one.source_label, one.target_label].append(whole)
             else:
                 self._change(one, "delete_relationship", one.identity)
+                others.append(whole)
         for (name, *ends), alike in of_jobs.items():
             for start in range(0, len(alike), ROWS_AT_ONCE):
-                self._delete_relationships(name, (ends[0], ends[1]), alike[start : start + ROWS_AT_ONCE])
-        for one in replaced:
-            # Deferred writes of an older version lack the properties that were added later.
-            every = dict.fromkeys(RELATIONSHIPS[one.type].properties)
-            self._change(one, "create_relationship", {**every, **one.properties})
+                others += self._replace_at_once(name, (ends[0], ends[1]), alike[start : start + ROWS_AT_ONCE])
+        for one in others:
+            self._change(one, "create_relationship", one.properties)
 
     def _scan_pays(self, label: str, keys: Collection[str]) -> bool:
         """Return whether a scan of a label's nodes is faster than looking up each key."""
         return len(keys) >= MANY_KEYS and self._statements.count(label) <= len(keys) * SCANNED_PER_KEY
 
-    def _delete_relationships(self, name: str, ends: tuple[str, str], some: Sequence[Relationship]) -> None:
-        """Delete relationships of which there is at most one between two nodes."""
+    def _replace_at_once(
+        self, name: str, ends: tuple[str, str], some: Sequence[Relationship]
+    ) -> Sequence[Relationship]:
+        """Replace relationships of which there is at most one between two nodes; return those only deleted so far."""
         sources: dict[str, list[str]] = defaultdict(list)
         for one in some:
             sources[one.source].append(one.target)
-        if self._scan_pays(ends[0], sources):
-            pairs = [f"{one.source}{_BETWEEN}{one.target}" for one in some]
-            row = {"sources": [*sources], "pairs": pairs, "between": _BETWEEN}
-            self._run(write_statement("delete_relationships_of", name, ends), row)
-            return
+        if self._scan_pays(ends[0], sources) and all(all(one.properties.values()) for one in some):
+            row: dict[str, Any] = {
+                "sources": [*sources],
+                "pairs": [f"{one.source}{_BETWEEN}{one.target}" for one in some],
+                "between": _BETWEEN,
+                **{each: [_to_store(one.properties[each]) for one in some] for each in RELATIONSHIPS[name].properties},
+            }
+            for statement in ("renew_relationships_of", "delete_other_relationships_of"):
+                self._run(write_statement(statement, name, ends), row)
+            return ()
         for source, targets in sources.items():
             self._run(write_statement("delete_relationships_to", name, ends), {"source": source, "targets": targets})
+        return some
 
     def _refresh(self, units: Iterable[Refresh]) -> None:
         """Replace the relationships of units by those with the new `last_seen` (see `_replace_relationships`)."""

@@ -44,6 +44,6 @@ def test_the_last_of_several_threads_restores_it() -> None:
 
 def test_a_failed_extraction_restores_it() -> None:
     gc.set_threshold(700, 10, 10)
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         extract(None, "postgres")  # type: ignore[arg-type]
     assert gc.get_threshold() == (700, 10, 10)

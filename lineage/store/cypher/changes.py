@@ -99,8 +99,11 @@ def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], lis
         last_seen = after.histories[pairs[0]][-1].last_seen
         again = [pair for pair in pairs if _only_seen_again(before.histories.get(pair), after.histories[pair])]
         if all(after.histories[pair][-1].last_seen == last_seen for pair in pairs):
-            kinds = Counter((str(pair.relation), pair.target_label) for pair in again)
-            units += (Refresh(*kind, *unit, last_seen, number) for kind, number in kinds.items())
+            kinds = Counter((str(pair.relation), pair.target_label, pair.source_label) for pair in again)
+            units += (
+                Refresh(relation, target, *unit, last_seen, number, source)
+                for (relation, target, source), number in kinds.items()
+            )
             refreshed.update(again)
     return refreshed, units
 

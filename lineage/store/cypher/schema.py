@@ -412,6 +412,8 @@ class Refresh:
     output: str
     last_seen: datetime
     relationships: int
+    source_label: str = ""
+    """Empty in deferred writes of an older version: of any label."""
 
     @property
     def row(self) -> dict[str, Any]:

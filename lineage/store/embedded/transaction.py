@@ -250,21 +250,21 @@ class EmbeddedTransaction:
 
     def _refresh(self, units: Iterable[Refresh]) -> None:
         """Replace the relationships of units by those with the new `last_seen` (see `_replace_relationships`)."""
-        groups: dict[tuple[str, str, datetime], list[Row]] = defaultdict(list)
+        groups: dict[tuple[str, tuple[str, str], datetime], list[Row]] = defaultdict(list)
         for unit in units:
             row = {"output": unit.output, "job": unit.job}
-            groups[unit.type, unit.target_label, unit.last_seen].append(row)
-        for (name, target, last_seen), rows in groups.items():
+            for ends in RELATIONSHIPS[unit.type].ends:
+                if ends[1] == unit.target_label and unit.source_label in ("", ends[0]):
+                    groups[unit.type, ends, unit.last_seen].append(row)
+        for (name, ends, last_seen), rows in groups.items():
             at_once = self._scan_pays("Table", {row["output"] for row in rows})
             size = UNITS_AT_ONCE if at_once else 1
             for start in range(0, len(rows), size):
                 some = rows[start : start + size]
                 given = {"units": some} if at_once else some[0]
                 for way in ("renew_edges", "delete_older_edges"):
-                    statement = f"{way}_to_{'dataset' if target == 'Table' else 'columns'}{'_of' if at_once else ''}"
-                    for ends in RELATIONSHIPS[name].ends:
-                        if ends[1] == target:
-                            self._run(write_statement(statement, name, ends), {**given, "last_seen": last_seen})
+                    statement = f"{way}_to_{'dataset' if ends[1] == 'Table' else 'columns'}{'_of' if at_once else ''}"
+                    self._run(write_statement(statement, name, ends), {**given, "last_seen": last_seen})
 
     def _execute(self, statement: str, row: Row) -> ladybug.QueryResult:
         return self._statements.run(statement, _row_to_store(row))

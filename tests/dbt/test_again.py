@@ -132,7 +132,7 @@ def test_a_skipped_model_is_there_when_a_drop_comes_late(tmp_path: Path) -> None
 
 
 def test_what_was_dropped_after_the_last_ingest_is_stated_again(tmp_path: Path) -> None:
-    """The store knew the DROP when it was told of the model as of an earlier time."""
+    """The store knew the DROP before the model was ingested as of an earlier time."""
     drop(tmp_path, "stg", datetime(2026, 3, 2, tzinfo=UTC))
     ingest(tmp_path, manifest(RAW, STAGED, MART))
     summary = ingest(tmp_path, manifest(RAW, STAGED, MART, at="2026-03-03T06:00:00Z"))

@@ -22,7 +22,7 @@ _PLAIN = (Mapping, Namespace, list, tuple, int, float)
 
 
 def make_environment(note: Callable[[str], None]) -> Any:
-    """Return an environment; `note` is told what is guessed."""
+    """Return an environment; `note` is called with what is guessed."""
 
     class Unknown(ChainableUndefined):
         """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""

@@ -33,7 +33,6 @@ from lineage_ingest.options import (
     listed_paths,
     read_catalog,
 )
-from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from lineage_ingest.live_database.verification.file_verification import FileVerification
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
+    from lineage_ingest.sql_files import IngestSummary
 
 __all__ = [
     "ingest_bi",
@@ -86,6 +86,8 @@ def ingest_sql(
         WorkerError: a worker process was killed, or crashed. Nothing is stored.
         DatabaseError: a database of the catalog or of `connect` cannot be read. Nothing is stored.
     """
+    from lineage_ingest.sql_files import ingest_sql_files  # noqa: PLC0415  the other ingests start faster
+
     options = options or SqlOptions()
     if options.jobs < 1:
         raise OptionError("it must be at least 1", "jobs")

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
 from lineage.cli.listing import console, note
 
 __all__ = ["progress_bar"]
@@ -27,6 +25,15 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     if not terminal.is_terminal:
         yield _Lines().show
         return
+    from rich.progress import (  # noqa: PLC0415  loading it takes as long as a short ingest
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=terminal, transient=True) as progress:
         stages: dict[str, TaskID] = {}

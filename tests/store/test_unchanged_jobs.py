@@ -9,6 +9,7 @@ import pytest
 
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.store import GraphStore
+from lineage.store.planning.observations import ABSENT
 from tests.store.batch_builders import (
     JobWithEdges,
     batch,
@@ -78,6 +79,40 @@ def test_what_comes_late_finds_jobs_that_were_seen_again(store: GraphStore, late
     for prefix in ("stated_", "seen_"):
         store.apply(LATE[late](prefix))
     assert state(store, "seen_") == state(store, "stated_")
+
+
+def observations(store: GraphStore, prefix: str) -> list[str]:
+    """Return what a store keeps of when jobs with a prefix read and write, without the prefix; contents are numbered.
+
+    Absences that are repeated at the end count once: runs have them, too.
+    """
+    numbers: dict[str, int] = {}
+    found = []
+    for name, source, target, properties in store.dump().relationships:
+        if name in ("READS", "WRITES") and source.startswith(f"dbt:{prefix}"):
+            texts = [text.split() for text in properties.get("observations", ())]
+            while len(texts) > 1 and texts[-1][1] == texts[-2][1] == ABSENT:
+                texts.pop()
+            seen = [(at, numbers.setdefault(content, len(numbers))) for at, content in texts]
+            found.append(f"{name} {source} {target} {properties['first_seen']} {properties['last_seen']} {seen}")
+    return [one.replace(prefix, "") for one in found]
+
+
+def test_the_observations_kept_are_those_of_stating_again(store: GraphStore) -> None:
+    """Also of jobs that wrote something else, or nothing, before, and after more observations than are kept."""
+
+    def models(p: str, at: float) -> LineageBatch:
+        v = model(p, f"{p}a.x -> {p}v.x", f"{p}a.y ~> {p}v", *([f"{p}b.z -> {p}v.z"] if at < 2 else []), at=at)
+        w = job(f"dbt:{p}w", at=at, kind=JobKind.DBT, writes=[f"{p}w" if at < 2 else f"{p}u"])
+        return batch(v, w)
+
+    for number in range(1, 24):
+        store.apply(models("stated_", number))
+        if number < 3:
+            store.apply(models("seen_", number))
+        else:
+            store.see_again(["dbt:seen_v", "dbt:seen_w"], [], day(number - 1), day(number))
+        assert observations(store, "seen_") == observations(store, "stated_"), number
 
 
 @pytest.mark.parametrize(

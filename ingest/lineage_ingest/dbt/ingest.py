@@ -205,8 +205,8 @@ class _Ingest:
         resolution = ProjectResolution(
             [model.given for model in models],
             self.request.options,
-            {one.name: tuple(column.name for column in one.complete) for one in tables if one.complete},
-            {one.name: tuple(column.name for column in one.described) for one in tables if one.described},
+            self.project.complete_names(),
+            self.project.described_names(),
             learnt,
             earlier,
         )
@@ -403,8 +403,8 @@ def _digest_stated(table: DbtTable, *more: str) -> str:
     """Return a digest of what is stored of a table besides its lineage."""
     node = table.node
     columns = [
-        (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type)
-        for one in (*table.complete, *table.described)
+        (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in table.complete
     ]
+    described = [(one.name, one.quote, one.data_type) for one in node.columns.values()]
     own = (node.original_file_path, node.config.materialized, *more)
-    return digest_of(table.name, table.kind, len(table.complete), columns, *own)
+    return digest_of(table.name, table.kind, len(table.complete), columns, described, *own)

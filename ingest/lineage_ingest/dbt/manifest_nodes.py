@@ -5,11 +5,13 @@ Format: https://docs.getdbt.com/reference/artifacts/manifest-json
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import with_default_schema
 
 __all__ = [
     "Config",
@@ -42,17 +44,24 @@ class ResourceType(StrEnum):
     SAVED_QUERY = "saved_query"
 
 
+class _OrEmpty:
+    """Says that what differs from a type counts as an empty value. Nothing of Python is called for each of many."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return with_default_schema(handler(source), default_factory=self._make, on_error="default")
+
+
 def or_empty(value: Any) -> Any:
     """Return the value, an empty one for null: dbt writes both for what is not set."""
     return {} if value is None else value
 
 
-def _mapping_or_empty(value: Any) -> Any:
-    """Return metadata; what is no mapping counts as none, rather than costing the node."""
-    return value if isinstance(value, Mapping) else {}
-
-
 def _as_list(value: Any) -> Any:
+    if type(value) is list:
+        return value
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else value
@@ -64,7 +73,8 @@ def _hook_texts(value: Any) -> Any:
     return [one.get("sql", "") if isinstance(one, Mapping) else one for one in listed]
 
 
-_Meta = Annotated[dict[str, Any], BeforeValidator(_mapping_or_empty)]
+_Meta = Annotated[dict[str, Any], _OrEmpty(dict)]
+"""Metadata; what is no mapping counts as none, rather than costing the node."""
 _Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 _Hooks = Annotated[tuple[str, ...], BeforeValidator(_hook_texts)]
 
@@ -89,7 +99,7 @@ _Constraints = Annotated[tuple[DeclaredConstraint, ...], BeforeValidator(_as_lis
 class _Labels(ManifestValue):
     """The part of a configuration that since dbt 1.10 holds metadata and tags."""
 
-    meta: _Meta = {}
+    meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
 
 
@@ -103,7 +113,7 @@ class DescribedColumn(ManifestValue):
     data_type: str | None = None
     quote: bool | None = None
     description: str | None = None
-    meta: _Meta = {}
+    meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     constraints: _Constraints = ()
     config: Annotated[_Labels, BeforeValidator(or_empty)] = _NO_LABELS
@@ -123,7 +133,7 @@ class Config(ManifestValue):
     schema_: str | None = Field(default=None, alias="schema")
     database: str | None = None
     quote_columns: bool | None = None
-    column_types: Annotated[dict[str, str], BeforeValidator(or_empty)] = {}
+    column_types: Annotated[dict[str, str], BeforeValidator(or_empty)] = Field(default_factory=dict)
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
@@ -132,9 +142,11 @@ class Config(ManifestValue):
     strategy: str | None = None
     updated_at: str | None = None
     hard_deletes: str | None = None
-    snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = {}
+    snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(
+        default_factory=dict
+    )
     # Labels
-    meta: _Meta = {}
+    meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     group: str | None = None
     severity: str | None = None
@@ -168,13 +180,13 @@ class DbtNode(ManifestValue):
     compiled_code: str | None = None
     compiled_path: str | None = None
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
-    columns: Annotated[dict[str, DescribedColumn], BeforeValidator(or_empty)] = {}
+    columns: Annotated[dict[str, DescribedColumn], BeforeValidator(or_empty)] = Field(default_factory=dict)
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     version: str | None = None
     latest_version: str | None = None
     # What it says of its table
     description: str | None = None
-    meta: _Meta = {}
+    meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     constraints: _Constraints = ()
     patch_path: str | None = None
@@ -193,7 +205,7 @@ class DbtNode(ManifestValue):
 class _TestMetadata(ManifestValue):
     name: str = ""
     namespace: str | None = None
-    kwargs: _Meta = {}
+    kwargs: _Meta = Field(default_factory=dict)
 
 
 _NO_METADATA = _TestMetadata()
@@ -308,7 +320,7 @@ class Consumer(ManifestValue):
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     # What it says of itself
     description: str | None = None
-    meta: _Meta = {}
+    meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
     group: str | None = None

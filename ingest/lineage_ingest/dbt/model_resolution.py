@@ -89,14 +89,14 @@ class ProjectResolution:
         models: Sequence[ModelInput],
         options: ExtractionOptions,
         schemas: Mapping[str, Collection[str]],
-        described: Mapping[str, Collection[str]],
+        described: Callable[[str], Collection[str]],
         learnt: Callable[[str], Collection[str] | None] = lambda _: None,
         earlier: Earlier = lambda _: None,
     ) -> None:
         """Create a resolution.
 
         `schemas` are complete columns by full name; those of a model count only if its SQL does not determine them.
-        `described` are further columns, from descriptions; `learnt` returns the columns of any other table.
+        `described` returns further columns, from descriptions; `learnt` returns the columns of any other table.
         """
         self._models = models
         self._options = options
@@ -279,11 +279,11 @@ class ProjectResolution:
 
     def has_table(self, name: str) -> bool:
         """Return whether a table of this full name is known."""
-        return name in self._position or name in self._schemas or name in self._described
+        return name in self._position or name in self._schemas or bool(self._described(name))
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of these tables have a column by their description."""
-        return {table for table in tables if column in self._described.get(table, ())}
+        return {table for table in tables if column in self._described(table)}
 
 
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)

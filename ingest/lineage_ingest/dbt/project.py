@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import column_text, format_name
+from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
@@ -21,19 +22,23 @@ from lineage_ingest.dbt.semantic_layer import semantic_sql
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DbtTable:
     """A relation of the project: its full name, what is known of its columns, and its node.
 
-    `complete` are all its columns in order, from catalog.json or the header of a seed; `described` are those of a
-    properties file, which need not be all.
+    `complete` are all its columns in order, from catalog.json or the header of a seed.
     """
 
     node: DbtNode
     name: str
     kind: DatasetKind
+    naming: Naming
     complete: tuple[ColumnSchema, ...] = ()
-    described: tuple[ColumnSchema, ...] = ()
+
+    @cached_property
+    def described(self) -> tuple[ColumnSchema, ...]:
+        """The columns of a properties file, which need not be all. Of tables that did not change, nobody asks."""
+        return described_columns(self.node, self.naming)
 
     def types(self) -> dict[str, str]:
         """Return the known types of its columns, by path; the catalog's take precedence."""
@@ -98,8 +103,21 @@ class DbtProject:
             )
             name = format_name(["dbt", key])
             reads = tuple(dict.fromkeys(self.reads(consumer.depends_on.nodes)))
-            table = DbtTable(node, name, DatasetKind.EXPOSURE)
+            table = DbtTable(node, name, DatasetKind.EXPOSURE, self.names.naming)
             yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
+
+    def complete_names(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the columns of all tables that are known completely, by the table's full name."""
+        return {one.name: tuple(column.name for column in one.complete) for one in self.tables.values() if one.complete}
+
+    def described_names(self) -> Callable[[str], Collection[str]]:
+        """Return a function that returns the names of the described columns of a table by its full name."""
+        tables = {one.name: one for one in self.tables.values() if one.node.columns}
+
+        def names(table: str) -> Collection[str]:
+            return {column.name for column in tables[table].described} if table in tables else ()
+
+        return names
 
     def reads(self, needed: tuple[str, ...]) -> Iterator[str]:
         """Yield the full names of the relations among some nodes; for ephemeral models, of those that they need."""
@@ -136,8 +154,8 @@ class DbtProject:
             node,
             self.names.table(node),
             DatasetKind.VIEW if is_view or node.config.materialized == "materialized_view" else DatasetKind.TABLE,
+            naming,
             catalog_columns(self.artifacts, node.unique_id, naming) or seed_columns(node, self._folder, naming),
-            described_columns(node, naming),
         )
 
     def _in_order(self) -> Iterator[str]:

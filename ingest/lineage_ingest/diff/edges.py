@@ -80,13 +80,12 @@ def project_edges(revision: Revision, only: Collection[str] | None = None) -> Pr
     if request is None:
         return _of_sql(revision)
     project = DbtProject(request.artifacts, request.names, request.folder)
-    tables = project.tables.values()
     models = [model.given for model in project.models()]
     resolution = ProjectResolution(
         models,
         request.options,
-        {one.name: tuple(column.name for column in one.complete) for one in tables if one.complete},
-        {one.name: tuple(column.name for column in one.described) for one in tables if one.described},
+        project.complete_names(),
+        project.described_names(),
         _names_in(request.catalog),
     )
     resolved = resolution.resolve(only=only)

@@ -516,8 +516,9 @@ MATCH (n:`Column`)
 WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN count(n) AS number
 
-// name: writes_of_jobs
-MATCH (j:Job)-[e:WRITES]->(t:`Table`) WHERE j.key IN $jobs RETURN j.key AS job, t.key AS dataset, e
+// name: other_writes_of_jobs
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.last_seen <> $last_seen
+RETURN j.key AS job, t.key AS dataset, e
 
 // What is known from after a time; one row if there is anything. Few are that late: they are looked for in the lists.
 // name: changes_after

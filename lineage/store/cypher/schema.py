@@ -26,7 +26,7 @@ from lineage.store.cypher.properties import (
     stored,
 )
 from lineage.store.planning.graph_state import EdgeType, JobCounts, JobOutput, KnownChange, Prune, RunUsage, Seen
-from lineage.store.planning.observations import Timeline
+from lineage.store.planning.observations import Timeline, observation_text
 from lineage.store.planning.validity import Meaning, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -425,7 +425,7 @@ class Refresh:
 class SeenAgain:
     """Jobs that were observed again at `last_seen`, unchanged since they were at `since`, and datasets stated likewise.
 
-    What the jobs read and the times of the datasets move from the one time to the other.
+    What the jobs read and most of what they write, and the times of the datasets, move from the one time to the other.
     """
 
     jobs: tuple[str, ...]
@@ -441,6 +441,7 @@ class SeenAgain:
             "datasets": list(self.datasets),
             "valid_from": self.since,
             "last_seen": self.last_seen,
+            "observed": observation_text(self.since, ""),
         }
 
 

@@ -40,17 +40,14 @@ def see_again(
     transaction: Transaction, jobs: Collection[str], datasets: Collection[str], since: datetime, at: datetime
 ) -> None:
     """Record that jobs and datasets were observed again at `at`, as they were at `since`."""
-    rows = transaction.read(query("writes_of_jobs"), [{"jobs": sorted(jobs)}])
+    listed = tuple(sorted(jobs))
+    transaction.write(Changes(seen_again=(SeenAgain(listed, tuple(sorted(datasets)), since, at),)))
+    # Few are left, and need more than a statement can do: outputs of earlier times, or with many observations.
+    rows = transaction.read(query("other_writes_of_jobs"), [{"jobs": [*listed], "last_seen": at}])
     units = {(row["job"], row["dataset"]): writes_from(row["e"]) for row in rows}
     seen = {key: _seen(unit, at) for key, unit in units.items()}
-    transaction.write(
-        Changes(
-            updated_relationships=tuple(
-                writes_relationship(*key, unit) for key, unit in sorted(seen.items()) if unit != units[key]
-            ),
-            seen_again=(SeenAgain(tuple(sorted(jobs)), tuple(sorted(datasets)), since, at),),
-        )
-    )
+    changed = (writes_relationship(*key, unit) for key, unit in sorted(seen.items()) if unit != units[key])
+    transaction.write(Changes(updated_relationships=tuple(changed)))
 
 
 def _seen(unit: JobOutput, at: datetime) -> JobOutput:

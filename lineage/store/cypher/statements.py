@@ -9,6 +9,7 @@ from importlib import resources
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
 from lineage.store.planning.graph_state import EdgeType
+from lineage.store.planning.observations import CONTENT_SIZE, KEPT, TIE
 
 __all__ = [
     "LADYBUG_TYPES",
@@ -127,18 +128,27 @@ def refresh_statement(target_label: str, *types: str) -> str:
     return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
+_GOES_ON = (
+    f"e.last_seen = $valid_from AND size(e.observations) < {KEPT} AND NOT (e.observations[-1]) CONTAINS '{TIE}' "
+    f"AND left(right(e.observations[-1], {CONTENT_SIZE + 1}), 1) = ' '"
+)
+"""Whether another observation changes only the last text of a `Timeline`: it is present, has no tie, and has room."""
+
+
 @cache
 def seen_again_statements() -> tuple[str, ...]:
     """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
     named = _named_statements("cypher/write.cypher")
     names = (
         "see_jobs_again",
+        "see_writes_again",
+        "delete_earlier_writes",
         "see_reads_again",
         "delete_earlier_reads",
         "see_read_datasets_again",
         "see_datasets_again",
     )
-    return tuple(named[one] for one in names)
+    return tuple(_fill(named[one], {"goes_on": _GOES_ON, "content_size": str(CONTENT_SIZE)}) for one in names)
 
 
 @cache

@@ -97,16 +97,26 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 // name: see_jobs_again
 UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET j.last_seen = $last_seen
 
+// Outputs of which such an observation changes the last one only: their texts get that one's time, if they lack it.
+// name: see_writes_again
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE <goes_on>
+CREATE (j)-[:WRITES {first_seen: e.first_seen, last_seen: $last_seen, observations:
+CASE WHEN left(e.observations[-1], size($observed)) = $observed THEN e.observations
+ELSE e.observations + [$observed + right(e.observations[-1], <content_size>)] END}]->(t)
+
+// name: delete_earlier_writes
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE <goes_on> DELETE e
+
 // name: see_reads_again
-MATCH (j:Job)-[e:READS]->(t:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(t:`Table`) WHERE e.last_seen = $valid_from
 CREATE (j)-[:READS {first_seen: e.first_seen, last_seen: $last_seen}]->(t)
 
 // name: delete_earlier_reads
-MATCH (j:Job)-[e:READS]->(:`Table`) WHERE j.key IN $jobs AND e.last_seen = $valid_from DELETE e
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(:`Table`) WHERE e.last_seen = $valid_from DELETE e
 
 // name: see_read_datasets_again
-MATCH (j:Job)-[e:READS]->(d:`Table`) WHERE j.key IN $jobs AND e.last_seen = $last_seen AND d.last_seen < $last_seen
-SET d.last_seen = $last_seen
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(d:`Table`)
+WHERE e.last_seen = $last_seen AND d.last_seen < $last_seen SET d.last_seen = $last_seen
 
 // name: see_datasets_again
 UNWIND $datasets AS dataset MATCH (d:`Table` {key: dataset}) SET

@@ -30,6 +30,7 @@ from lineage.store.planning.chunks import BatchPart, Stage
 from lineage.store.planning.dataset_references import DatasetReference, edges_by_job, times_of_records
 from lineage.store.planning.graph_state import EdgeType, JobEdge
 from lineage.store.planning.naming import NamesOverTime
+from lineage.store.planning.observations import CONTENT_SIZE
 from lineage.store.planning.validity import NOTHING_SAID, Meaning
 
 __all__ = ["DatasetNews", "Intake", "Observation", "Stated", "resolve_intake"]
@@ -155,7 +156,8 @@ def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str],
     for edge in edges:
         lines[today(edge.output)].add(f"{edge.source}\x1f{edge.target}\x1f{edge.kind}\x1f{_meaning(edge)}")
     return {
-        output: hashlib.sha256("\x1e".join(sorted(found)).encode()).hexdigest()[:12] for output, found in lines.items()
+        output: hashlib.sha256("\x1e".join(sorted(found)).encode()).hexdigest()[:CONTENT_SIZE]
+        for output, found in lines.items()
     }
 
 

@@ -6,12 +6,15 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["ABSENT", "UNOBSERVED", "Timeline"]
+__all__ = ["ABSENT", "CONTENT_SIZE", "KEPT", "TIE", "UNOBSERVED", "Timeline", "observation_text"]
 
 KEPT = 15
 """Number of latest observations that are always kept, so that late ones can be inserted."""
 
-_TIE = "~"
+CONTENT_SIZE = 12
+"""Number of characters of a digest of content."""
+
+TIE = "~"
 """Separates the content from the tie-breaker for equal times (`JobRecord.ties`)."""
 
 ABSENT = "-"
@@ -44,7 +47,7 @@ class Timeline:
         >>> Timeline().observe(at, "a", "1").observe(at, "b", "0").content_at(at)
         'a'
         """
-        content, _, own = content.partition(_TIE)
+        content, _, own = content.partition(TIE)
         tie = tie or own
         if self.outranks(at, tie):
             return self
@@ -53,14 +56,14 @@ class Timeline:
         if same and not tie and _content(self.points[index]) == content:
             return self
         before, after = self.points[:index], self.points[index + same :]
-        text = f"{content}{_TIE}{tie}" if tie else content
+        text = f"{content}{TIE}{tie}" if tie else content
         return Timeline(_compact((*before, (at, text), *after)))
 
     def outranks(self, at: datetime, tie: str) -> bool:
         """Return whether a known observation of that moment takes precedence over one with this tie-breaker."""
         index = bisect_left(self.points, at, key=_moment)
         known = self.points[index] if tie and index < len(self.points) else None
-        return known is not None and known[0] == at and known[1].partition(_TIE)[2] > tie
+        return known is not None and known[0] == at and known[1].partition(TIE)[2] > tie
 
     def without_repeated_absence(self) -> Timeline:
         """Return the timeline without repeated absences at its end, which runs record as well.
@@ -109,7 +112,7 @@ class Timeline:
         points = self.points
         if self.present and len(points) > 1 and points[-1][1] == points[-2][1]:
             points = points[:-1]
-        return [f"{at.isoformat()} {content}" for at, content in points]
+        return [observation_text(at, content) for at, content in points]
 
     @classmethod
     def from_texts(cls, texts: list[str], last_seen: datetime) -> Timeline:
@@ -124,12 +127,17 @@ UNOBSERVED = Timeline()
 """The timeline of a unit of an ad-hoc job."""
 
 
+def observation_text(at: datetime, content: str) -> str:
+    """Return an observation as a text to store."""
+    return f"{at.isoformat()} {content}"
+
+
 def _moment(point: tuple[datetime, str]) -> datetime:
     return point[0]
 
 
 def _content(point: tuple[datetime, str]) -> str:
-    return point[1].partition(_TIE)[0]
+    return point[1].partition(TIE)[0]
 
 
 def _parts(text: str) -> tuple[str, str, str]:

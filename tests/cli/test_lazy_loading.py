@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,16 @@ def loaded(program: str) -> set[str]:
 )
 def test_loads_only_what_it_needs(program: str, unwanted: tuple[str, ...]) -> None:
     assert loaded(program).isdisjoint(unwanted)
+
+
+def test_a_large_ingest_does_not_load_pandas_and_leaves_it_to_others(tmp_path: Path) -> None:
+    columns = ", ".join(f"c{number}" for number in range(3_000))
+    (tmp_path / "v.sql").write_text(
+        f"CREATE TABLE t ({columns.replace(',', ' int,')} int); CREATE VIEW v AS SELECT * FROM t"
+    )
+    ingest = COMMAND.format(["ingest", "sql", str(tmp_path), "-d", "postgres", "--store", str(tmp_path / "s.lbug")])
+    assert {"pyarrow", "pandas"} & loaded(ingest) == {"pyarrow"}
+    assert "pandas" in loaded(f"{ingest}\nimport pandas")
 
 
 def test_the_public_names_are_there() -> None:

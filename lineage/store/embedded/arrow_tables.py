@@ -1,22 +1,26 @@
 """Rows for ladybug's COPY as Arrow tables. Importing Arrow takes longer than most commands.
 
-The arrays are made of their buffers: `pyarrow.array` imports pandas to see whether its argument is a Series, which
-takes 0.7 s of processor time.
+Importing pandas takes 0.7 s of processor time. `pyarrow.array` does so to see whether its argument is a Series: the
+arrays are made of their buffers. So does ladybug, to see whether a table is a DataFrame: pandas is hidden from it.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import pyarrow as pa
 
 from lineage.store.cypher.schema import Properties, PropertyType
 
-__all__ = ["arrow_table"]
+__all__ = ["arrow_table", "without_pandas"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
@@ -33,6 +37,21 @@ def arrow_table(columns: Mapping[str, Sequence[Any]], types: Properties) -> pa.T
     """
     arrays = [_ARRAYS[kind](columns[name]) for name, kind in types.items()]
     return pa.Table.from_arrays(arrays, names=list(types))
+
+
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """Keep pandas from being imported, if it is not yet, and this is the main thread: others may want it meanwhile."""
+    if "pandas" in sys.modules or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    modules = cast("dict[str, ModuleType | None]", sys.modules)
+    modules["pandas"] = None  # importing it fails
+    try:
+        yield
+    finally:
+        if modules.get("pandas") is None:
+            modules.pop("pandas", None)
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:

@@ -299,10 +299,15 @@ class EmbeddedTransaction:
         self._copy(f"COPY `{name}` FROM $rows (from = '{ends[0]}', to = '{ends[1]}')", columns, types)
 
     def _copy(self, statement: str, columns: dict[str, list[Any]], types: Properties) -> None:
-        from lineage.store.embedded.arrow_tables import arrow_table  # noqa: PLC0415  most transactions copy nothing
+        from lineage.store.embedded.arrow_tables import (  # noqa: PLC0415  most transactions copy nothing
+            arrow_table,
+            without_pandas,
+        )
 
         self.has_copied = True
-        self._statements.run_once(statement, {"rows": arrow_table(columns, types)}).close()
+        rows = arrow_table(columns, types)
+        with without_pandas():
+            self._statements.run_once(statement, {"rows": rows}).close()
 
 
 def _columns(rows: Sequence[Row], names: Iterable[str]) -> dict[str, list[Any]]:

@@ -28,6 +28,10 @@ __all__ = ["ExportResolution", "ResolvedQuery"]
 
 _TEMPLATE = LITERAL.strip("'")
 """The name of a table in place of which a template stands."""
+_OF_NAMES = frozenset(
+    (DiagnosticCode.UNKNOWN_COLUMN, DiagnosticCode.UNKNOWN_TABLE, DiagnosticCode.AMBIGUOUS_COLUMN,
+     DiagnosticCode.UNRESOLVED_STAR)
+)  # fmt: skip
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -104,11 +108,11 @@ class ExportResolution:
         tables = _ExportTables(self, query, naming)
         target = self._location(query.key)
         statement, several = self._lineage(query, options, tables, target)
+        statement, unknown = _without_templated_names(statement)
         problems = [*query.problems, *statement.diagnostics]
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
-        statement, unknown = _without_templated_names(statement)
         problems += [not_read(f"which {what} it reads is decided by a template, and not known") for what in unknown]
         if missing:
             message = f"it reads {name_list(missing, 5)}, which the export does not contain"
@@ -259,7 +263,8 @@ def _without_templated_names(statement: StatementLineage) -> tuple[StatementLine
     columns = {edge.source for edge in statement.edges if _is_templated(edge.source.column)}
     columns |= {one for one in statement.inferred if _is_templated(one.column)}
     columns = {one for one in columns if one.table not in tables}
-    if not tables and not columns:
+    said = [one for one in statement.diagnostics if one.code in _OF_NAMES and TEMPLATED in one.message.lower()]
+    if not tables and not columns and not said:
         return statement, []
     known = replace(
         statement,
@@ -267,8 +272,9 @@ def _without_templated_names(statement: StatementLineage) -> tuple[StatementLine
         edges=[one for one in statement.edges if one.source.table not in tables and one.source not in columns],
         inferred=tuple(one for one in statement.inferred if one.table not in tables and one not in columns),
         row_references=tuple(one for one in statement.row_references if one.source.table not in tables),
+        diagnostics=[one for one in statement.diagnostics if one not in said],
     )
-    return known, [what for what, found in (("table", tables), ("column", columns)) if found]
+    return known, [what for what, found in (("table", tables), ("column", columns or (said and not tables))) if found]
 
 
 def _is_templated(name: str) -> bool:

@@ -16,7 +16,7 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
 from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, server_namespace
 from lineage_ingest.bi.export_resolution import ExportResolution
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
 from lineage_ingest.bi.exposure_batch import ExportNames, build_batch
@@ -142,16 +142,23 @@ def _with_connection_problems(export: BiExport) -> BiExport:
     for query in export.queries:
         if query.sql is not None or query.reads:
             used.setdefault(query.connection, query.at)
+    said: set[str] = set()
     for connection, at in used.items():
         name = connection.names[0]
+        if name in said or (connection.is_known and connection.namespace):
+            continue
         if not connection.is_known:
             message = f"which SQL the connection {name!r} speaks is not known: standard SQL is assumed"
             hint = f"--connection '{name}=NAMESPACE,dialect=postgres'"
-            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
-        elif not connection.namespace:
+        elif server_namespace(connection.dialect, ""):
+            continue  # all servers of the product have one namespace
+        else:
             message = f"the server of the connection {name!r} is not known: its tables are in {connection.dialect!r}"
-            hint = f"name it as other ingests do: --connection '{name}=postgres://host:5432,database=…'"
-            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
+            host, port = ("org-account", None) if connection.dialect == "snowflake" else ("host", "port")
+            example = server_namespace(connection.dialect, host, port)
+            hint = f"name it as other ingests do: --connection '{name}={example},database=…'"
+        said.add(name)
+        problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
     return replace(export, problems=tuple(problems))
 
 

@@ -13,7 +13,7 @@ from lineage.model.name_lists import name_list
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.powerbi.m_row import row_reads
 from lineage_ingest.bi.powerbi.m_source import DATABASES, MSource, source_of
-from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, called
+from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, appended, called
 from lineage_ingest.bi.powerbi.m_text import m_text, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
@@ -148,6 +148,8 @@ class MQuery:
         def before(name: str) -> str:
             return self._trace(*previous, name, alias, depth + 1)
 
+        if appended(expression):  # one of the tables was chosen
+            return before(column)
         if function == "Table.RenameColumns" and len(arguments) > 1:
             pairs = _pairs(arguments[1])
             old = {new: name for name, new in pairs}

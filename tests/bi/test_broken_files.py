@@ -61,3 +61,11 @@ def test_a_corrupt_pbix(tmp_path: Path) -> None:
         summary = ingest(store, "powerbi", [tmp_path / "half.pbix", tmp_path / "corrupt.pbix", good])
         assert codes(summary) == {"ARTIFACT_DAMAGED"}
         assert summary.batch.run.counts["resolved"] == 6
+
+
+def test_files_of_another_tool(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", DATA / "superset")
+        assert summary.has_errors
+        [record] = [one for one in summary.diagnostics if one.diagnostic.severity == "error"]
+        assert record.diagnostic.message.startswith("nothing of Metabase is in what was read (")

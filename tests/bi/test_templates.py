@@ -35,6 +35,8 @@ def virtual(folder: Path, sql: str, **more: Any) -> Path:
     [
         ("SELECT a, b FROM {% if x %}t{% else %}u{% endif %}",
          {"t.a > a", "t.b > b", "u.a > a", "u.b > b"}, {"each branch of a condition is read as if it were run"}),
+        ("{% if x %}SELECT a, b FROM t{% else %}SELECT b, a FROM u{% endif %}",
+         {"t.a > a", "t.b > b", "u.a > a", "u.b > b"}, {"each branch of a condition is read as if it were run"}),
         ("SELECT {% if x %}c{% elif y %}d{% else %}e{% endif %} AS a, b FROM t",
          {"t.c > a", "t.d > a", "t.e > a", "t.b > b"}, {"each branch of a condition is read as if it were run"}),
         ("SELECT a, b FROM t WHERE true {% if x %} AND c > 1 {% endif %}",

@@ -119,13 +119,15 @@ def _without_repeated_keys(export: BiExport) -> BiExport:
     problems = list(export.problems)
     queries: dict[str, QueryAsset] = {}
     boards: dict[str, Board] = {}
-    seen: dict[str, str] = {}
+    seen: dict[str, QueryAsset | Board] = {}
     for one in export.assets:
         fold = one.key.casefold()
         if fold in seen:
-            message = f"{one.key} is there twice, in {seen[fold]}, too: the last one is read"
+            message = f"{one.key} is there twice, in {seen[fold].at}, too: the last one is read"
+            if seen[fold].title != one.title:
+                message = f"{one.title!r} and {seen[fold].title!r} have the same key, {one.key}: the last one is read"
             problems.append((one.at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
-        seen[fold] = one.at
+        seen[fold] = one
         queries.pop(fold, None)
         boards.pop(fold, None)
         if isinstance(one, QueryAsset):

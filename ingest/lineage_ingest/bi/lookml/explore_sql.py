@@ -12,6 +12,7 @@ from typing import Any
 
 from lineage.model.diagnostics import Severity
 from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.explore_fields import ExploreFields
 from lineage_ingest.bi.lookml.field_sql import REFERENCE
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
@@ -38,7 +39,7 @@ class ExploreSql:
         self._query = query
         self._base = str(definition.get("from") or definition.get("view_name") or explore.name)
         self._alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
-        self._joins = _in_order([one for one in definition.get("joins") or () if isinstance(one, Mapping)])
+        self._joins = _in_order(objects_in(definition.get("joins")))
         self._views = {self._alias: self._base, **{_alias(join): _view_of(join) for join in self._joins}}
         """Names of views by their aliases."""
         self._unnested = {_alias(join) for join in self._joins if isinstance(join.get("sql"), str)}
@@ -255,7 +256,7 @@ def _filtered_always(definition: Mapping[str, Any]) -> Iterator[str]:
     for key in ("always_filter", "conditionally_filter"):
         if isinstance(definition.get(key), Mapping):
             yield from filter_fields(definition[key])
-    for one in definition.get("access_filters") or ():
-        if isinstance(one, Mapping) and one.get("field"):
+    for one in objects_in(definition.get("access_filters")):
+        if one.get("field"):
             yield str(one["field"])
     yield from map(str, definition.get("access_filter_fields") or ())

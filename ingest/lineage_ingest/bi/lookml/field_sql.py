@@ -12,6 +12,7 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.templates import choice_of, parses, template_texts
 from lineage_ingest.bi.written_sql import LITERAL, plain_name
@@ -73,7 +74,7 @@ class ViewFields:
         self._current = {
             str(former): one.name
             for one in self.fields.values()
-            for former in one.definition.get("alias") or ()
+            for former in _listed(one.definition.get("alias"))
             if str(former) not in self.fields
         }
         self.problems = QueryProblems()
@@ -228,18 +229,22 @@ def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str],
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
-    for one in definition.get("dimensions") or ():
+    for one in objects_in(definition.get("dimensions")):
         yield ViewField(str(one.get("name")), "dimension", one)
-    for one in definition.get("dimension_groups") or ():
+    for one in objects_in(definition.get("dimension_groups")):
         name = str(one.get("name"))
         if one.get("type") == "duration":
-            for part in one.get("intervals") or _INTERVALS:
+            for part in _listed(one.get("intervals")) or _INTERVALS:
                 yield ViewField(f"{part}s_{name}", "dimension_group", one, str(part))
         else:
-            for part in one.get("timeframes") or _TIMEFRAMES:
+            for part in _listed(one.get("timeframes")) or _TIMEFRAMES:
                 yield ViewField(f"{name}_{part}", "dimension_group", one, str(part))
-    for one in definition.get("measures") or ():
+    for one in objects_in(definition.get("measures")):
         yield ViewField(str(one.get("name")), "measure", one)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 
 def _texts(definition: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.json_objects import objects_in
 
 __all__ = ["FIELD_LISTS", "LookmlProject", "Named"]
 
@@ -54,13 +55,13 @@ class LookmlProject:
         self.paths[at] = path
         if document.get("project_name"):
             self.name = str(document["project_name"])
-        for constant in document.get("constants") or ():
+        for constant in objects_in(document.get("constants")):
             self.constants[str(constant.get("name"))] = str(constant.get("value") or "")
         if document.get("connection"):
             self.connections[path] = str(document["connection"])
-        self.includes[path] = [str(one) for one in document.get("includes") or ()]
+        self.includes[path] = [str(one) for one in _names(document.get("includes"))]
         for kind, known in (("views", self._views), ("explores", self._explores)):
-            for one in document.get(kind) or ():
+            for one in objects_in(document.get(kind)):
                 known.setdefault(str(one.get("name")), []).append((at, one))
 
     def with_constants(self, text: str) -> str:

@@ -14,7 +14,7 @@ from lineage.model.name_lists import name_list
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
-from lineage_ingest.bi.json_objects import text_or_none
+from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.lookml.explore_sql import ExploreSql
 from lineage_ingest.bi.lookml.field_sql import REFERENCE
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
@@ -155,7 +155,7 @@ class _LookmlReader:
         """Return the views without a table of their own that explores join by SQL of a join (`UNNEST(…) AS name`)."""
         found = set()
         for explore in self.explores.values():
-            for join in explore.definition.get("joins") or ():
+            for join in objects_in(explore.definition.get("joins")):
                 if isinstance(join.get("sql"), str):
                     found.add(str(join.get("from") or join.get("view_name") or join.get("name")))
         own, views = {"sql_table_name", "derived_table"}, self._tables.views
@@ -203,7 +203,7 @@ class _LookmlReader:
         """
         dialect = query.dialect
         name = str(source.get("name") or "")
-        columns = source.get("columns") or ()
+        columns = objects_in(source.get("columns"))
         explore = self.explores.get(name)
         if explore is None:
             query.reference(f"explore/{slug(name)}")
@@ -221,7 +221,7 @@ class _LookmlReader:
         derived = [
             f"{_liquid_expression(str(column.get('sql') or 'NULL'), query)} "
             f"AS {plain_name(str(column.get('name')), dialect)}"
-            for column in source.get("derived_columns") or ()
+            for column in objects_in(source.get("derived_columns"))
         ]
         return f"SELECT n.*,\n  {', '.join(derived)}\nFROM (\n{sql}\n) AS n" if derived else sql
 

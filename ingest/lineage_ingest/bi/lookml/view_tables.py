@@ -68,8 +68,12 @@ class ViewTables:
 
         `readers` are the views by way of which it is read: a view that reads itself is reported.
         """
+        return union_of(self._sources(view, query, readers))
+
+    def _sources(self, view: Named, query: LookmlQuery, readers: tuple[str, ...] = ()) -> list[str]:
+        """Return what a view reads: several if a template decides which table that is."""
         if "derived_table" in view.definition:
-            return query.reference(f"derived_table/{slug(view.name)}")
+            return [query.reference(f"derived_table/{slug(view.name)}")]
         text = str(view.definition.get("sql_table_name") or view.name).strip().rstrip(";").strip()
         text = self.with_constants(text)
         if "@{" in text:
@@ -80,11 +84,11 @@ class ViewTables:
             return query.parses(f"SELECT * FROM {REFERENCE.sub('t', one)} AS v")  # noqa: S608
 
         texts = query.liquid_texts(text, is_valid)
-        return union_of([self.with_tables(one, query, (*readers, view.name)) for one in texts])
+        return [self.with_tables(one, query, (*readers, view.name)) for one in texts]
 
     def select(self, view: Named, query: LookmlQuery) -> str | None:
         """Return the query of a view's own fields; None if it has none."""
-        source = self.source(view, query)
+        sources = self._sources(view, query)
         fields = self.fields(view, query.dialect)
         listed = [
             f"{fields.sql(name, lambda _view, _name: None)} AS {quote(name, query.dialect)}"
@@ -95,7 +99,8 @@ class ViewTables:
             query.problems.add(problem)
         if not listed:
             return None
-        return "SELECT " + ",\n  ".join(listed) + f"\nFROM {source} AS {plain_name(view.name, query.dialect)}"
+        head, alias = "SELECT " + ",\n  ".join(listed), plain_name(view.name, query.dialect)
+        return "\nUNION ALL ".join(f"{head}\nFROM {source} AS {alias}" for source in sources)
 
     def with_tables(self, text: str, query: LookmlQuery, readers: tuple[str, ...] = ()) -> str:
         """Return SQL in which `${view.SQL_TABLE_NAME}` is what that view reads."""

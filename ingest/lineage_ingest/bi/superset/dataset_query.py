@@ -11,7 +11,7 @@ from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.templates import choice_of, parses, template_texts, union_of
+from lineage_ingest.bi.templates import choice_of, parses, template_texts
 from lineage_ingest.bi.written_sql import quote, table_reference
 
 __all__ = ["dataset_sql", "metric_column", "names_of", "schema_of_queries", "with_metrics"]
@@ -56,10 +56,10 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
     if own is not None:
         texts, found = template_texts(own.strip().rstrip(";"), "Jinja", lambda one: parses(one, dialect))
         problems.update(dict.fromkeys(found))
-        source = union_of([f"(\n{text.strip().rstrip(';')}\n)" for text in texts])
+        sources = [f"(\n{text.strip().rstrip(';')}\n)" for text in texts]
     else:
         parts = (dataset.get("catalog"), dataset.get("schema"), dataset.get("table_name"))
-        source = table_reference([str(part) for part in parts if part], dialect)
+        sources = [table_reference([str(part) for part in parts if part], dialect)]
     outputs: list[str] = []
     for column in columns:
         name, text = str(column.get("column_name") or ""), _text(column.get("expression"))
@@ -75,8 +75,8 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
             if not is_read:
                 problems[not_read(f"the metric {name!r} is made of itself")] = None
             outputs.append(f"{expression(written)} AS {quote(metric_column(name, names), dialect)}")
-    sql = "SELECT " + (",\n  ".join(outputs) or "*") + f"\nFROM {source} AS t"
-    return sql, list(problems)
+    head = "SELECT " + (",\n  ".join(outputs) or "*")
+    return "\nUNION ALL ".join(f"{head}\nFROM {source} AS t" for source in sources), list(problems)
 
 
 def metric_column(metric: str, columns: Collection[str]) -> str:

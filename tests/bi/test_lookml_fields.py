@@ -128,7 +128,7 @@ def test_a_table_that_a_template_decides(tmp_path: Path, table: str, tables: set
         summary = read(store, tmp_path / "in", v_view=view)
         assert of_tables(store, "view/v.id") == tables
         said = "which table it reads is decided by a template, and not known"
-        assert (said in {one.diagnostic.message for one in summary.diagnostics}) is not tables
+        assert (said in {one.diagnostic.message for one in summary.diagnostics}) is (not tables)
         assert completeness(store)["view/v"] is Completeness.PARTIAL
         assert {one.key for one in store.datasets() if "template" in one.key or "?" in one.key} == set()
 
@@ -182,6 +182,20 @@ def test_fields_that_a_tile_makes(tmp_path: Path) -> None:
             f"{explore}:id -> {tile}.custom [AGGREGATION]",
             f"{explore}:region ~> {tile}.custom [CONDITIONAL]",
             f"{explore}:id ~> {tile} [FILTER]",
+        }
+
+
+def test_columns_of_tables_in_an_explore(tmp_path: Path) -> None:
+    model = MODEL + "explore: orders { sql_always_where: orders.deleted = 0 AND ${orders.id} > 1 ;; }"
+    with open_store(tmp_path / "store.lbug") as store:
+        tier = "dimension: tier { type: tier tiers: [1, 2] sql: ${id} ;; }"
+        assert not read(store, tmp_path / "in", m_model=model, o_view=VIEW % tier).diagnostics
+        assert {one for one in into(store, "explore/orders", rows=True) if "FILTER" in one} == {
+            "postgres://db:5432/raw.orders.deleted ~> explore/orders [FILTER]",
+            "view/orders.id ~> explore/orders [FILTER]",
+        }
+        assert into(store, "view/orders.tier") == {
+            "postgres://db:5432/raw.orders.id -> view/orders.tier [TRANSFORMATION]"
         }
 
 

@@ -78,7 +78,7 @@ def columns(**tables: str) -> list[dict[str, str]]:
     return [{"TableName": table, "ColumnName": name} for table, names in tables.items() for name in names.split()]
 
 
-NO_PAGES = {"Report/definition/report.json": {}}
+NO_PAGES: dict[str, Any] = {"Report/definition/report.json": {}}
 
 
 def test_tables_that_are_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

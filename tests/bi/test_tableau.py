@@ -289,3 +289,29 @@ def test_a_union_combines_columns_of_one_name(tmp_path: Path) -> None:
         assert into(store, SOURCE) == {
             f"{SHOP}.{table}.amount -> {SOURCE}.amount [IDENTITY]" for table in ("orders", "old")
         }
+
+
+def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
+    before = source().replace("class='postgres'", "class='postgres' one-time-sql='CREATE TEMP TABLE x AS SELECT 1'")
+    with open_store(tmp_path / "store.lbug") as store:
+        [record_] = ingest(store, "tableau", book(tmp_path, before)).diagnostics
+        assert record_.diagnostic.message.startswith("the SQL that runs when the connection opens is not read")
+        assert completeness(store)[SOURCE] is Completeness.PARTIAL
+
+
+@pytest.mark.parametrize(
+    ("connection", "table", "key"),
+    [
+        ("class='excel-direct' filename='C:\\data\\A.xlsx'", "[Sheet1$]", "file/C:/data/A.xlsx/Sheet1$"),
+        ("class='textscan' directory='/data/' filename='a.csv'", "[a#csv]", "file//data/a.csv"),
+        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Data/x.hyper/Extract.Extract"),
+        ("class='sqlserver' server='srv,1444' dbname='shop'", "[dbo].[t]", "mssql://srv:1444/shop.dbo.t"),
+    ],
+)
+def test_tables_of_files_and_servers(tmp_path: Path, connection: str, table: str, key: str) -> None:
+    relation = f"<relation connection='pg' name='t' table='{table}' type='table'/>"
+    text = source(relation, records=record("amount", "amount", "t"))
+    begin, end = text.index("class='postgres'"), text.index("schema='public'") + len("schema='public'")
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, text[:begin] + connection + text[end:])).diagnostics
+        assert into(store, SOURCE) == {f"{key}.amount -> {SOURCE}.amount [IDENTITY]"}

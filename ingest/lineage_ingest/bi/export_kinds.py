@@ -79,7 +79,8 @@ def read_export(request: BiRequest, progress: Progress) -> BiExport:
     if not seen:
         wanted = ", ".join(sorted(suffixes))
         raise OptionError(f"no files ({wanted}), nor archives of them, in {request.paths[0]}", "paths")
-    if not (export.queries or export.boards or export.tables) and export.problems:
+    is_said = any(problem.severity is Severity.ERROR for _, problem in export.problems)
+    if not (export.queries or export.boards or export.tables) and export.problems and not is_said:
         message = f"nothing of {kind.title} is in what was read ({seen:,} file{'' if seen == 1 else 's'})"
         problem = Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message, hint="is KIND right?")
         export = replace(export, problems=(*export.problems, (str(request.paths[0]), problem)))

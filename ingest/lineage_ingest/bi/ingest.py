@@ -115,14 +115,14 @@ def ingest_bi_export(
 
 
 def _without_repeated_keys(export: BiExport) -> BiExport:
-    """Return the export with the last of what has the same key; the others are reported."""
+    """Return the export with the last of what has the same key; others that differ from it are reported."""
     problems = list(export.problems)
     queries: dict[str, QueryAsset] = {}
     boards: dict[str, Board] = {}
     seen: dict[str, QueryAsset | Board] = {}
     for one in export.assets:
         fold = one.key.casefold()
-        if fold in seen:
+        if fold in seen and replace(seen[fold], at="") != replace(one, at=""):
             message = f"{one.key} is there twice, in {seen[fold].at}, too: the last one is read"
             if seen[fold].title != one.title:
                 message = f"{one.title!r} and {seen[fold].title!r} have the same key, {one.key}: the last one is read"

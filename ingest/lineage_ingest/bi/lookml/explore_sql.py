@@ -25,6 +25,8 @@ from lineage_ingest.bi.written_sql import LITERAL, plain_name, quote
 __all__ = ["ExploreSql"]
 
 _JOINS = {"left_outer": "LEFT JOIN", "full_outer": "FULL JOIN", "inner": "JOIN", "cross": "CROSS JOIN"}
+_RAW = re.compile(r"(?<![\w.\"`\]])(\w+)\.(?=[A-Za-z_])")
+"""What a column is written behind: `orders.id`, and not `"orders"."id"`."""
 _OWN_TABLE = " (table)"
 """What the alias of a view's own table ends with in an explore, in which the view's alias is that of its fields."""
 
@@ -177,7 +179,16 @@ class ExploreSql:
             return is_expression and self._query.parses(f"SELECT {REFERENCE.sub('NULL', one)}")
 
         texts = self._query.liquid_texts(self._tables.with_constants(text), is_valid)
-        return choice_of([REFERENCE.sub(replace, one) for one in texts])
+        return choice_of([self._of_tables(REFERENCE.sub(replace, one)) for one in texts])
+
+    def _of_tables(self, text: str) -> str:
+        """Return SQL in which columns of tables, written without `${…}`, are those of the views' own tables."""
+
+        def replace(found: re.Match[str]) -> str:
+            fields = self._fields.get(found[1])
+            return found[0] if fields is None or found[1] in self._unnested else f"{fields.table}."
+
+        return _RAW.sub(replace, text)
 
     # Joins
 

@@ -126,6 +126,8 @@ class ViewFields:
         own = f"${{TABLE}}.{base}"
         text = str(definition.get("sql") or own).replace("${EXTENDED}", own)
         expanded = self._expand(text, elsewhere, depth, one.name)
+        if definition.get("type") in ("tier", "bin"):
+            return f"tier_of({expanded})"
         return f"timeframe_{one.part}({expanded})" if one.part and one.part != "raw" else expanded
 
     def _measure(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:

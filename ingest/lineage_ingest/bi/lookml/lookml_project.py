@@ -112,7 +112,9 @@ class LookmlProject:
             at, definition = definitions[-1]
             for one in (definition, *refinements):
                 own = _override(own, self._extended(one, known, at, 0))
-            others = ", ".join(dict.fromkeys(self.paths.get(other, other) for other, _ in definitions[:-1]))
+            others = ", ".join(
+                dict.fromkeys(self.paths.get(other, other) for other, one in definitions[:-1] if one != definition)
+            )
             message = f"{name} is defined in {others}, too: only the last definition is read"
             problems = (Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message),) if others else ()
             found[name] = Named(name, at, own, problems)

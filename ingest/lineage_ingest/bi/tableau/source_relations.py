@@ -73,9 +73,9 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
     namespace = server_namespace(dialect, server, port)
     schema = element.get("schema")
     if engine in _FILES:
-        return connections.apply(
-            BiConnection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/"))
-        )
+        path = [element.get("directory"), element.get("filename") or database]
+        file = "/".join(one.replace("\\", "/").rstrip("/") for one in path if one)
+        return connections.apply(BiConnection(names, "ansi", "file", file))
     if dialect == "bigquery":
         database = element.get("CATALOG") or element.get("project") or database
     if dialect in ("mysql", "hive", "spark"):
@@ -93,6 +93,7 @@ class Relations:
     """Writes a relation as SQL. `table` returns the reference to a relation of another connection than the query's."""
 
     dialect: str
+    connection: BiConnection
     table: Callable[[Element], str | None] = lambda _element: None
     problems: list[Diagnostic] = field(default_factory=list)
     field_sql: Callable[[str], str | None] = lambda _name: None
@@ -126,7 +127,15 @@ class Relations:
             return f"(\n{self._custom_sql(relation.text or '')}\n)"
         if kind != "table":
             self._report(f"a relation of type {kind!r} is not read")
-        return table_reference(unbracketed(relation.get("table") or relation.get("name") or ""), self.dialect)
+        return self._table(unbracketed(relation.get("table") or relation.get("name") or ""))
+
+    def _table(self, parts: Sequence[str]) -> str:
+        """Return the reference to a table; one of a file is named by the file's path, and the sheet or table in it."""
+        file = self.connection.database if self.connection.namespace == "file" else None
+        if not file:
+            return table_reference(parts, self.dialect)
+        is_file = parts[-1] == file.rpartition("/")[2].replace(".", "#")  # so Tableau names the only table of a text
+        return quote(file if is_file else f"{file}/{'.'.join(parts)}", self.dialect)
 
     def _custom_sql(self, text: str) -> str:
         """Return custom SQL with its parameters as literals; in the file, `<` and `>` are doubled."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from lineage.model.diagnostics import Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.tableau.source_fields import (
@@ -125,6 +126,9 @@ class Workbook:
             return f"{alias}.{quote(found.captions[field], source.connection.dialect)}"
 
         fields = SourceFields(source, source.connection.dialect, elsewhere)
+        if any(one.get("one-time-sql") for one in connection_element.iter("connection")):
+            message = "the SQL that runs when the connection opens is not read: tables that it creates are not known"
+            fields.problems.append(not_read(message, severity=Severity.WARNING))
         fields.read(element, connection_element, relation)
         self._fields[name] = fields
 
@@ -157,7 +161,8 @@ class Workbook:
 
         outputs = fields.visible()
         relations = Relations(
-            dialect, other, field_sql=fields.sql, columns_of=lambda union: _columns_of(union, connection_element),
+            dialect, source.connection, other, field_sql=fields.sql,
+            columns_of=lambda union: _columns_of(union, connection_element),
             relationships=[one for one in element.iter() if plain_tag(one) == "relationship"],
         )  # fmt: skip
         from_clause = relations.write(relation)
@@ -208,7 +213,7 @@ class Workbook:
 
     def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:
         """Return the query of one table of a data source that has several connections."""
-        relations = Relations(connection.dialect)
+        relations = Relations(connection.dialect, connection)
         name = relation.get("name") or ""
         columns = [column for _, table, column in records_of(relation) if table == name]
         columns = list(dict.fromkeys((*columns, *_columns_of(name, records))))

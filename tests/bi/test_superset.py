@@ -197,3 +197,14 @@ def test_the_data_of_another_chart_in_a_layer_is_reported(tmp_path: Path) -> Non
         assert [one.diagnostic.message for one in ingest(store, "superset", folder).diagnostics] == [
             "the annotation layer 'Past' shows data of another chart, and is not read"
         ]
+
+
+def test_a_part_of_the_server_says_what_it_retired(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["id"]))
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", folder)
+        write(folder, "Chart", chart=chart("Renamed", groupby=["id"]))
+        summary = ingest(store, "superset", folder)
+        assert summary.gone == (CHART,)
+        assert "only what has another title now was retired" in summary.notices[0]
+        assert "nothing was retired" in ingest(store, "superset", folder).notices[0]

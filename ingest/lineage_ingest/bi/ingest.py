@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,7 +110,7 @@ def ingest_bi_export(
         request.kind,
         export.server,
         tuple(FileKey.parse(key).path for key in gone),
-        tuple(_notices(request, export)),
+        tuple(_notices(request, export, gone)),
     )
 
 
@@ -191,8 +191,9 @@ def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, di
         yield key, {key: Annotation("\n".join(parts), one.owner)}
 
 
-def _notices(request: BiRequest, export: BiExport) -> Iterator[str]:
+def _notices(request: BiRequest, export: BiExport, gone: Collection[str]) -> Iterator[str]:
+    retired = "only what has another title now was retired" if gone else "nothing was retired"
     if request.is_whole_server and not export.is_whole:
-        yield "something could not be read, so nothing was retired: what is absent may still exist"
+        yield f"something could not be read, so {retired}: what is absent may still exist"
     elif request.is_whole_server and export.part is not None:
-        yield f"the export is {export.part}, so nothing was retired: what is absent may still exist"
+        yield f"the export is {export.part}, so {retired}: what is absent may still exist"

@@ -61,3 +61,26 @@ def test_a_corrupt_pbix(tmp_path: Path) -> None:
         summary = ingest(store, "powerbi", [tmp_path / "half.pbix", tmp_path / "corrupt.pbix", good])
         assert codes(summary) == {"ARTIFACT_DAMAGED"}
         assert summary.batch.run.counts["resolved"] == 6
+
+
+def test_files_of_another_tool(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", DATA / "superset")
+        assert summary.has_errors
+        [record] = [one for one in summary.diagnostics if one.diagnostic.severity == "error"]
+        assert record.diagnostic.message.startswith("nothing of Metabase is in what was read (")
+
+
+def test_a_file_that_is_there_twice(tmp_path: Path) -> None:
+    book = DATA / "tableau" / "sample-superstore.twb"
+    view = "view: v { sql_table_name: t ;; dimension: id { %s } }"
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", [book, DATA / "tableau" / "sample-superstore.twb"]).diagnostics
+        for folder, more in (("a", ""), ("b", ""), ("c", "sql: ${TABLE}.key ;;")):
+            (tmp_path / "in" / folder).mkdir(parents=True)
+            (tmp_path / "in" / folder / book.name).write_bytes(book.read_bytes())
+            (tmp_path / "in" / folder / "v.view.lkml").write_text(view % more, encoding="utf-8")
+        assert "DEFINED_TWICE" not in codes(ingest(store, "tableau", tmp_path / "in"))
+        both = [tmp_path / "in" / "a", tmp_path / "in" / "b"]
+        assert "DEFINED_TWICE" not in codes(ingest(store, "lookml", both, dialect="postgres"))
+        assert "DEFINED_TWICE" in codes(ingest(store, "lookml", tmp_path / "in", dialect="postgres"))

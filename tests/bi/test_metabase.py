@@ -357,3 +357,44 @@ def test_replacing_renaming_and_two_servers(tmp_path: Path) -> None:
         assert "ARTIFACT_DAMAGED" in codes(damaged)
         answer = impact(store, resolve(store, "shop.public.orders.amount"))
         assert sorted({one.table for one in answer.columns}) == ["card/1-One", "card/1-Renamed", "card/2-Two"]
+
+
+def test_a_foreign_key_of_a_joined_table(tmp_path: Path) -> None:
+    people = {"id": 12, "name": "people", "schema": "public", "db_id": 2, "fields": [{"id": 108, "name": "id"},
+              {"id": 109, "name": "land", "fk_target_field_id": 106}]}  # fmt: skip
+    query = {
+        "source-table": 10,
+        "joins": [{"alias": "P", "source-table": 12, "condition": ["=", ["field", 105, None],
+                   ["field", 108, {"join-alias": "P"}]]}],
+        "fields": [["field", 104, {"source-field": 109, "source-field-join-alias": "P"}]],
+    }  # fmt: skip
+    files = {"db.json": DATABASE, "people.json": people, "c.json": [card(1, query)]}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
+        assert {one for one in into(store, "card/1-Card", rows=True) if "people.land" in one} == {
+            "postgres://db:5432/shop.public.people.land ~> card/1-Card [JOIN]"
+        }
+
+
+def test_a_card_in_two_files(tmp_path: Path) -> None:
+    one, two = (card(1, {"source-table": 10, "fields": [["field", number, None]]}) for number in (101, 102))
+    board = {"id": 5, "name": "B", "dashcards": [{"card_id": 1, "card": one}]}
+    folder = write_json(tmp_path / "in", {"a.json": board, "b.json": one, "c.json": one, "db.json": DATABASE})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        write_json(folder, {"c.json": two})
+        [record] = ingest(store, "metabase", folder).diagnostics
+        assert "the card 1 is in" in record.diagnostic.message
+        assert into(store, "card/1-Card") == {
+            "postgres://db:5432/shop.public.orders.amount -> card/1-Card.amount [IDENTITY]"
+        }
+
+
+def test_objects_without_an_id(tmp_path: Path) -> None:
+    by_entity = {**card(1, {"source-table": 10}, "E"), "id": None, "entity_id": "abc"}
+    nameless = {**card(1, {"source-table": 10}, "N"), "id": None}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [by_entity, nameless, card(2, {})]})
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", folder)
+        assert "a card has no id, and is not read" in {one.diagnostic.message for one in summary.diagnostics}
+        assert set(completeness(store)) == {"card/abc-E", "card/2-Card"}

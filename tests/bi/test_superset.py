@@ -119,3 +119,92 @@ def test_a_table_that_a_template_decides_is_no_table(tmp_path: Path) -> None:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "superset", folder))
         assert [one.name for one in store.datasets() if one.kind != "exposure"] == []
         assert completeness(store)[DATASET] is not Completeness.FULL
+
+
+@pytest.mark.parametrize(
+    ("uri", "sql", "table"),
+    [
+        ("postgresql://me@db/shop", "SELECT id FROM t", "postgres://db:5432/shop.mart.t"),
+        ("postgresql://me@db/shop", "SELECT id FROM other.t", "postgres://db:5432/shop.other.t"),
+        ("postgresql://me@db/shop", None, "postgres://db:5432/shop.mart.orders"),
+        ("mysql://me@db/shop", "SELECT id FROM t", "mysql://db:3306/mart.t"),
+        ("mssql+pymssql://me@db:1433/shop", "SELECT id FROM t", "mssql://db:1433/shop.dbo.t"),
+    ],
+)  # fmt: skip
+def test_sql_of_a_dataset_runs_in_the_schema_of_the_dataset(tmp_path: Path, uri: str, sql: str, table: str) -> None:
+    columns = [{"column_name": "id"}]
+    virtual = dataset(schema="mart", sql=sql, columns=columns, metrics=[])
+    folder = write(tmp_path / "in", database={**DATABASE, "sqlalchemy_uri": uri}, dataset=virtual)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        key = "dataset/mart-orders-d5"
+        assert into(store, key) == {f"{table}.id -> {key}.id [IDENTITY]"}
+
+
+@pytest.mark.parametrize(
+    ("params", "columns"),
+    [
+        ({"query_mode": "raw", "all_columns": ["id"], "groupby": ["region"], "metrics": ["amount"]}, {"id"}),
+        ({"query_mode": "aggregate", "all_columns": ["id"], "groupby": ["region"]}, {"region"}),
+        ({"groupby": ["id"], "metrics": [{"expressionType": "SQL", "label": "twice",
+                                          "sqlExpression": "2 * {{ metric('amount') }}"}]}, {"id", "amount (metric)"}),
+        ({"all_columns": ["id"], "adhoc_filters": [
+            {"expressionType": "SIMPLE", "subject": "day", "operator": "TEMPORAL_RANGE", "comparator": "No filter"},
+            {"expressionType": "SIMPLE", "subject": "qty", "operator": "TEMPORAL_RANGE", "comparator": "Last week"}]},
+         {"id", "qty"}),
+    ],
+)  # fmt: skip
+def test_what_a_chart_does_not_use_is_no_source_of_it(tmp_path: Path, params: Any, columns: set[str]) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        found = {one.split(" ")[0] if "(metric)" not in one else one[: one.index(")") + 1]
+                 for one in into(store, CHART, rows=True)}  # fmt: skip
+        assert found == {f"{DATASET}.{one}" for one in columns}
+
+
+def test_a_metric_can_be_made_of_others(tmp_path: Path) -> None:
+    metrics = [
+        {"metric_name": "total", "expression": "SUM(amount)"},
+        {"metric_name": "twice", "expression": "2 * {{ metric('total') }}"},
+        {"metric_name": "endless", "expression": "{{ metric('endless') }} + SUM(id)"},
+    ]
+    folder = write(tmp_path / "in", dataset=dataset(metrics=metrics))
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "superset", folder)
+        source = "postgres://db:5432/shop.public.orders.amount"
+        assert into(store, f"{DATASET}.twice") == {f"{source} -> {DATASET}.twice [AGGREGATION]"}
+        assert "the metric 'endless' is made of itself" in {one.diagnostic.message for one in summary.diagnostics}
+
+
+def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
+    one, two = (dataset(uuid=f"d5-{number}", columns=[{"column_name": name}], metrics=[])
+                for number, name in ((1, "id"), (2, "qty")))  # fmt: skip
+    folder = write(tmp_path / "in", one=one, two=two)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert set(completeness(store)) == {f"{DATASET}-1", f"{DATASET}-2"}
+        (folder / "again.yaml").write_text(json.dumps({**two, "columns": []}), encoding="utf-8")
+        assert codes(ingest(store, "superset", folder)) == {"DEFINED_TWICE"}
+        (folder / "again.yaml").write_text(json.dumps(two), encoding="utf-8")
+        assert not ingest(store, "superset", folder).diagnostics
+
+
+def test_the_data_of_another_chart_in_a_layer_is_reported(tmp_path: Path) -> None:
+    layers = [{"name": "Past", "sourceType": "line", "value": 7}, {"name": "Line", "annotationType": "FORMULA"}]
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["id"], annotation_layers=layers))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.diagnostic.message for one in ingest(store, "superset", folder).diagnostics] == [
+            "the annotation layer 'Past' shows data of another chart, and is not read"
+        ]
+
+
+def test_a_part_of_the_server_says_what_it_retired(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["id"]))
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", folder)
+        write(folder, "Chart", chart=chart("Renamed", groupby=["id"]))
+        summary = ingest(store, "superset", folder)
+        assert summary.gone == (CHART,)
+        assert "only what has another title now was retired" in summary.notices[0]
+        assert "nothing was retired" in ingest(store, "superset", folder).notices[0]

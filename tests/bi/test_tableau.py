@@ -133,3 +133,185 @@ def test_workbooks_of_one_name_on_two_sites(tmp_path: Path) -> None:
             place = f"<repository-location id='Book' site='{site}' path='/t/{site}/workbooks'/>"
             assert ingest(store, "tableau", book(tmp_path, source(), place=place)).gone == ()
         assert set(completeness(store)) == {f"{site}/{SOURCE}" for site in ("north", "south")}
+
+
+def sheets(*named: tuple[str, str], more: str = "") -> str:
+    """Return worksheets, each of a name and what is in its view."""
+    listed = "".join(f"<worksheet name='{name}'><view>{view}</view></worksheet>" for name, view in named)
+    return f"<worksheets>{listed}</worksheets>{more}"
+
+
+def uses(fields: str, name: str = "fed", own: str = "") -> str:
+    """Return the dependencies of a worksheet on fields of a data source, all of which it shows."""
+    listed = "".join(
+        f"<column-instance column='[{one}]' derivation='None' name='[none:{one}:nk]'/>" for one in fields.split(",")
+    )
+    return f"<datasource-dependencies datasource='{name}'>{own}{listed}</datasource-dependencies>"
+
+
+def calculated(name: str, formula: str, title: str = "") -> str:
+    return (
+        f"<column name='[{name}]' caption='{title or name}'><calculation class='tableau' formula='{formula}'/></column>"
+    )
+
+
+def related(*keys: str) -> str:
+    """Return relationships by expressions."""
+    listed = "".join(f"<relationship>{one}</relationship>" for one in keys)
+    return f"<object-graph><relationships>{listed}</relationships></object-graph>"
+
+
+def equal(one: str, two: str, mark: str = "") -> str:
+    return f"<expression op='='><expression {mark}op='{one}'/><expression op='{two}'/></expression>"
+
+
+@pytest.mark.parametrize(
+    ("keys", "joined", "message"),
+    [
+        (equal("[person]", "[id (people)]"), "orders.person people.id", None),
+        (equal("[Calc]", "[id (people)]"), "orders.person orders.amount people.id", None),
+        (equal("STR([person])", "TRIM([id (people)])", "_.fcp.RelationshipCalculations.true..."),
+         "orders.person people.id", None),
+        (f"<expression op='AND'>{equal('[person]', '[id (people)]')}{equal('[amount]', '[id (people)]')}</expression>",
+         "orders.person orders.amount people.id", None),
+        (equal("[gone]", "[id (people)]"), "people.id",
+         "the condition of a join names [gone], which is not in the data source"),
+        ("", "", "by which columns the tables of the data model are related is not known"),
+    ],
+)  # fmt: skip
+def test_the_keys_of_relationships(tmp_path: Path, keys: str, joined: str, message: str | None) -> None:
+    key = calculated("Calc", "[person] + [amount]")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(MODEL, key + related(keys))))
+        assert rows_into(store, SOURCE) == {f"{SHOP}.{one} ~> {SOURCE} [JOIN]" for one in joined.split()}
+        assert [one.diagnostic.message for one in summary.diagnostics] == ([message] if message else [])
+
+
+def test_some_tables_of_the_data_model_are_not_related(tmp_path: Path) -> None:
+    three = f"<relation type='collection'>{ORDERS}{PEOPLE}{TABLE.format('old')}</relation>"
+    with open_store(tmp_path / "store.lbug") as store:
+        keys = related(equal("[person]", "[id (people)]"))
+        [record_] = ingest(store, "tableau", book(tmp_path, source(three, keys))).diagnostics
+        assert "by which columns some tables" in record_.diagnostic.message
+
+
+TOP = (
+    "<groupfilter function='end' count='5' end='top'><groupfilter function='order' expression='SUM([amount])'>"
+    "<groupfilter function='level-members' level='[person]'/></groupfilter></groupfilter>"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "column", "sources"),
+    [
+        (f"<group name='[Best]'>{TOP}</group>", "Best", "amount person"),
+        ("<group name='[Of]'><groupfilter function='level-members' level='[Calc]'/></group>"
+         + calculated("Calc", "[person] + 1"), "Of", "person"),
+        (f"<group name='[Best]'>{TOP}</group><group name='[Both]'><groupfilter function='union'>"
+         "<groupfilter field='[Best]' function='reference'/></groupfilter></group>", "Both", "amount person"),
+        (calculated("In", "IF [Best] THEN [amount] END") + f"<group name='[Best]'>{TOP}</group>", "In",
+         "amount person"),
+        (calculated("N", "COUNT([__tableau_internal_object_id__].[orders_1]) + SUM([fed].[amount])"), "N", "amount"),
+    ],
+)  # fmt: skip
+def test_what_sets_and_groups_are_made_of(tmp_path: Path, more: str, column: str, sources: str) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, source(more=more))).diagnostics
+        found = {one.split(" ")[0].rpartition(".")[2] for one in into(store, f"{SOURCE}.{column}")}
+        assert found == set(sources.split())
+        assert completeness(store)[SOURCE] is Completeness.FULL
+
+
+def test_fields_of_another_data_source_in_a_formula(tmp_path: Path) -> None:
+    two = source(name="two", title="Goals", relation=TABLE.format("goals"), records=record("amount", "amount", "goals"))
+    ratio = calculated("Ratio", "SUM([amount]) / SUM([two].[amount])")
+    own = calculated("Own", "SUM([amount]) - SUM([two].[amount])")
+    gone = calculated("Gone", "SUM([three].[amount])")
+    sheet = sheets(("W", uses("Own", own=own) + uses("amount", "two")))
+    links = LINKS.replace("id (people)", "amount")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(more=ratio + gone) + two, sheet + links))
+        assert {one.diagnostic.message for one in summary.diagnostics} == {
+            "'Gone' reads [three].[amount], which is not in its data source"
+        }
+        assert {one.partition(" ->")[0] for one in into(store, f"{SOURCE}.Ratio")} == {
+            f"{SHOP}.orders.amount", "Book/datasource/Goals.amount"
+        }  # fmt: skip
+        assert {one.partition(" ->")[0] for one in into(store, "Book/sheet/W.Own")} == {
+            f"{SOURCE}.amount", "Book/datasource/Goals.amount"
+        }  # fmt: skip
+
+
+def test_filters_of_a_worksheet(tmp_path: Path) -> None:
+    by_top = (
+        f"<filter class='categorical' column='[fed].[none:person:nk]'>{TOP.replace('[person]', '[none:person:nk]')}"
+    )
+    rows = "<rows>[fed].[none:person:nk]</rows>"
+    with open_store(tmp_path / "store.lbug") as store:
+        sheet = sheets(("W", f"{uses('person')}{by_top}</filter>{rows}"), ("Empty", ""))
+        summary = ingest(store, "tableau", book(tmp_path, source(), sheet))
+        assert [(one.diagnostic.severity, one.diagnostic.message) for one in summary.diagnostics] == [
+            ("info", "the worksheet is empty")
+        ]
+        assert into(store, "Book/sheet/W", rows=True) == {
+            f"{SOURCE}.person -> Book/sheet/W.person [IDENTITY]",
+            f"{SOURCE}.person ~> Book/sheet/W [FILTER]",
+            f"{SOURCE}.amount ~> Book/sheet/W [FILTER]",
+        }
+
+
+def test_names_that_are_alike(tmp_path: Path) -> None:
+    alike = "".join(f"<column name='[{name}]' caption='Key'/>" for name in ("amount", "person"))
+    boards = "<dashboards>" + "".join(
+        f"<dashboard name='{name}'><zones><zone name='{name[2:]}'/></zones></dashboard>" for name in ("D A/1", "D A 1")
+    )
+    rest = sheets(("A/1", uses("amount,person")), ("A 1", uses("amount", "two")), more=boards + "</dashboards>")
+    with open_store(tmp_path / "store.lbug") as store:
+        both = source(more=alike) + source(name="two")
+        assert not ingest(store, "tableau", book(tmp_path, both, rest)).diagnostics
+        assert set(completeness(store).values()) == {Completeness.FULL}
+        assert len(completeness(store)) == 6
+        shown = {one for one in edges_of(store) if "> Book/dashboard/" in one}
+        assert len({one.partition("> ")[2].partition(".")[0] for one in shown}) == 2
+        keys = {one.partition(" -> ")[0].rpartition(".")[2]: one.partition(" [")[0].rpartition(".")[2]
+                for one in edges_of(store) if one.startswith(f"{SHOP}.orders") and "Key" in one}  # fmt: skip
+        assert keys == {"amount": "Key", "person": "Key (person)"}
+
+
+def test_a_union_combines_columns_of_one_name(tmp_path: Path) -> None:
+    union = f"<relation type='union' name='all'>{ORDERS}{TABLE.format('old')}</relation>"
+    records = "".join(record(name, name, "all") for name in ("amount", "Table Name"))
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(union, records=records)))
+        assert {one.diagnostic.message for one in summary.diagnostics} == {
+            "the tables of the union 'all' are all taken to have all of its columns"
+        }
+        assert into(store, SOURCE) == {
+            f"{SHOP}.{table}.amount -> {SOURCE}.amount [IDENTITY]" for table in ("orders", "old")
+        }
+
+
+def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
+    before = source().replace("class='postgres'", "class='postgres' one-time-sql='CREATE TEMP TABLE x AS SELECT 1'")
+    with open_store(tmp_path / "store.lbug") as store:
+        [record_] = ingest(store, "tableau", book(tmp_path, before)).diagnostics
+        assert record_.diagnostic.message.startswith("the SQL that runs when the connection opens is not read")
+        assert completeness(store)[SOURCE] is Completeness.PARTIAL
+
+
+@pytest.mark.parametrize(
+    ("connection", "table", "key"),
+    [
+        ("class='excel-direct' filename='C:\\data\\A.xlsx'", "[Sheet1$]", "file/C:/data/A.xlsx/Sheet1$"),
+        ("class='textscan' directory='/data/' filename='a.csv'", "[a#csv]", "file//data/a.csv"),
+        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Data/x.hyper/Extract.Extract"),
+        ("class='sqlserver' server='srv,1444' dbname='shop'", "[dbo].[t]", "mssql://srv:1444/shop.dbo.t"),
+    ],
+)
+def test_tables_of_files_and_servers(tmp_path: Path, connection: str, table: str, key: str) -> None:
+    relation = f"<relation connection='pg' name='t' table='{table}' type='table'/>"
+    text = source(relation, records=record("amount", "amount", "t"))
+    begin, end = text.index("class='postgres'"), text.index("schema='public'") + len("schema='public'")
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, text[:begin] + connection + text[end:])).diagnostics
+        assert into(store, SOURCE) == {f"{key}.amount -> {SOURCE}.amount [IDENTITY]"}

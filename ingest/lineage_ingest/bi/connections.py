@@ -41,8 +41,8 @@ def server_namespace(dialect: str | None, host: str, port: object = None) -> str
 
     >>> server_namespace("tsql", "db", 1433), server_namespace("snowflake", "acme.snowflakecomputing.com")
     ('mssql://db:1433', 'snowflake://acme')
-    >>> server_namespace("bigquery", ""), server_namespace("ansi", "db")
-    ('bigquery', '')
+    >>> server_namespace("bigquery", ""), server_namespace("ansi", "db"), server_namespace("tsql", "tcp:db,1444")
+    ('bigquery', '', 'mssql://db:1444')
     """
     if dialect == "bigquery":
         return "bigquery"
@@ -50,6 +50,9 @@ def server_namespace(dialect: str | None, host: str, port: object = None) -> str
         return ""
     if dialect == "snowflake":
         return f"snowflake://{host.removesuffix('.snowflakecomputing.com')}"
+    if dialect == "tsql":  # its clients write the port behind a comma
+        host, comma, own_port = host.removeprefix("tcp:").partition(",")
+        port = own_port.strip() if comma else port
     scheme = "mssql" if dialect == "tsql" else dialect
     return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TypeAlias
 
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
 from lineage_ingest.bi.exported import BiExport
 from lineage_ingest.bi.files import ExportFile, read_files
@@ -76,7 +77,13 @@ def read_export(request: BiRequest, progress: Progress) -> BiExport:
 
     export = reader(read_files(request.paths, suffixes), request.connections, _server(request.server), count)
     if not seen:
-        raise OptionError(f"no files ({', '.join(sorted(suffixes))}) in {request.paths[0]}", "paths")
+        wanted = ", ".join(sorted(suffixes))
+        raise OptionError(f"no files ({wanted}), nor archives of them, in {request.paths[0]}", "paths")
+    is_said = any(problem.severity is Severity.ERROR for _, problem in export.problems)
+    if not (export.queries or export.boards or export.tables) and export.problems and not is_said:
+        message = f"nothing of {kind.title} is in what was read ({seen:,} file{'' if seen == 1 else 's'})"
+        problem = Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message, hint="is KIND right?")
+        export = replace(export, problems=(*export.problems, (str(request.paths[0]), problem)))
     if not export.server:
         message = f"{kind.title}: the export does not say which server it is of; name it, so that two never mix"
         raise OptionError(message, "server")

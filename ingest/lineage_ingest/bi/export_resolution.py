@@ -20,6 +20,7 @@ from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
 from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.exported import BiExport, QueryAsset, not_read
+from lineage_ingest.bi.templates import TEMPLATED
 from lineage_ingest.bi.written_sql import LITERAL
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 
@@ -27,6 +28,10 @@ __all__ = ["ExportResolution", "ResolvedQuery"]
 
 _TEMPLATE = LITERAL.strip("'")
 """The name of a table in place of which a template stands."""
+_OF_NAMES = frozenset(
+    (DiagnosticCode.UNKNOWN_COLUMN, DiagnosticCode.UNKNOWN_TABLE, DiagnosticCode.AMBIGUOUS_COLUMN,
+     DiagnosticCode.UNRESOLVED_STAR)
+)  # fmt: skip
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -103,15 +108,12 @@ class ExportResolution:
         tables = _ExportTables(self, query, naming)
         target = self._location(query.key)
         statement, several = self._lineage(query, options, tables, target)
+        statement, unknown = _without_templated_names(statement)
         problems = [*query.problems, *statement.diagnostics]
         if several > 1:
             message = f"{several} statements: only the last query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
-        known = _without_templated_tables(statement)
-        if known is not statement:
-            message = "which table it reads is decided by a template, and not known"
-            problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
-            statement = known
+        problems += [not_read(f"which {what} it reads is decided by a template, and not known") for what in unknown]
         if missing:
             message = f"it reads {name_list(missing, 5)}, which the export does not contain"
             problems.append(Diagnostic(DiagnosticCode.EXPRESSION_NOT_READ, Severity.ERROR, message))
@@ -255,18 +257,29 @@ class _ExportTables:
         return self._export.asset(str(parts[0])) if len(parts) == 1 else None
 
 
-def _without_templated_tables(statement: StatementLineage) -> StatementLineage:
-    """Return the lineage without tables whose names a template decides; the same lineage if there are none."""
-    unknown = {one for one in statement.sources if split_name(one)[-1][0] == _TEMPLATE}
-    if not unknown:
-        return statement
-    return replace(
+def _without_templated_names(statement: StatementLineage) -> tuple[StatementLineage, list[str]]:
+    """Return the lineage without tables and columns whose names a template decides, and what there is of these."""
+    tables = {one for one in statement.sources if _is_templated(one)}
+    columns = {edge.source for edge in statement.edges if _is_templated(edge.source.column)}
+    columns |= {one for one in statement.inferred if _is_templated(one.column)}
+    columns = {one for one in columns if one.table not in tables}
+    said = [one for one in statement.diagnostics if one.code in _OF_NAMES and TEMPLATED in one.message.lower()]
+    if not tables and not columns and not said:
+        return statement, []
+    known = replace(
         statement,
-        sources=[one for one in statement.sources if one not in unknown],
-        edges=[one for one in statement.edges if one.source.table not in unknown],
-        inferred=tuple(one for one in statement.inferred if one.table not in unknown),
-        row_references=tuple(one for one in statement.row_references if one.source.table not in unknown),
+        sources=[one for one in statement.sources if one not in tables],
+        edges=[one for one in statement.edges if one.source.table not in tables and one.source not in columns],
+        inferred=tuple(one for one in statement.inferred if one.table not in tables and one not in columns),
+        row_references=tuple(one for one in statement.row_references if one.source.table not in tables),
+        diagnostics=[one for one in statement.diagnostics if one not in said],
     )
+    return known, [what for what, found in (("table", tables), ("column", columns or (said and not tables))) if found]
+
+
+def _is_templated(name: str) -> bool:
+    parts = [part for part, _ in split_name(name)]
+    return parts[-1:] == [_TEMPLATE] or any(TEMPLATED in part.lower() for part in parts)
 
 
 def _folded(columns: Iterable[str], naming: Naming) -> dict[str, str | None]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection
 
-__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "QueryProblems", "not_read", "slug"]
+__all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "QueryProblems",
+           "distinct_slugs", "not_read", "slug"]  # fmt: skip
 
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
@@ -112,6 +114,22 @@ def slug(title: str) -> str:
     ('Umsatz-Monat-brutto', 'v1-2')
     """
     return _NOT_IN_SLUG.sub("-", title).strip("-")[:120] or "untitled"
+
+
+def distinct_slugs(titles: Iterable[str]) -> dict[str, str]:
+    """Return the parts of keys that titles are, by title; those that would be equal end with a digest of their title.
+
+    >>> distinct_slugs(["Sales 1", "Umsatz"]), len(set(distinct_slugs(["A-B", "A B", "a/b"]).values()))
+    ({'Sales 1': 'Sales-1', 'Umsatz': 'Umsatz'}, 3)
+    """
+    found: dict[str, list[str]] = {}
+    for title in dict.fromkeys(titles):
+        found.setdefault(slug(title).casefold(), []).append(title)
+    return {
+        title: slug(title) if len(same) == 1 else f"{slug(title)}-{sha256(title.encode()).hexdigest()[:6]}"
+        for same in found.values()
+        for title in same
+    }
 
 
 def not_read(what: str, hint: str | None = None, severity: Severity = Severity.ERROR) -> Diagnostic:

@@ -81,8 +81,9 @@ class ExportFile:
 def read_files(paths: tuple[Path, ...], suffixes: frozenset[str]) -> Iterator[ExportFile]:
     """Yield the files with these suffixes: those given, those in folders, and those in zip archives.
 
-    A file that is given by name is read whatever its suffix.
+    A file that is given by name is read whatever its suffix; one that is given twice is read once.
     """
+    read: set[Path] = set()
     for path in paths:
         if path.is_dir():
             listed = sorted(
@@ -91,9 +92,11 @@ def read_files(paths: tuple[Path, ...], suffixes: frozenset[str]) -> Iterator[Ex
                 if one.is_file() and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
             for one in listed:
-                if one.suffix.lower() in suffixes | _ARCHIVES:
+                if one.suffix.lower() in suffixes | _ARCHIVES and one.resolve() not in read:
+                    read.add(one.resolve())
                     yield from _read_path(one, one.relative_to(path).as_posix(), suffixes)
-        else:
+        elif path.resolve() not in read:
+            read.add(path.resolve())
             yield from _read_path(path, path.name, suffixes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
 from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, server_namespace
 from lineage_ingest.bi.export_resolution import ExportResolution
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
 from lineage_ingest.bi.exposure_batch import ExportNames, build_batch
@@ -110,22 +110,24 @@ def ingest_bi_export(
         request.kind,
         export.server,
         tuple(FileKey.parse(key).path for key in gone),
-        tuple(_notices(request, export)),
+        tuple(_notices(request, export, gone)),
     )
 
 
 def _without_repeated_keys(export: BiExport) -> BiExport:
-    """Return the export with the last of what has the same key; the others are reported."""
+    """Return the export with the last of what has the same key; others that differ from it are reported."""
     problems = list(export.problems)
     queries: dict[str, QueryAsset] = {}
     boards: dict[str, Board] = {}
-    seen: dict[str, str] = {}
+    seen: dict[str, QueryAsset | Board] = {}
     for one in export.assets:
         fold = one.key.casefold()
-        if fold in seen:
-            message = f"{one.key} is there twice, in {seen[fold]}, too: the last one is read"
+        if fold in seen and replace(seen[fold], at="") != replace(one, at=""):
+            message = f"{one.key} is there twice, in {seen[fold].at}, too: the last one is read"
+            if seen[fold].title != one.title:
+                message = f"{one.title!r} and {seen[fold].title!r} have the same key, {one.key}: the last one is read"
             problems.append((one.at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
-        seen[fold] = one.at
+        seen[fold] = one
         queries.pop(fold, None)
         boards.pop(fold, None)
         if isinstance(one, QueryAsset):
@@ -142,16 +144,23 @@ def _with_connection_problems(export: BiExport) -> BiExport:
     for query in export.queries:
         if query.sql is not None or query.reads:
             used.setdefault(query.connection, query.at)
+    said: set[str] = set()
     for connection, at in used.items():
         name = connection.names[0]
+        if name in said or (connection.is_known and connection.namespace):
+            continue
         if not connection.is_known:
             message = f"which SQL the connection {name!r} speaks is not known: standard SQL is assumed"
             hint = f"--connection '{name}=NAMESPACE,dialect=postgres'"
-            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
-        elif not connection.namespace:
+        elif server_namespace(connection.dialect, ""):
+            continue  # all servers of the product have one namespace
+        else:
             message = f"the server of the connection {name!r} is not known: its tables are in {connection.dialect!r}"
-            hint = f"name it as other ingests do: --connection '{name}=postgres://host:5432,database=…'"
-            problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
+            host, port = ("org-account", None) if connection.dialect == "snowflake" else ("host", "port")
+            example = server_namespace(connection.dialect, host, port)
+            hint = f"name it as other ingests do: --connection '{name}={example},database=…'"
+        said.add(name)
+        problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
     return replace(export, problems=tuple(problems))
 
 
@@ -182,8 +191,9 @@ def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, di
         yield key, {key: Annotation("\n".join(parts), one.owner)}
 
 
-def _notices(request: BiRequest, export: BiExport) -> Iterator[str]:
+def _notices(request: BiRequest, export: BiExport, gone: Collection[str]) -> Iterator[str]:
+    retired = "only what has another title now was retired" if gone else "nothing was retired"
     if request.is_whole_server and not export.is_whole:
-        yield "something could not be read, so nothing was retired: what is absent may still exist"
+        yield f"something could not be read, so {retired}: what is absent may still exist"
     elif request.is_whole_server and export.part is not None:
-        yield f"the export is {export.part}, so nothing was retired: what is absent may still exist"
+        yield f"the export is {export.part}, so {retired}: what is absent may still exist"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["LITERAL", "asset_reference", "number_repeated", "quote", "table_reference"]
+from lineage.model.dialects import dialect_named
+
+__all__ = ["LITERAL", "asset_reference", "number_repeated", "plain_name", "quote", "table_reference"]
 
 _BACKTICKS = frozenset(("bigquery", "mysql", "spark", "databricks", "hive", "doris", "starrocks", "clickhouse"))
 _BRACKETS = frozenset(("tsql", "fabric"))
@@ -23,6 +25,15 @@ def quote(name: str, dialect: str) -> str:
     if dialect in _BRACKETS:
         return "[" + name.replace("]", "]]") + "]"
     return '"' + name.replace('"', '""') + '"'
+
+
+def plain_name(name: str, dialect: str) -> str:
+    """Return the name, quoted, that a name without quotes is in a dialect.
+
+    >>> plain_name("orders", "snowflake"), plain_name("Orders", "postgres")
+    ('"ORDERS"', '"orders"')
+    """
+    return quote(str(dialect_named(dialect).fold_column(name)), dialect)
 
 
 def table_reference(parts: Iterable[str], dialect: str) -> str:

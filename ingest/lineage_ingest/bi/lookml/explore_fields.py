@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lineage_ingest.bi.json_objects import objects_in
+
 __all__ = ["ExploreFields"]
 
 _MAX_DEPTH = 20
@@ -21,7 +23,7 @@ class ExploreFields:
         """`fields` are the names of fields by view, `views` the definitions of these views, with their sets."""
         self._fields = {view: tuple(names) for view, names in fields.items()}
         self._sets = {
-            view: {str(one.get("name")): _names(one.get("fields")) for one in definition.get("sets") or ()}
+            view: {str(one.get("name")): _names(one.get("fields")) for one in objects_in(definition.get("sets"))}
             for view, definition in views.items()
         }
         self.unknown: list[str] = []

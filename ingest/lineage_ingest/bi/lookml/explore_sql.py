@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lineage.model.diagnostics import Severity
 from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.explore_fields import ExploreFields
+from lineage_ingest.bi.lookml.field_sql import REFERENCE
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.lookml.lookml_project import Named
 from lineage_ingest.bi.lookml.tiles import explore_column
-from lineage_ingest.bi.lookml.view_tables import REFERENCE, LookmlQuery, ViewTables
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.lookml.view_tables import LookmlQuery, ViewTables
+from lineage_ingest.bi.templates import choice_of
+from lineage_ingest.bi.written_sql import LITERAL, plain_name, quote
 
 __all__ = ["ExploreSql"]
 
 _JOINS = {"left_outer": "LEFT JOIN", "full_outer": "FULL JOIN", "inner": "JOIN", "cross": "CROSS JOIN"}
+_RAW = re.compile(r"(?<![\w.\"`\]])(\w+)\.(?=[A-Za-z_])")
+"""What a column is written behind: `orders.id`, and not `"orders"."id"`."""
 _OWN_TABLE = " (table)"
 """What the alias of a view's own table ends with in an explore, in which the view's alias is that of its fields."""
 
@@ -35,17 +41,22 @@ class ExploreSql:
         self._query = query
         self._base = str(definition.get("from") or definition.get("view_name") or explore.name)
         self._alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
-        self._joins = _in_order([one for one in definition.get("joins") or () if isinstance(one, Mapping)])
+        self._joins = _in_order(objects_in(definition.get("joins")))
         self._views = {self._alias: self._base, **{_alias(join): _view_of(join) for join in self._joins}}
         """Names of views by their aliases."""
         self._unnested = {_alias(join) for join in self._joins if isinstance(join.get("sql"), str)}
         """Aliases of views whose rows the SQL of a join makes."""
-        self._fields = {
-            alias: tables.fields(
-                tables.views[name], query.dialect, alias if alias in self._unnested else f"{alias}{_OWN_TABLE}"
-            )
+        given = {_alias(one): one.get("sql_table_name") for one in self._joins}
+        given[self._alias] = definition.get("sql_table_name")
+        self._named_views = {
+            alias: _over_table(tables.views[name], given.get(alias))
             for alias, name in self._views.items()
             if name in tables.views
+        }
+        """Views by their aliases, over the tables that the explore or a join gives them."""
+        self._fields = {
+            alias: tables.fields(view, query.dialect, alias if alias in self._unnested else f"{alias}{_OWN_TABLE}")
+            for alias, view in self._named_views.items()
         }
         for alias, fields in self._fields.items():
             fields.name = alias
@@ -64,19 +75,32 @@ class ExploreSql:
             if wanted is None or _alias(join) in self._used:
                 joined.insert(0, self._join(join))
                 self._used.update(_views_read(join))
-        source = self._tables.reference(self._base, self._query)
+        source = self._source(self._alias, self._base)
         for alias, fields in self._fields.items():
             for problem in fields.problems.found if wanted is None or alias in self._used else ():
                 self._query.problems.add(problem)
         written = "\n".join((*outputs, *joined, *conditions))
-        lines = [f"FROM {source} AS {self._quote(self._alias)}", *self._own_tables(written), *joined]
+        lines = [f"FROM {source} AS {self._plain(self._alias)}", *self._own_tables(written), *joined]
         sql = "SELECT " + (",\n  ".join(outputs) or "*") + "\n" + "\n".join(lines)
         return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
 
+    def current_name(self, field: str) -> str:
+        """Return the name of a field `view.field`, which may be named by a former name."""
+        view, _, own = field.rpartition(".")
+        fields = self._fields.get(view or self._alias)
+        current = fields.current_name(own) if fields is not None else None
+        return field if current is None else f"{view}.{current}" if view else current
+
+    def _source(self, alias: str, view: str) -> str:
+        """Return what stands in FROM for a view: the query of the view, or one of its fields over another table."""
+        own = self._named_views.get(alias)
+        if own is None or own is self._tables.views[view]:
+            return self._tables.reference(view, self._query)
+        return f"(\n{self._tables.select(own, self._query) or 'SELECT NULL'}\n)"
+
     def _shown(self) -> list[str]:
         """Return the fields that the explore shows, as `view.field`."""
-        views = self._tables.views
-        definitions = {alias: views[name].definition for alias, name in self._views.items() if name in views}
+        definitions = {alias: view.definition for alias, view in self._named_views.items()}
         chosen = ExploreFields({alias: known.fields for alias, known in self._fields.items()}, definitions)
         listed = chosen.shown(self._explore.definition, self._alias, self._joins)
         for name in dict.fromkeys(chosen.unknown):
@@ -110,7 +134,7 @@ class ExploreSql:
     def _own_tables(self, written: str) -> list[str]:
         """Return the joins of the tables of views whose fields read another view, too: they read their own columns."""
         return [
-            f"CROSS JOIN {self._tables.source(self._tables.views[self._views[alias]], self._query)} AS {fields.table}"
+            f"CROSS JOIN {self._tables.source(self._named_views[alias], self._query)} AS {fields.table}"
             for alias, fields in reversed(self._fields.items())
             if fields.table in written and alias not in self._unnested
         ]
@@ -125,11 +149,13 @@ class ExploreSql:
     def _field(self, view: str, name: str) -> str | None:
         """Return the SQL of a field; None if it is not in the explore."""
         fields = self._fields.get(view)
-        if fields is None or name not in fields.fields:
+        current = fields.current_name(name) if fields is not None else None
+        if fields is None or current is None:
             return None
+        name = current
         self._used.add(view)
         if view not in self._unnested and not fields.is_foreign(name):
-            return f"{self._quote(view)}.{self._quote(name)}"
+            return f"{self._plain(view)}.{self._quote(name)}"
         if (view, name) in self._being_written:
             self._query.problems.add_not_read(f"the field {view}.{name} reads itself")
             return "NULL"
@@ -138,7 +164,7 @@ class ExploreSql:
         self._being_written.discard((view, name))
         return text
 
-    def _expand(self, text: str) -> str:
+    def _expand(self, text: str, is_expression: bool = True) -> str:
         """Return SQL of the explore with constants, Liquid and references to fields replaced."""
 
         def replace(found: re.Match[str]) -> str:
@@ -149,19 +175,32 @@ class ExploreSql:
                 self._query.problems.add_not_read(message)
             return written or "NULL"
 
-        return REFERENCE.sub(replace, self._query.without_liquid(self._tables.with_constants(text)))
+        def is_valid(one: str) -> bool:
+            return is_expression and self._query.parses(f"SELECT {REFERENCE.sub('NULL', one)}")
+
+        texts = self._query.liquid_texts(self._tables.with_constants(text), is_valid)
+        return choice_of([self._of_tables(REFERENCE.sub(replace, one)) for one in texts])
+
+    def _of_tables(self, text: str) -> str:
+        """Return SQL in which columns of tables, written without `${…}`, are those of the views' own tables."""
+
+        def replace(found: re.Match[str]) -> str:
+            fields = self._fields.get(found[1])
+            return found[0] if fields is None or found[1] in self._unnested else f"{fields.table}."
+
+        return _RAW.sub(replace, text)
 
     # Joins
 
     def _join(self, join: Mapping[str, Any]) -> str:
         alias = _alias(join)
         if isinstance(join.get("sql"), str):
-            return self._expand(join["sql"])
+            return self._expand(join["sql"], is_expression=False)
         kind = str(join.get("type") or "left_outer")
         if kind not in _JOINS:
             self._query.problems.add_not_read(f"the join type {kind!r} of {alias} is not known")
-        source = self._tables.reference(_view_of(join), self._query)
-        head = f"{_JOINS.get(kind, 'LEFT JOIN')} {source} AS {self._quote(alias)}"
+        source = self._source(alias, _view_of(join))
+        head = f"{_JOINS.get(kind, 'LEFT JOIN')} {source} AS {self._plain(alias)}"
         if kind == "cross":
             return head
         condition = self._expand(join["sql_on"]) if isinstance(join.get("sql_on"), str) else self._foreign_key(join)
@@ -178,14 +217,25 @@ class ExploreSql:
         if not key or primary is None:
             return None
         left = self._expand("${" + (key if "." in key else f"{self._alias}.{key}") + "}")
-        return f"{left} = {self._quote(_alias(join))}.{self._quote(primary)}"
+        return f"{left} = {self._plain(_alias(join))}.{self._quote(primary)}"
 
     def _quote(self, name: str) -> str:
         return quote(name, self._query.dialect)
 
+    def _plain(self, name: str) -> str:
+        return plain_name(name, self._query.dialect)
+
 
 def _alias(join: Mapping[str, Any]) -> str:
     return str(join.get("name"))
+
+
+def _over_table(view: Named, table: Any) -> Named:
+    """Return a view over the given table, if one is given."""
+    if not table:
+        return view
+    own = {key: value for key, value in view.definition.items() if key != "derived_table"}
+    return replace(view, definition={**own, "sql_table_name": table})
 
 
 def _view_of(join: Mapping[str, Any]) -> str:
@@ -217,6 +267,7 @@ def _filtered_always(definition: Mapping[str, Any]) -> Iterator[str]:
     for key in ("always_filter", "conditionally_filter"):
         if isinstance(definition.get(key), Mapping):
             yield from filter_fields(definition[key])
-    for one in definition.get("access_filters") or ():
-        if isinstance(one, Mapping) and one.get("field"):
+    for one in objects_in(definition.get("access_filters")):
+        if one.get("field"):
             yield str(one["field"])
+    yield from map(str, definition.get("access_filter_fields") or ())

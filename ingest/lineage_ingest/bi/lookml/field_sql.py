@@ -12,13 +12,15 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
-from lineage_ingest.bi.templates import parses, without_templates
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.templates import choice_of, parses, template_texts
+from lineage_ingest.bi.written_sql import LITERAL, plain_name
 
-__all__ = ["ViewFields", "without_liquid"]
+__all__ = ["REFERENCE", "ViewFields", "liquid_texts"]
 
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+REFERENCE = re.compile(r"\$\{\s*([\w.]+)(?:::\w+)?\s*\}")
+"""A reference to a field, a view or the table: `${orders.id}`, `${orders.id::number}`."""
 _CONDITION = re.compile(r"\{%-?\s*condition\s+[\w.]+\s*-?%\}(.*?)\{%-?\s*endcondition\s*-?%\}", re.DOTALL)
 _DATES = re.compile(r"\{%-?\s*(?:date_start|date_end)\s+[\w.]+\s*-?%\}")
 _PARAMETER = re.compile(r"\{%-?\s*parameter\s+([\w.]+)\s*-?%\}")
@@ -30,7 +32,17 @@ _AGGREGATES = {
 }  # fmt: skip
 _OVER_MEASURES = frozenset(("number", "string", "yesno", "date", "running_total", "percent_of_total",
                             "percent_of_previous", "int", "period_over_period"))  # fmt: skip
-_TIMEFRAMES = ("raw", "time", "date", "week", "month", "quarter", "year")
+_TIMEFRAMES = (
+    "raw", "time", "date", "week", "month", "quarter", "year", "time_of_day", "hour", "hour_of_day", "minute", "second",
+    "millisecond", "microsecond", "day_of_week", "day_of_week_index", "day_of_month", "day_of_year", "week_of_year",
+    "month_name", "month_num", "quarter_of_year", "fiscal_month_num", "fiscal_quarter", "fiscal_quarter_of_year",
+    "fiscal_year", "yesno",
+)  # fmt: skip
+"""Those of a dimension group that lists none."""
+_INTERVALS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+"""Those of a duration that lists none."""
+_FIELDS_NAMED = ("start_location_field", "end_location_field", "based_on", "based_on_time")
+"""Parameters whose value is the name of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +69,19 @@ class ViewFields:
         self.name = name
         self._dialect = dialect
         self._constants = constants
-        self.table = quote(alias or name, dialect)
+        self.table = plain_name(alias or name, dialect)
         self.fields = {one.name: one for one in _fields_of(definition)}
+        self._current = {
+            str(former): one.name
+            for one in self.fields.values()
+            for former in _listed(one.definition.get("alias"))
+            if str(former) not in self.fields
+        }
         self.problems = QueryProblems()
+
+    def current_name(self, name: str) -> str | None:
+        """Return the name of a field by this or a former name (`alias`); None if there is none."""
+        return name if name in self.fields else self._current.get(name)
 
     def is_foreign(self, name: str, depth: int = 0) -> bool:
         """Return whether a field reads a field of another view, itself or by way of fields of this one."""
@@ -67,7 +89,7 @@ class ViewFields:
         if one is None or depth > _MAX_DEPTH:
             return False
         for text in _texts(one.definition):
-            for reference in _REFERENCE.findall(self._constants(text)):
+            for reference in REFERENCE.findall(self._constants(text)):
                 view, dot, own = reference.rpartition(".")
                 if dot and view not in (self.name, "") and own != "SQL_TABLE_NAME":
                     return True
@@ -77,7 +99,7 @@ class ViewFields:
 
     def sql(self, name: str, elsewhere: Callable[[str, str], str | None], depth: int = 0) -> str:
         """Return the SQL of a field. `elsewhere` returns that of a field of another view; None if there is none."""
-        one = self.fields.get(name)
+        one = self.fields.get(self.current_name(name) or name)
         if one is None or depth > _MAX_DEPTH:
             self.problems.add_not_read(
                 f"the field {self.name}.{name} is not in the project" if one is None else "fields read themselves"
@@ -96,9 +118,16 @@ class ViewFields:
             parts = [self._expand(str(definition[key]), elsewhere, depth, one.name)
                      for key in ("sql_latitude", "sql_longitude") if definition.get(key)]  # fmt: skip
             return f"location({', '.join(parts)})" if parts else "NULL"
+        if definition.get("type") == "distance":
+            parts = [self._expand("${" + str(definition[key]) + "}", elsewhere, depth, one.name)
+                     for key in ("start_location_field", "end_location_field") if definition.get(key)]  # fmt: skip
+            return f"distance({', '.join(parts)})" if parts else "NULL"
         base = one.name if one.kind == "dimension" else str(definition.get("name"))
-        text = str(definition.get("sql") or f"${{TABLE}}.{base}")
+        own = f"${{TABLE}}.{base}"
+        text = str(definition.get("sql") or own).replace("${EXTENDED}", own)
         expanded = self._expand(text, elsewhere, depth, one.name)
+        if definition.get("type") in ("tier", "bin"):
+            return f"tier_of({expanded})"
         return f"timeframe_{one.part}({expanded})" if one.part and one.part != "raw" else expanded
 
     def _measure(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
@@ -107,6 +136,8 @@ class ViewFields:
         text = str(definition.get("sql") or "")
         if kind == "list" and definition.get("list_field"):
             text = "${" + str(definition["list_field"]) + "}"
+        if kind == "period_over_period" and definition.get("based_on"):
+            return self._period_over_period(one, elsewhere, depth)
         expanded = self._expand(text, elsewhere, depth, one.name) if text.strip() else ""
         conditions = [
             f"{self._expand('${' + name + '}', elsewhere, depth, one.name)} = {LITERAL}"
@@ -133,6 +164,16 @@ class ViewFields:
             self.problems.add_not_read(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
         return f"measure_of({expanded})" if expanded else "NULL"
 
+    def _period_over_period(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
+        """Return another measure, of a period that a dimension decides."""
+        measure, time = (
+            self._expand("${" + str(one.definition[key]) + "}", elsewhere, depth, one.name)
+            if one.definition.get(key)
+            else "NULL"
+            for key in ("based_on", "based_on_time")
+        )
+        return f"CASE WHEN MAX({time}) IS NOT NULL THEN {measure} END"
+
     def _case(self, case: Mapping[str, Any], elsewhere: Callable[[str, str], str | None], depth: int) -> str:
         whens = [one for one in case.get("whens") or () if isinstance(one, Mapping)]
         texts = [
@@ -143,8 +184,6 @@ class ViewFields:
     def _expand(self, text: str, elsewhere: Callable[[str, str], str | None], depth: int, own: str) -> str:
         """Return SQL with constants, Liquid and references replaced."""
         text = self._constants(text).strip().rstrip(";").strip()
-        plain, problems = without_liquid(text)
-        is_templated = plain != text
 
         def replace(found: re.Match[str]) -> str:
             reference = found[1]
@@ -162,41 +201,52 @@ class ViewFields:
                 return "NULL"
             return f"({self.sql(name, elsewhere, depth + 1)})"
 
-        expanded = _REFERENCE.sub(replace, plain)
+        def is_valid(one: str) -> bool:
+            return parses(f"SELECT {REFERENCE.sub(replace, one)}", self._dialect)
+
+        texts, problems = liquid_texts(text, is_valid)
         for problem in problems:
             self.problems.add(problem)
-        if is_templated and not parses(f"SELECT {expanded}", self._dialect):
+        if texts != [text] and not is_valid(texts[0]):
             self.problems.add_not_read(f"Liquid: without its tags, the SQL of {self.name}.{own} cannot be parsed")
             return "NULL"
-        return expanded
+        return choice_of([REFERENCE.sub(replace, one) for one in texts])
 
 
-def without_liquid(text: str) -> tuple[str, list[Diagnostic]]:
-    """Return SQL without Liquid, and a diagnostic for what is not certain.
+def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str], list[Diagnostic]]:
+    """Return the SQL that a text with Liquid can become, and a diagnostic for what is not certain.
 
     What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
     parameter; that may also be a name, so it is not certain.
 
-    >>> without_liquid("a > {% date_start d %} AND {% condition c %} b {% endcondition %}")
-    ("a > '?' AND (( b ) IS NOT NULL)", [])
+    >>> liquid_texts("a > {% date_start d %} AND {% condition c %} b {% endcondition %}", lambda text: True)
+    (["a > '?' AND (( b ) IS NOT NULL)"], [])
     """
-    plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", text))
-    return without_templates(_PARAMETER.sub(r"{{ \1 }}", plain), "Liquid")
+
+    def prepare(one: str) -> str:
+        plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", one))
+        return _PARAMETER.sub(r"{{ \1 }}", plain)
+
+    return template_texts(text, "Liquid", is_valid, prepare)
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
-    for one in definition.get("dimensions") or ():
+    for one in objects_in(definition.get("dimensions")):
         yield ViewField(str(one.get("name")), "dimension", one)
-    for one in definition.get("dimension_groups") or ():
+    for one in objects_in(definition.get("dimension_groups")):
         name = str(one.get("name"))
         if one.get("type") == "duration":
-            for part in one.get("intervals") or ("day",):
+            for part in _listed(one.get("intervals")) or _INTERVALS:
                 yield ViewField(f"{part}s_{name}", "dimension_group", one, str(part))
         else:
-            for part in one.get("timeframes") or _TIMEFRAMES:
+            for part in _listed(one.get("timeframes")) or _TIMEFRAMES:
                 yield ViewField(f"{name}_{part}", "dimension_group", one, str(part))
-    for one in definition.get("measures") or ():
+    for one in objects_in(definition.get("measures")):
         yield ViewField(str(one.get("name")), "measure", one)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 
 def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
@@ -206,5 +256,5 @@ def _texts(definition: Mapping[str, Any]) -> Iterator[str]:
     case = definition.get("case")
     for one in case.get("whens") or () if isinstance(case, Mapping) else ():
         yield str(one.get("sql") or "")
-    for name in filter_fields(definition):
-        yield "${" + name + "}"
+    for name in (*filter_fields(definition), *(definition[key] for key in _FIELDS_NAMED if definition.get(key))):
+        yield "${" + str(name) + "}"

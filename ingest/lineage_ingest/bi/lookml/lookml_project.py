@@ -9,11 +9,15 @@ from fnmatch import fnmatch
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.bi.json_objects import objects_in
 
 __all__ = ["FIELD_LISTS", "LookmlProject", "Named"]
 
 FIELD_LISTS = ("dimensions", "dimension_groups", "measures", "filters", "parameters")
 _LISTS_BY_NAME = (*FIELD_LISTS, "joins", "sets")
+_ADDED = frozenset(("access_filters", "access_filter_fields"))
+_QUERIES = frozenset(("sql", "explore_source", "sql_create", "create_process"))
+_EXTENDED = re.compile(r"\$\{EXTENDED\}")
 _CONSTANT = re.compile(r"@\{(\w+)\}")
 _MAX_EXTENSIONS = 30
 
@@ -42,6 +46,7 @@ class LookmlProject:
     name: str = ""
     _views: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _explores: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
+    _included: dict[str, set[str]] = field(default_factory=dict)
     missing: list[tuple[str, str]] = field(default_factory=list)
     """Files, and what they extend or refine that is not in the project."""
 
@@ -50,13 +55,13 @@ class LookmlProject:
         self.paths[at] = path
         if document.get("project_name"):
             self.name = str(document["project_name"])
-        for constant in document.get("constants") or ():
+        for constant in objects_in(document.get("constants")):
             self.constants[str(constant.get("name"))] = str(constant.get("value") or "")
         if document.get("connection"):
             self.connections[path] = str(document["connection"])
-        self.includes[path] = [str(one) for one in document.get("includes") or ()]
+        self.includes[path] = [str(one) for one in _names(document.get("includes"))]
         for kind, known in (("views", self._views), ("explores", self._explores)):
-            for one in document.get(kind) or ():
+            for one in objects_in(document.get(kind)):
                 known.setdefault(str(one.get("name")), []).append((at, one))
 
     def with_constants(self, text: str) -> str:
@@ -71,28 +76,29 @@ class LookmlProject:
         """Return the explores by name."""
         return self._merged(self._explores)
 
-    def connection_of(self, at: str) -> str | None:
-        """Return the name of the connection of what a file defines: that of a model that is it or includes it."""
+    def connections_of(self, at: str) -> list[str]:
+        """Return the connections of what a file defines: that of the model that it is, else of models that include it.
+
+        If none includes it, those of all models.
+        """
         path = self.paths.get(at, at)
         names = [self.connections[path]] if path in self.connections else []
         if not names:
             names = [name for model, name in self.connections.items() if path in self._included_by(model)]
-        if not names:
-            names = list(self.connections.values())
-        return self.with_constants(names[0]) if names else None
+        return [self.with_constants(name) for name in dict.fromkeys(names or self.connections.values())]
 
     def _included_by(self, model: str) -> set[str]:
-        found: set[str] = set()
-        open_paths = [model]
-        while open_paths:
-            for pattern in self.includes.get(open_paths.pop(), ()):
-                plain = pattern.lstrip("/").removeprefix("*/")
-                for path in self.includes:
-                    fits = any(fnmatch(path, one) for one in (plain, f"{plain}.lkml", f"*/{plain}", f"*/{plain}.lkml"))
-                    if fits and path not in found:
-                        found.add(path)
-                        open_paths.append(path)
-        return found
+        if model not in self._included:
+            found: set[str] = set()
+            open_paths = [model]
+            while open_paths:
+                for pattern in self.includes.get(open_paths.pop(), ()):
+                    for path in self.includes:
+                        if path not in found and _includes(pattern, path):
+                            found.add(path)
+                            open_paths.append(path)
+            self._included[model] = found
+        return self._included[model]
 
     def _merged(self, known: Mapping[str, list[tuple[str, Mapping[str, Any]]]]) -> dict[str, Named]:
         found: dict[str, Named] = {}
@@ -106,7 +112,9 @@ class LookmlProject:
             at, definition = definitions[-1]
             for one in (definition, *refinements):
                 own = _override(own, self._extended(one, known, at, 0))
-            others = ", ".join(dict.fromkeys(self.paths.get(other, other) for other, _ in definitions[:-1]))
+            others = ", ".join(
+                dict.fromkeys(self.paths.get(other, other) for other, one in definitions[:-1] if one != definition)
+            )
             message = f"{name} is defined in {others}, too: only the last definition is read"
             problems = (Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message),) if others else ()
             found[name] = Named(name, at, own, problems)
@@ -132,19 +140,47 @@ class LookmlProject:
 
 
 def _override(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a definition with another one's parameters over it; fields and joins are merged by name."""
+    """Return a definition with another one's parameters over it.
+
+    Fields and joins are merged by name; the filters by a user's attributes are all kept; a derived table without a
+    query of its own has that of the one below.
+    """
     found = dict(base)
     for key, value in own.items():
-        if key in _LISTS_BY_NAME and isinstance(value, list) and isinstance(base.get(key), list):
-            merged = {str(one.get("name")): one for one in base[key] if isinstance(one, Mapping)}
+        below = base.get(key)
+        if key in _LISTS_BY_NAME and isinstance(value, list):
+            merged = {str(one.get("name")): one for one in below or () if isinstance(one, Mapping)}
             for one in value:
                 if isinstance(one, Mapping):
                     name = str(one.get("name"))
-                    merged[name] = {**merged.get(name, {}), **one}
+                    before = merged.get(name, {})
+                    merged[name] = {**before, **{own: _with_extended(one[own], before.get(own)) for own in one}}
             found[key] = list(merged.values())
+        elif key in _ADDED and isinstance(value, list) and isinstance(below, list):
+            found[key] = [*below, *value]
+        elif key == "derived_table" and isinstance(below, Mapping) and not _QUERIES & set(value):
+            found[key] = {**below, **value}
         else:
-            found[key] = value
+            found[key] = _with_extended(value, below)
     return found
+
+
+def _with_extended(value: Any, below: Any) -> Any:
+    """Return a value in which `${EXTENDED}` is the value that it extends."""
+    if isinstance(value, str) and isinstance(below, str):
+        return _EXTENDED.sub(lambda _found: f"({below.strip()})", value)
+    return value
+
+
+def _includes(pattern: str, path: str) -> bool:
+    """Return whether the pattern of an `include` means a file.
+
+    >>> _includes("/views/**/*.view", "views/a.view.lkml"), _includes("b*", "x/bc.lkml"), _includes("*.view", "m.lkml")
+    (True, True, False)
+    """
+    plain = pattern.lstrip("/").removeprefix("*/")
+    own = {plain, plain.replace("**/", "")}
+    return any(fnmatch(path, f"{head}{one}{tail}") for one in own for head in ("", "*/") for tail in ("", ".lkml"))
 
 
 def _names(value: Any) -> list[str]:

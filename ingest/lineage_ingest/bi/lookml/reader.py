@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import lkml
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
-from lineage_ingest.bi.json_objects import text_or_none
+from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.lookml.explore_sql import ExploreSql
+from lineage_ingest.bi.lookml.field_sql import REFERENCE
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
 from lineage_ingest.bi.lookml.tiles import Dashboards, explore_column
 from lineage_ingest.bi.lookml.view_tables import LookmlQuery, ViewTables
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.templates import choice_of, union_of
+from lineage_ingest.bi.written_sql import LITERAL, plain_name, quote
 
 __all__ = ["SUFFIXES", "read_lookml"]
 
@@ -45,6 +49,7 @@ class _LookmlReader:
         self._tables = ViewTables({}, self.project.with_constants)
         self.explores: dict[str, Named] = {}
         self._connections: dict[str | None, BiConnection] = {}
+        self._written: dict[str, ExploreSql] = {}
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: the whole project is known before a query is written."""
@@ -67,7 +72,9 @@ class _LookmlReader:
             self._explore(one) for one in self.explores.values() if one.definition.get("extension") != "required"
         ]
         boards: list[Board] = []
-        for tiles, board in Dashboards(self.dashboards, self._connection_of_explore, self._filter_only()).read():
+        for tiles, board in Dashboards(
+            self.dashboards, self._connection_of_explore, self._filter_only(), self._current_name
+        ).read():
             queries += tiles
             boards.append(board)
         return BiExport(
@@ -90,8 +97,9 @@ class _LookmlReader:
             raise UnreadableExportError(
                 f"the file has {len(text):,} characters, more than the limit of {_MAX_LOOKML:,}"
             )
+        repeated: list[str] = []
         try:
-            document = lkml.load(text)
+            document = _load(text, repeated)
         except SyntaxError as error:
             message = "not valid LookML"
             where = re.search(r"line (\d+)", str(error))
@@ -101,15 +109,26 @@ class _LookmlReader:
         except (RecursionError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
             message = f"not valid LookML ({type(error).__name__})"
             raise UnreadableExportError(message, code=DiagnosticCode.ARTIFACT_DAMAGED) from None
+        for message in repeated:
+            problem = Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)
+            self.problems.append((file.name, problem))
         self.project.add(document, file.name, file.path)
 
     def _connection(self, at: str) -> BiConnection:
-        name = self.project.connection_of(at)
+        name = next(iter(self.project.connections_of(at)), None)
         if name not in self._connections:
             dialect = dialect_of_engine(name)
             found = BiConnection((name or "(none)",), dialect or "ansi", is_known=dialect is not None)
             self._connections[name] = self.map.apply(found)
         return self._connections[name]
+
+    def _problems(self, at: str, found: Iterable[Diagnostic] = ()) -> QueryProblems:
+        """Return what is in doubt of all that a file defines, and what was found before."""
+        names = self.project.connections_of(at)
+        if len(names) > 1:
+            message = f"models of several connections include it ({name_list(names, 5)}): that of {names[0]!r} is taken"
+            return QueryProblems([*found, not_read(message, severity=Severity.WARNING)])
+        return QueryProblems(list(found))
 
     def _filter_only(self) -> set[str]:
         """Return the names that only filters and parameters of views have."""
@@ -123,13 +142,20 @@ class _LookmlReader:
     def _connection_of_explore(self, name: str, at: str) -> BiConnection:
         return self._connection(self.explores[name].at if name in self.explores else at)
 
+    def _current_name(self, explore: str, field: str) -> str:
+        if explore not in self.explores:
+            return field
+        if explore not in self._written:
+            self._written[explore] = ExploreSql(self.explores[explore], self._tables, LookmlQuery("ansi"))
+        return self._written[explore].current_name(field)
+
     # Views
 
     def _joined_by_sql(self) -> set[str]:
         """Return the views without a table of their own that explores join by SQL of a join (`UNNEST(…) AS name`)."""
         found = set()
         for explore in self.explores.values():
-            for join in explore.definition.get("joins") or ():
+            for join in objects_in(explore.definition.get("joins")):
                 if isinstance(join.get("sql"), str):
                     found.add(str(join.get("from") or join.get("view_name") or join.get("name")))
         own, views = {"sql_table_name", "derived_table"}, self._tables.views
@@ -140,30 +166,26 @@ class _LookmlReader:
         if view.definition.get("extension") == "required":
             return
         connection = self._connection(view.at)
-        query = LookmlQuery(connection.dialect, QueryProblems(list(view.problems)))
+        query = LookmlQuery(connection.dialect, self._problems(view.at, view.problems))
         derived = view.definition.get("derived_table")
         if isinstance(derived, Mapping):
             yield self._derived_table(view, derived, connection)
-        source = self._tables.source(view, query)
-        fields = self._tables.fields(view, connection.dialect)
-        listed = [
-            f"{fields.sql(name, lambda _view, _name: None)} AS {quote(name, connection.dialect)}"
-            for name in fields.fields
-            if not fields.is_foreign(name)
-        ]
-        for problem in fields.problems.found:
-            query.problems.add(problem)
-        if listed:
-            sql = "SELECT " + ",\n  ".join(listed) + f"\nFROM {source} AS {quote(view.name, connection.dialect)}"
+        sql = self._tables.select(view, query)
+        if sql is not None:
             yield _asset(view, f"view/{slug(view.name)}", "LOOKML_VIEW", connection, sql, query)
 
     def _derived_table(self, view: Named, derived: Mapping[str, Any], connection: BiConnection) -> QueryAsset:
-        query = LookmlQuery(connection.dialect)
+        query = LookmlQuery(connection.dialect, self._problems(view.at))
         sql: str | None = None
         source = derived.get("explore_source")
         if isinstance(derived.get("sql"), str):
-            plain = query.without_liquid(self.project.with_constants(derived["sql"]))
-            sql = self._tables.with_tables(plain, query)
+            texts = query.liquid_texts(
+                self.project.with_constants(derived["sql"]), lambda one: query.parses(REFERENCE.sub("t", one))
+            )
+            written = [self._tables.with_tables(one, query) for one in texts]
+            sql = (
+                written[0] if len(written) == 1 else f"SELECT *\nFROM {union_of([f'({one})' for one in written])} AS u"
+            )
         elif isinstance(source, Mapping):
             sql = self._native(source, query)
         else:
@@ -181,22 +203,25 @@ class _LookmlReader:
         """
         dialect = query.dialect
         name = str(source.get("name") or "")
-        columns = source.get("columns") or ()
+        columns = objects_in(source.get("columns"))
         explore = self.explores.get(name)
         if explore is None:
             query.reference(f"explore/{slug(name)}")
             names = [str(one.get("name")) for one in columns]
-            return "SELECT " + (", ".join(f"NULL AS {quote(one, dialect)}" for one in names) or "NULL")
+            return "SELECT " + (", ".join(f"NULL AS {plain_name(one, dialect)}" for one in names) or "NULL")
         wanted = {str(one.get("name")): str(one.get("field") or one.get("name")) for one in columns}
-        filters = list(filter_fields(source))
+        filters = [*filter_fields(source), *REFERENCE.findall(str(source.get("expression_custom_filter") or ""))]
         inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters])
-        listed = [f"e.{quote(explore_column(one), dialect)} AS {quote(own, dialect)}" for own, one in wanted.items()]
+        listed = [
+            f"e.{quote(explore_column(one), dialect)} AS {plain_name(own, dialect)}" for own, one in wanted.items()
+        ]
         conditions = [f"e.{quote(explore_column(one), dialect)} = {LITERAL}" for one in filters]
         sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         derived = [
-            f"{query.without_liquid(str(column.get('sql') or 'NULL'))} AS {quote(str(column.get('name')), dialect)}"
-            for column in source.get("derived_columns") or ()
+            f"{_liquid_expression(str(column.get('sql') or 'NULL'), query)} "
+            f"AS {plain_name(str(column.get('name')), dialect)}"
+            for column in objects_in(source.get("derived_columns"))
         ]
         return f"SELECT n.*,\n  {', '.join(derived)}\nFROM (\n{sql}\n) AS n" if derived else sql
 
@@ -204,9 +229,39 @@ class _LookmlReader:
 
     def _explore(self, explore: Named) -> QueryAsset:
         connection = self._connection(explore.at)
-        query = LookmlQuery(connection.dialect, QueryProblems(list(explore.problems)))
+        query = LookmlQuery(connection.dialect, self._problems(explore.at, explore.problems))
         sql = ExploreSql(explore, self._tables, query).sql()
         return _asset(explore, f"explore/{slug(explore.name)}", "LOOKML_EXPLORE", connection, sql, query)
+
+
+class _Warnings(logging.Handler):
+    """Keeps the keys of which the parser of LookML warns."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning: the only one is that a key is at the top level of a file more than once."""
+        key = record.args[0] if isinstance(record.args, tuple) and record.args else "a key"
+        self._found.append(f"{key} is in the file more than once: only the last one is read")
+
+
+def _load(text: str, repeated: list[str]) -> Mapping[str, Any]:
+    """Return what a file of LookML says; what the parser warns of is added to `repeated`, and not printed."""
+    logger = logging.getLogger("lkml")
+    handler, propagates = _Warnings(repeated), logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        return lkml.load(text)
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
+
+
+def _liquid_expression(text: str, query: LookmlQuery) -> str:
+    return choice_of(query.liquid_texts(text, lambda one: query.parses(f"SELECT {one}")))
 
 
 def _asset(one: Named, key: str, operation: str, connection: BiConnection, sql: str, query: LookmlQuery) -> QueryAsset:

@@ -7,7 +7,8 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
-from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.exported import Board, QueryAsset, QueryProblems, not_read, slug
+from lineage_ingest.bi.lookml.tile_fields import DynamicFields, fields_named
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
 
 __all__ = ["Dashboards", "explore_column"]
@@ -32,8 +33,13 @@ class Dashboards:
         dashboards: Iterable[tuple[str, Mapping[str, Any]]],
         connection_of: Callable[[str, str], BiConnection],
         filter_only: Collection[str] = (),
+        current_name: Callable[[str, str], str] = lambda _explore, field: field,
     ) -> None:
-        """`filter_only` are the names of filters and parameters of views: they are in templates, and no columns."""
+        """`filter_only` are the names of filters and parameters of views: they are in templates, and no columns.
+
+        `current_name` returns the name of an explore's field, which a tile may name by a former name.
+        """
+        self._current_name = current_name
         self._filter_only = filter_only
         self._dashboards = {str(one["dashboard"]): (at, one) for at, one in dashboards}
         self._connection_of = connection_of
@@ -91,34 +97,32 @@ class Dashboards:
         explore, fields = str(element.get("explore")), element.get("fields") or element.get("columns") or []
         connection = self._connection_of(explore, at)
         dialect = connection.dialect
-        problems = list(doubts)
-        if element.get("dynamic_fields"):
-            problems.append(not_read("table calculations and custom fields of the tile are not read"))
-        if element.get("filter_expression"):
-            problems.append(not_read("the custom filter of the tile is not read"))
-        calculated = {
-            str(one.get(name))
-            for one in element.get("dynamic_fields") or ()
-            if isinstance(one, Mapping)
-            for name in ("table_calculation", "measure", "dimension")
-        }
-        columns = [quote(explore_column(str(one)), dialect) for one in fields if str(one) not in calculated]
+        problems = QueryProblems(list(doubts))
+
+        def column(field: str) -> str:
+            return f"e.{quote(explore_column(self._current_name(explore, field)), dialect)}"
+
+        made = DynamicFields(element, column, problems)
+        listed = [str(one) for one in fields if str(one) not in made.definitions]
+        outputs = [f"{column(one)} AS {quote(explore_column(one), dialect)}" for one in listed]
+        outputs += [f"{made.sql(one)} AS {quote(one, dialect)}" for one in made.definitions]
         needed = f"explore/{slug(explore)}"
         sql = None
-        if columns:
-            sql = "SELECT " + ", ".join(f"e.{one} AS {one}" for one in columns)
+        if outputs:
+            sql = "SELECT " + ", ".join(outputs)
             sql += f"\nFROM {asset_reference(needed, dialect)} AS e"
-            filtered = dict.fromkeys((*_filtered(element.get("filters")), *_listened(element.get("listen"))))
+            named = (*_filtered(element.get("filters")), *_listened(element.get("listen")))
+            filtered = dict.fromkeys((*named, *fields_named(element.get("filter_expression"))))
             conditions = [
-                f"e.{quote(explore_column(one), dialect)} = {LITERAL}"
+                f"{made.sql(one) if one in made.definitions else column(one)} = {LITERAL}"
                 for one in filtered
                 if one.rpartition(".")[2] not in self._filter_only
             ]
             sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         else:
-            problems.append(not_read("the tile lists no fields"))
+            problems.add_not_read("the tile lists no fields")
         return QueryAsset(
-            key, title, at, connection, sql, needs=(needed,), problems=tuple(problems), operation="LOOKML_TILE"
+            key, title, at, connection, sql, needs=(needed,), problems=tuple(problems.found), operation="LOOKML_TILE"
         )
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lineage_ingest.bi.exported import QueryProblems, slug
-from lineage_ingest.bi.lookml.field_sql import ViewFields, without_liquid
+from lineage_ingest.bi.lookml.field_sql import REFERENCE, ViewFields, liquid_texts
 from lineage_ingest.bi.lookml.lookml_project import Named
-from lineage_ingest.bi.written_sql import asset_reference, quote
+from lineage_ingest.bi.templates import TEMPLATED, parses, union_of
+from lineage_ingest.bi.written_sql import asset_reference, plain_name, quote
 
-__all__ = ["REFERENCE", "LookmlQuery", "ViewTables"]
+__all__ = ["LookmlQuery", "ViewTables"]
 
-REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _CONSTANT = re.compile(r"@\{(\w+)\}")
 
 
@@ -33,12 +33,16 @@ class LookmlQuery:
         self.needs[key] = None
         return asset_reference(key, self.dialect)
 
-    def without_liquid(self, text: str) -> str:
-        """Return SQL without Liquid and without the semicolon at its end; what is not certain is reported."""
-        plain, problems = without_liquid(text.strip().rstrip(";"))
+    def liquid_texts(self, text: str, is_valid: Callable[[str], bool]) -> list[str]:
+        """Return the SQL that a text with Liquid can become, without the semicolon at its end; doubts are reported."""
+        texts, problems = liquid_texts(text.strip().rstrip(";"), is_valid)
         for problem in problems:
             self.problems.add(problem)
-        return plain
+        return texts
+
+    def parses(self, sql: str) -> bool:
+        """Return whether SQL is one statement without an error."""
+        return parses(sql, self.dialect)
 
 
 class ViewTables:
@@ -64,14 +68,39 @@ class ViewTables:
 
         `readers` are the views by way of which it is read: a view that reads itself is reported.
         """
+        return union_of(self._sources(view, query, readers))
+
+    def _sources(self, view: Named, query: LookmlQuery, readers: tuple[str, ...] = ()) -> list[str]:
+        """Return what a view reads: several if a template decides which table that is."""
         if "derived_table" in view.definition:
-            return query.reference(f"derived_table/{slug(view.name)}")
+            return [query.reference(f"derived_table/{slug(view.name)}")]
         text = str(view.definition.get("sql_table_name") or view.name).strip().rstrip(";").strip()
-        plain = query.without_liquid(self.with_constants(text))
-        if "@{" in plain:
+        text = self.with_constants(text)
+        if "@{" in text:
             query.problems.add_not_read(f"a constant in the table of {view.name} is not in the project's manifest")
-            plain = _CONSTANT.sub(r"\1", plain)
-        return self.with_tables(plain, query, (*readers, view.name))
+            text = _CONSTANT.sub(TEMPLATED, text)
+
+        def is_valid(one: str) -> bool:
+            return query.parses(f"SELECT * FROM {REFERENCE.sub('t', one)} AS v")  # noqa: S608
+
+        texts = query.liquid_texts(text, is_valid)
+        return [self.with_tables(one, query, (*readers, view.name)) for one in texts]
+
+    def select(self, view: Named, query: LookmlQuery) -> str | None:
+        """Return the query of a view's own fields; None if it has none."""
+        sources = self._sources(view, query)
+        fields = self.fields(view, query.dialect)
+        listed = [
+            f"{fields.sql(name, lambda _view, _name: None)} AS {quote(name, query.dialect)}"
+            for name in fields.fields
+            if not fields.is_foreign(name)
+        ]
+        for problem in fields.problems.found:
+            query.problems.add(problem)
+        if not listed:
+            return None
+        head, alias = "SELECT " + ",\n  ".join(listed), plain_name(view.name, query.dialect)
+        return "\nUNION ALL ".join(f"{head}\nFROM {source} AS {alias}" for source in sources)
 
     def with_tables(self, text: str, query: LookmlQuery, readers: tuple[str, ...] = ()) -> str:
         """Return SQL in which `${view.SQL_TABLE_NAME}` is what that view reads."""

@@ -79,7 +79,7 @@ class ColumnReferences:
             name, path = ".".join(info.path), info.path
         alias = options.get("join-alias")
         if options.get("source-field") is not None and info is not None and not alias:
-            alias = self._implicit_join(options["source-field"], info.table, scope)
+            alias = self._implicit_join(options, info.table, scope)
         columns = scope.columns
         origin = (as_id(reference), None if not alias else str(alias))
         if alias in scope.aliases:
@@ -97,18 +97,24 @@ class ColumnReferences:
             path = (found, *path[1:])
         return f"{relation}.{'.'.join(map(self._quote, path))}", name
 
-    def _implicit_join(self, source_field: Any, table: ObjectId, scope: MbqlScope) -> str:
-        """Return the alias of the table that a foreign key refers to; it is joined where a column of it is read."""
+    def _implicit_join(self, options: Mapping[str, Any], table: ObjectId, scope: MbqlScope) -> str:
+        """Return the alias of the table that a foreign key refers to; it is joined where a column of it is read.
+
+        The key can be of a table that is joined.
+        """
+        source_field, through = options["source-field"], options.get("source-field-join-alias")
         source = self._metadata.field(as_id(source_field))
         info = self._metadata.table(table)
         key = source.path[-1] if source is not None else str(source_field)
         alias = f"{info.parts[-1] if info is not None else table}__via__{key}"
+        alias += f"__{through}" if through else ""
         if alias in scope.implicit:
             return alias
         written = table_reference(info.parts, self._dialect) if info is not None else quote(str(table), self._dialect)
         target = self._metadata.field(source.target) if source is not None and source.target is not None else None
         if source is not None and target is not None:
-            left = f"{self._quote(SOURCE)}.{self._quote(source.path[0])}"
+            owner = str(through) if through in scope.aliases else SOURCE
+            left = f"{self._quote(owner)}.{self._quote(source.path[0])}"
             condition = f"{left} = {self._quote(alias)}.{self._quote(target.path[0])}"
         else:
             condition = "TRUE"

@@ -24,7 +24,7 @@ _KNOWN_PARTS = frozenset(
     (
         "source-table", "source-query", "source-metadata", "aggregation", "breakout", "fields", "filter", "joins",
         "expressions", "order-by", "limit", "page", "aggregation-idents", "breakout-idents", "expression-idents",
-        "parameters", "middleware",
+        "parameters", "middleware", "lib/stage-metadata", "lib/options",
     )
 )  # fmt: skip
 _JOINS = {"left-join": "LEFT JOIN", "right-join": "RIGHT JOIN", "inner-join": "JOIN", "full-join": "FULL JOIN"}

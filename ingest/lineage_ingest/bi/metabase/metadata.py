@@ -19,7 +19,16 @@ from lineage_ingest.bi.connections import (
 )
 from lineage_ingest.bi.exported import slug
 
-__all__ = ["CardReference", "FieldInfo", "MetabaseObjects", "ObjectId", "TableInfo", "as_id", "connection_of"]
+__all__ = [
+    "CardReference",
+    "FieldInfo",
+    "MetabaseObjects",
+    "ObjectId",
+    "TableInfo",
+    "as_id",
+    "connection_of",
+    "identity_of",
+]
 
 ObjectId: TypeAlias = int | str | tuple[Any, ...]
 
@@ -104,12 +113,21 @@ class MetabaseObjects:
 
     def add_card(self, card: Mapping[str, Any]) -> CardReference:
         """Add a card under each of its ids, and return how others refer to it."""
-        identity = card.get("id", card.get("entity_id"))
+        identity = identity_of(card)
         reference = CardReference(f"card/{identity}-{slug(str(card.get('name') or ''))}", card)
         for one in (card.get("id"), card.get("entity_id")):
             if one is not None:
                 self.cards[as_id(one)] = reference
         return reference
+
+
+def identity_of(one: Mapping[str, Any]) -> Any:
+    """Return the id of an object of the API, the entity id of one of a serialization export; None if it has neither.
+
+    >>> identity_of({"id": None, "entity_id": "abc"}), identity_of({"id": 7, "entity_id": "abc"})
+    ('abc', 7)
+    """
+    return one.get("entity_id") if one.get("id") is None else one["id"]
 
 
 def as_id(value: Any) -> ObjectId:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.metabase.metadata import CardReference
+from lineage_ingest.bi.templates import TEMPLATED, is_in_name
 from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["NativeReferences", "write_native"]
@@ -24,6 +25,7 @@ _TAG_IN_STRING = re.compile(r"\{\{[^{}]*\}\}")
 _CARD = re.compile(r"#\s*(\d+)(?:-.*)?$", re.DOTALL)
 _GROUPING = re.compile(r"mb\.time_grouping\(\s*[\"'][^\"']*[\"']\s*,\s*[\"']([^\"']+)[\"']\s*\)")
 _MAX_SNIPPETS = 20
+_NUMBER = "0"
 
 
 class NativeReferences(Protocol):
@@ -61,7 +63,9 @@ def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, de
                 message = "an optional clause ([[…]]) is read as if its variable had a value"
                 writer.report(not_read(message, severity=Severity.INFO))
             return " "
-        return _tag(found["name"].strip(), tags, writer, depth)
+        written = _tag(found["name"].strip(), tags, writer, depth)
+        is_value = written in (LITERAL, _NUMBER)
+        return TEMPLATED if is_value and is_in_name(sql, found.start(), found.end()) else written
 
     return _PIECE.sub(replace, sql)
 
@@ -104,4 +108,4 @@ def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, depth: in
     if not tag:
         message = f"the variable {name!r} is not described: a value is assumed"
         writer.report(not_read(message, severity=Severity.WARNING))
-    return "0" if kind == "number" else LITERAL
+    return _NUMBER if kind == "number" else LITERAL

@@ -13,7 +13,15 @@ from lineage_ingest.bi.files import ExportFile, UnreadableExportError, json_of, 
 from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
-from lineage_ingest.bi.metabase.metadata import FieldInfo, MetabaseObjects, ObjectId, TableInfo, as_id, connection_of
+from lineage_ingest.bi.metabase.metadata import (
+    FieldInfo,
+    MetabaseObjects,
+    ObjectId,
+    TableInfo,
+    as_id,
+    connection_of,
+    identity_of,
+)
 from lineage_ingest.bi.metabase.source_columns import origin_of
 
 __all__ = ["SUFFIXES", "read_metabase"]
@@ -44,6 +52,8 @@ class _MetabaseReader:
         self.archived: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """Archived cards by the key of their query: read if a card that is not archived reads them."""
         self.archived_dashboards = 0
+        self._shown: set[str] = set()
+        """Cards that only dashboards have so far, by id."""
         self.absent: set[ObjectId] = set()
         """Cards that are read or shown, and are not in the export."""
 
@@ -120,26 +130,61 @@ class _MetabaseReader:
             return False
         return True
 
-    def _add_card(self, card: Mapping[str, Any], at: str) -> None:
-        identity = str(card.get("id", card.get("entity_id")))
+    def _add_card(self, card: Mapping[str, Any], at: str, is_shown: bool = False) -> None:
+        """Add a card; `is_shown` is one that stands in a dashboard, and may be in a file of its own, too."""
+        if identity_of(card) is None:
+            self._without_id("card", at)
+            return
+        identity = str(identity_of(card))
+        self._report_other("card", self.cards, identity, card, at)
         reference = self.metadata.add_card(card)
         if card.get("archived"):
             self.archived[reference.key] = (f"{at}#card/{identity}", card)
         else:
             self.cards[identity] = (f"{at}#card/{identity}", card)
+        if is_shown:
+            self._shown.add(identity)
+        else:
+            self._shown.discard(identity)
 
     def _add_dashboard(self, board: Mapping[str, Any], at: str) -> None:
         if board.get("archived"):
             self.archived_dashboards += 1
             return
-        identity = str(board.get("id", board.get("entity_id")))
+        if identity_of(board) is None:
+            self._without_id("dashboard", at)
+            return
+        identity = str(identity_of(board))
+        self._report_other("dashboard", self.dashboards, identity, board, at)
         self.dashboards[identity] = (f"{at}#dashboard/{identity}", board)
         for dashcard in _dashcards(board):
             for card in (dashcard.get("card"), *objects_in(dashcard.get("series"))):
                 if isinstance(card, Mapping) and isinstance(card.get("dataset_query"), Mapping):
-                    known = str(card.get("id", card.get("entity_id")))
+                    known = str(identity_of(card))
                     if card.get("id") is not None and known not in self.cards:
-                        self._add_card(card, at)
+                        self._add_card(card, at, is_shown=True)
+
+    def _without_id(self, kind: str, at: str) -> None:
+        self.is_whole = False
+        message = f"a {kind} has no id, and is not read"
+        self.problems.append((at, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message)))
+
+    def _report_other(
+        self,
+        kind: str,
+        known: Mapping[str, tuple[str, Mapping[str, Any]]],
+        identity: str,
+        one: Mapping[str, Any],
+        at: str,
+    ) -> None:
+        """Report an object that another file has, too, with another query, title or layout."""
+        before = known.get(identity)
+        if before is None or (kind == "card" and identity in self._shown):
+            return
+        if any(before[1].get(key) != one.get(key) for key in ("name", "dataset_query", "dashcards", "ordered_cards")):
+            message = f"the {kind} {identity} is in {before[0].partition('#')[0]}, too, and differs there"
+            message += ": the last one is read"
+            self.problems.append((at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
 
     def _add_database(self, database: Mapping[str, Any]) -> None:
         connection = connection_of(database, self.metadata.connections)
@@ -211,7 +256,7 @@ class _MetabaseReader:
         return found
 
     def _query(self, at: str, card: Mapping[str, Any]) -> QueryAsset:
-        reference = self.metadata.card(card.get("id", card.get("entity_id")))
+        reference = self.metadata.card(identity_of(card))
         assert reference is not None
         query = card.get("dataset_query") or {}
         database = query.get("database", card.get("database_id"))
@@ -230,7 +275,7 @@ class _MetabaseReader:
             description=text_or_none(card.get("description")),
             owner=self._owner(card),
             url=self._url("question", card),
-            identity=(f"card/{card.get('id', card.get('entity_id'))}-", ""),
+            identity=(f"card/{identity_of(card)}-", ""),
             operation=f"METABASE_{str(card.get('type') or ('model' if card.get('dataset') else 'question')).upper()}",
         )
         writer = QueryWriter(self.metadata, connection.dialect)
@@ -274,7 +319,7 @@ class _MetabaseReader:
                     shows.append(reference.key)
             for mapping in objects_in(dashcard.get("parameter_mappings")):
                 filters += self._filter(mapping, dashcard.get("card_id"), problems)
-        identity = board.get("id", board.get("entity_id"))
+        identity = identity_of(board)
         return Board(
             f"dashboard/{identity}-{slug(str(board.get('name') or ''))}",
             str(board.get("name") or identity),

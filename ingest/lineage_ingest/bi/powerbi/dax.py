@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["references_of", "simple_aggregate", "tables_of"]
+__all__ = ["made_names", "references_of", "simple_aggregate", "tables_of"]
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|--[^\n]*|/\*.*?\*/)|(?P<string>\"(?:[^\"]|\"\")*\")"
@@ -27,28 +27,35 @@ _AGGREGATES = {"SUM": "SUM({})", "AVERAGE": "AVG({})", "MIN": "MIN({})", "MAX": 
 def references_of(expression: str) -> list[tuple[str | None, str]]:
     """Return the columns and measures that an expression names, each with its table if that is named.
 
-    Columns that the expression itself makes (`ADDCOLUMNS(…, "Year", …)`, `CALENDAR`) are left out, and so is what a
-    date is asked for (`Sales[Day].[Month]`).
+    What a date is asked for (`Sales[Day].[Month]`) is left out.
 
-    >>> references_of("SUM('Internet Sales'[Amount]) / [Orders] // [no]")
-    [('Internet Sales', 'Amount'), (None, 'Orders')]
-    >>> references_of('ADDCOLUMNS(CALENDAR(1, 2), "Year", YEAR([Date]), "Next", [Year] + Sales[Day].[Month])')
-    [('Sales', 'Day')]
+    >>> references_of("SUM('Internet Sales'[Amount]) / [Orders] + Sales[Day].[Month] // [no]")
+    [('Internet Sales', 'Amount'), (None, 'Orders'), ('Sales', 'Day')]
     """
     found: dict[tuple[str | None, str], None] = {}
-    own = {token["string"][1:-1].casefold() for token in _TOKEN.finditer(expression) if token["string"]}
-    own |= {name for function, name in _MADE.items() if function in expression.casefold()}
     for token in _TOKEN.finditer(expression):
         if token["column"] is not None:
             table = token["quoted"].replace("''", "'") if token["quoted"] is not None else token["table"]
             name = token["name"].replace("]]", "]")
-            if table is not None or name.casefold() not in own:
-                found[table, name] = None
+            found[table, name] = None
     return list(found)
 
 
+def made_names(expression: str) -> set[str]:
+    """Return the names, in lower case, that columns may have which an expression makes: `ADDCOLUMNS(…, "Year", …)`.
+
+    Any text may be one.
+
+    >>> sorted(made_names('ADDCOLUMNS(CALENDAR(1, 2), "Year", YEAR([Date]))'))
+    ['date', 'year']
+    """
+    own = {token["string"][1:-1].casefold() for token in _TOKEN.finditer(expression) if token["string"]}
+    return own | {name for function, name in _MADE.items() if function in expression.casefold()}
+
+
 _WORD = re.compile(
-    r"//[^\n]*|--[^\n]*|/\*.*?\*/|\"(?:[^\"]|\"\")*\"|'(?P<quoted>(?:[^']|'')*)'(?!\s*\[)|\[(?:[^\]]|\]\])*\]"
+    r"//[^\n]*|--[^\n]*|/\*.*?\*/|\"(?:[^\"]|\"\")*\"|'(?P<quoted>(?:[^']|'')*)'(?P<field>\s*\[(?:[^\]]|\]\])*\])?"
+    r"|\[(?:[^\]]|\]\])*\]"
     r"|(?P<word>[^\W\d]\w*)(?!\w|\s*[\[(])",
     re.DOTALL,
 )
@@ -62,7 +69,7 @@ def tables_of(expression: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for token in _WORD.finditer(expression):
-        if token["quoted"] is not None:
+        if token["quoted"] is not None and token["field"] is None:
             found[token["quoted"].replace("''", "'")] = None
         elif token["word"] is not None:
             found[token["word"]] = None

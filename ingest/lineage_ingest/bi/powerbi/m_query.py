@@ -5,15 +5,16 @@ https://learn.microsoft.com/en-us/powerquery-m/table-functions
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lineage.model.diagnostics import Diagnostic
+from lineage.model.name_lists import name_list
 from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.powerbi.m_row import row_reads
 from lineage_ingest.bi.powerbi.m_source import DATABASES, MSource, source_of
-from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, called
-from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, split_at, strings
+from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, appended, called
+from lineage_ingest.bi.powerbi.m_text import m_text, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
 __all__ = ["MJoin", "MQuery"]
@@ -43,7 +44,11 @@ _NEW_COLUMNS = frozenset(
      "Table.DemoteHeaders", "Table.FromRecords", "Table.FromColumns", "Table.FromRows")
 )  # fmt: skip
 """Steps whose columns have other names than those before, which their arguments need not have."""
-_FIELD = re.compile(r"\[\s*(#\"(?:[^\"]|\"\")*\"|[^\[\]\"=,]+?)\s*\]")
+_LIMITS = frozenset(
+    ("Table.FirstN", "Table.LastN", "Table.Skip", "Table.RemoveFirstN", "Table.RemoveLastN", "Table.Range",
+     "Table.AlternateRows")
+)  # fmt: skip
+"""Steps that keep rows by their order."""
 _MAX_DEPTH = 200
 _TOO_MANY = "the query has too many steps to be read, or steps that read themselves"
 
@@ -63,11 +68,14 @@ class MQuery:
     `joins` has the tables that it merges; all of them are known after `filters`.
     """
 
-    def __init__(self, text: str, others: Mapping[str, str], dialect: str = "ansi") -> None:
+    def __init__(
+        self, text: str, others: Mapping[str, str], dialect: str = "ansi", parts: Mapping[str, int] | None = None
+    ) -> None:
+        """`parts` says which of the tables that a step appends is read, by the step (see `MSteps`)."""
         self.dialect = dialect
         self.joins: dict[tuple[str, ...], MJoin] = {}
         self._problems = QueryProblems()
-        self._steps = MSteps(text, others, self._problems)
+        self._steps = MSteps(text, others, self._problems, parts or {})
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -88,14 +96,13 @@ class MQuery:
 
     def _filters(self, scope: str, expression: str, alias: str) -> list[str]:
         found: list[str] = []
+        is_limited = False
         for _ in range(_MAX_DEPTH):
             function, arguments = called(expression)
-            if function in _FILTERS | {"Table.Distinct", "Table.Group"} and len(arguments) > 1:
-                named = _own_fields(arguments[1]) if function in _FILTERS else strings(arguments[1])
-                inner = self._steps.expression(scope, arguments[0])
-                for name in named:
-                    text = self._trace(*inner, m_text(name) or name.strip(), alias, 0)
-                    found.append(f"({text} = {LITERAL})")
+            for name in self._deciding(scope, function, arguments, is_limited):
+                text = self._trace(*self._steps.expression(scope, arguments[0]), name, alias, 0)
+                found.append(f"({text} = {LITERAL})")
+            is_limited = is_limited or function in _LIMITS
             if function == _MERGE and len(arguments) > 4 and self._join(scope, arguments, alias, 0) is None:
                 self._problems.add_not_read(
                     f"the step {function} is not read: the table that it merges is of another source"
@@ -107,6 +114,25 @@ class MQuery:
         else:
             self._problems.add_not_read(_TOO_MANY)
         return list(dict.fromkeys(found))
+
+    def _deciding(self, scope: str, function: str, arguments: list[str], is_limited: bool) -> list[str]:
+        """Return the columns by which a step decides which rows remain."""
+        if len(arguments) < 2:
+            return []
+        if function in ("Table.Distinct", "Table.Group") or (function == "Table.Sort" and is_limited):
+            return list(strings(arguments[1]))
+        if function not in _FILTERS | _LIMITS:
+            return []
+        reads = row_reads(arguments[1])
+        others = {*reads.others, *self._steps.tables_in(scope, arguments[1])}
+        if others or reads.nested:
+            what = name_list(sorted(others), 3) if others else "fields of another row"
+            self._problems.add_not_read(
+                f"the step {function} decides by {what}, too, which rows remain: it is not read"
+            )
+        if reads.whole:
+            self._problems.add_not_read(f"the step {function} reads whole rows: which columns decide is not known")
+        return list(reads.fields)
 
     # Columns
 
@@ -122,6 +148,8 @@ class MQuery:
         def before(name: str) -> str:
             return self._trace(*previous, name, alias, depth + 1)
 
+        if appended(expression):  # one of the tables was chosen
+            return before(column)
         if function == "Table.RenameColumns" and len(arguments) > 1:
             pairs = _pairs(arguments[1])
             old = {new: name for name, new in pairs}
@@ -136,7 +164,7 @@ class MQuery:
         if function == "Table.AddColumn" and len(arguments) > 2:
             if m_text(arguments[1].strip()) != column:
                 return before(column)
-            return self._function_of(arguments[2], before)
+            return self._function_of(query, column, arguments[2], before)
         if function == "Table.AddIndexColumn" and len(arguments) > 1:
             return "NULL" if m_text(arguments[1].strip()) == column else before(column)
         if function == "Table.ExpandTableColumn" and len(arguments) > 2:
@@ -144,16 +172,17 @@ class MQuery:
         if function == _MERGE and len(arguments) > 4 and m_text(arguments[4].strip()) != column:
             return before(column)
         if function == "Table.Group" and len(arguments) > 2:
-            return self._grouped(arguments, column, before)
+            return self._grouped(query, arguments, column, before)
         if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
             unpivoted = _unpivoted(function, arguments, column, before)
             if unpivoted is not None:
                 return unpivoted
         named = {text for one in arguments[1:] for text in strings(one)}
         if function in _TRANSFORMS:
-            read = [m_text(one) or one.strip() for text in arguments[1:] for one in _FIELD.findall(text)]
+            read = [one for text in arguments[1:] for one in row_reads(text).fields]
             texts = dict.fromkeys(before(one) for one in (column, *read))
-            return f"m_transformed({', '.join(texts)})" if column in named else before(column)
+            is_other = function == "Table.TransformColumns" and len(arguments) > 2 and arguments[2].strip() != "null"
+            return f"m_transformed({', '.join(texts)})" if column in named or is_other else before(column)
         if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
             return before(column)
         if column in named or function in _NEW_COLUMNS:
@@ -206,7 +235,7 @@ class MQuery:
             self.joins[key] = MJoin(own, source, " AND ".join(conditions) or "TRUE")
         return self.joins[key]
 
-    def _grouped(self, arguments: list[str], column: str, before: Callable[[str], str]) -> str:
+    def _grouped(self, query: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str:
         """Return a column of Table.Group: one of its keys, or what `{name, each …, type}` computes."""
         if column in strings(arguments[1]):
             return before(column)
@@ -217,14 +246,26 @@ class MQuery:
         for item in items:
             name, *rest = split_at(item.strip()[1:-1], ",")
             if m_text(name) == column and rest:
-                text = self._function_of(rest[0], before)
+                text = self._function_of(query, column, rest[0], before, of_rows=True)
                 return "COUNT(*)" if text == LITERAL else f"MAX({text})"
         self._problems.add_not_read(f"the column {column!r} of the step Table.Group is not read")
         return "NULL"
 
-    def _function_of(self, text: str, before: Callable[[str], str]) -> str:
-        names = [m_text(name) or name.strip() for name in _FIELD.findall(_without_strings(text))]
-        return f"m_expression({', '.join(dict.fromkeys(before(name) for name in names))})" if names else LITERAL
+    def _function_of(
+        self, query: str, column: str, text: str, before: Callable[[str], str], of_rows: bool = False
+    ) -> str:
+        """Return what a function computes of the columns of a row, or of a table of rows."""
+        reads = row_reads(text)
+        others = {*reads.others, *self._steps.tables_in(query, text)}
+        if others or (reads.nested and not of_rows):
+            what = name_list(sorted(others), 3) if others else "fields of another row"
+            self._problems.add_not_read(f"the column {column!r} is computed with {what}, too: what of it is not known")
+        if reads.whole and not of_rows:
+            self._problems.add_not_read(
+                f"the column {column!r} is computed of a whole row: of which columns is not known"
+            )
+        named = [*reads.fields, *(reads.nested if of_rows else ())]
+        return f"m_expression({', '.join(dict.fromkeys(map(before, named)))})" if named else LITERAL
 
     def _report_step(self, function: str, consequence: str) -> None:
         self._problems.add_not_read(f"the step {function} is not read: {consequence}")
@@ -243,12 +284,3 @@ def _unpivoted(function: str, arguments: list[str], column: str, before: Callabl
 def _pairs(text: str) -> list[tuple[str, str]]:
     listed = list(strings(text))
     return list(zip(listed[::2], listed[1::2], strict=False))
-
-
-def _own_fields(text: str) -> list[str]:
-    """Return the fields of the row in an expression: `[a]`, and not `Other[a]`."""
-    return [one[1] for one in _FIELD.finditer(text) if not re.search(r"[\w\"]$", text[: one.start()])]
-
-
-def _without_strings(text: str) -> str:
-    return "".join(" " if token.lastgroup == "string" else token[0] for token in TOKEN.finditer(text))

@@ -9,20 +9,29 @@ import re
 from collections.abc import Mapping
 
 from lineage_ingest.bi.exported import QueryProblems
-from lineage_ingest.bi.powerbi.m_text import TOKEN, m_text, split_at
+from lineage_ingest.bi.powerbi.m_text import FIELD, TOKEN, m_text, split_at
 
-__all__ = ["NAVIGATION", "MSteps", "called"]
+__all__ = ["NAVIGATION", "MSteps", "append_choices", "appended", "called"]
 
 NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
 """The choice of a table: `Source{[Schema="dbo",Item="Orders"]}[Data]`."""
+_APPEND = "Table.Combine"
+_FUNCTION = re.compile(r"\s*\([^()]*\)\s*(?:as\s+[\w ]+)?=>")
+_MAX_APPENDED = 40
 _MAX_DEPTH = 100
 """Names for names of a text."""
 
 
 class MSteps:
-    """The steps of a query. `others` are the queries and parameters that it may refer to, by name."""
+    """The steps of a query. `others` are the queries and parameters that it may refer to, by name.
 
-    def __init__(self, text: str, others: Mapping[str, str], problems: QueryProblems) -> None:
+    A step that appends tables has several beginnings: `parts` says by the step's expression which one is read.
+    """
+
+    def __init__(
+        self, text: str, others: Mapping[str, str], problems: QueryProblems, parts: Mapping[str, int] | None = None
+    ) -> None:
+        self._parts = parts or {}
         self._text = text
         self.others = others
         self.problems = problems
@@ -58,9 +67,23 @@ class MSteps:
         if navigation is not None:
             return self.expression(query, expression[: navigation.start()].strip())
         function, arguments = called(expression)
+        if function == _APPEND and expression.strip() in self._parts:
+            return self.expression(query, appended(expression)[self._parts[expression.strip()]].strip())
         if arguments and (function.startswith("Table.") or function == "Value.NativeQuery"):
             return self.expression(query, arguments[0].strip())
         return None
+
+    def tables_in(self, query: str, text: str) -> list[str]:
+        """Return the names of other steps and queries in an expression that are no functions and no plain values."""
+        own, _ = self._steps(query)
+        found: dict[str, None] = {}
+        for token in TOKEN.finditer(FIELD.sub(" ", text)):
+            name = _plain(token[0]) if token.lastgroup == "name" else ""
+            expression = own.get(name) or self.others.get(name) or ""
+            is_table = "(" in expression or NAVIGATION.search(expression) is not None
+            if is_table and _FUNCTION.match(expression) is None:
+                found[name] = None
+        return list(found)
 
     def value(self, query: str, argument: str) -> str:
         """Return the text that an argument has: a literal, or a parameter's value."""
@@ -88,6 +111,43 @@ class MSteps:
         return "".join(
             text if text or m_text(part) is not None else "?" for text, part in zip(texts, parts, strict=True)
         )
+
+
+def append_choices(text: str, others: Mapping[str, str]) -> list[dict[str, int]]:
+    """Return the beginnings of a query, each as the `parts` of `MSteps`: one, unless steps append tables.
+
+    >>> others = {"A": "x(1)", "B": "Table.Combine({A, C})", "C": "y(1)"}
+    >>> append_choices("Table.Combine({A, B})", others)  # doctest: +ELLIPSIS
+    [{'Table.Combine({A, B})': 0}, {'Table.Combine({A, B})': 1, ...0}, {'Table.Combine({A, B})': 1, ...1}]
+    """
+    found: list[dict[str, int]] = []
+    waiting: list[dict[str, int]] = [{}]
+    while waiting and len(found) < _MAX_APPENDED:
+        parts = waiting.pop(0)
+        steps = MSteps(text, others, QueryProblems(), parts)
+        at: tuple[str, str] | None = ("", steps.result(""))
+        items: list[str] = []
+        for _ in range(_MAX_DEPTH):
+            if at is None or items:
+                break
+            items = appended(at[1]) if at[1].strip() not in parts else []
+            at = at if items else steps.previous(*at)
+        if items and at is not None:
+            waiting = [{**parts, at[1].strip(): number} for number in range(len(items))] + waiting
+        else:
+            found.append(parts)
+    return found
+
+
+def appended(expression: str) -> list[str]:
+    """Return the tables that Table.Combine appends; none if it is another call, or its tables are not listed.
+
+    >>> appended("Table.Combine({A, B})"), appended("Table.Combine(Files)")
+    (['A', ' B'], [])
+    """
+    function, arguments = called(expression)
+    listed = arguments[0].strip() if function == _APPEND and arguments else ""
+    return [one for one in split_at(listed[1:-1], ",") if one.strip()] if listed.startswith("{") else []
 
 
 def called(expression: str) -> tuple[str, list[str]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["TOKEN", "m_text", "record_fields", "split_at", "strings"]
+__all__ = ["FIELD", "TOKEN", "m_text", "record_fields", "split_at", "strings"]
 
 TOKEN = re.compile(
     r'(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"]|"")*")|(?P<name>\#"(?:[^"]|"")*"|[A-Za-z_][\w.]*)'
     r"|(?P<open>[({\[])|(?P<close>[)}\]])|(?P<other>.)",
     re.DOTALL,
 )
+FIELD = re.compile(r"\[\s*(#\"(?:[^\"]|\"\")*\"|[^\[\]\"=,]+?)\s*\]")
+"""A field of a row, a record or a table: `[Order Id]`."""
 _LITERAL = re.compile(r'#?"(?:[^"]|"")*"', re.DOTALL)
 _ESCAPE = re.compile(r"#\(([^()]*)\)")
 _CHARACTERS = {"cr": "\r", "lf": "\n", "tab": "\t", "#": "#"}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_ingest.bi.powerbi.dax import references_of, tables_of
+from lineage_ingest.bi.powerbi.dax import made_names, references_of, tables_of
 
 __all__ = ["DaxNames", "ModelNames", "ModelRelationship", "ModelRelationships"]
 
@@ -72,6 +72,8 @@ class ModelNames:
             if calculation is not None:
                 inner = self._calculated[calculation[0]][calculation[1]][0]
                 self.collect(calculation[0], inner, found, depth + 1)
+            elif other is None and name.casefold() in made_names(expression):
+                continue  # a column that the expression makes
             elif other is not None or depth == 0:
                 found.unknown.append(f"{other or ''}[{name}]")
 

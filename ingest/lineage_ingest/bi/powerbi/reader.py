@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -15,11 +16,12 @@ from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, server_namespace
-from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
 from lineage_ingest.bi.powerbi.dax import references_of, simple_aggregate, tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery
 from lineage_ingest.bi.powerbi.m_source import MSource
+from lineage_ingest.bi.powerbi.m_steps import append_choices
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
@@ -117,6 +119,8 @@ class _PbixFile:
             own = self._calculated.setdefault(str(row.get("TableName")), {})
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
         self._shown: list[str] = []
+        self._slugs = distinct_slugs((*self._columns, *self._calculated))
+        self._visual_keys = _distinct_keys(self._visuals)
         self._names = ModelNames(self._columns, self._calculated)
         self._relationships = ModelRelationships(self._rows("relationships"), self._names)
 
@@ -154,10 +158,10 @@ class _PbixFile:
         return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
 
     def _table_key(self, table: str) -> str:
-        return f"{self.scope}table/{slug(table)}"
+        return f"{self.scope}table/{self._slugs.get(table, slug(table))}"
 
     def _fields_key(self, table: str) -> str:
-        return f"{self.scope}calculated/{slug(table)}"
+        return f"{self.scope}calculated/{self._slugs.get(table, slug(table))}"
 
     # Tables
 
@@ -181,32 +185,40 @@ class _PbixFile:
                 yield self._table(table, columns, expressions)
         for table in self._calculated:
             yield self._calculations(table)
-        for visual in self._visuals:
+        for visual, key in zip(self._visuals, self._visual_keys, strict=True):
             if visual.selects or visual.unread:
-                yield self._visual(visual)
+                yield self._visual(visual, f"{self.scope}{key}")
 
     def _table(self, table: str, columns: Mapping[str, str], expressions: Mapping[str, str]) -> QueryAsset:
         at = f"{self._at}#table/{table}"
         text = expressions.get(table, "")
         others = {name: one for name, one in expressions.items() if name != table}
-        query = MQuery(text, others)
-        source = query.source() if text else None
-        if source is None or not (source.sql or source.parts):
+        queries = [MQuery(text, others, parts=parts) for parts in append_choices(text, others)]
+        sources = [query.source() if text else None for query in queries]
+        connections = {self._connection(one) for one in sources if one is not None and (one.sql or one.parts)}
+        problem = None
+        if len(connections) > 1:
+            problem = not_read("the tables that are appended are of several databases: which they are is not known")
+        elif not connections or any(one is None or not (one.sql or one.parts) for one in sources):
             what = "the source of the table is no database that is known" if text else "the table has no M query"
+            what = what if len(sources) < 2 else "a table that is appended is of no database that is known"
             problem = not_read(what, severity=Severity.WARNING)
+        if problem is not None:
             return QueryAsset(self._table_key(table), table, at, _MODEL, None, tuple(columns),
                               problems=(problem,), operation="POWERBI_TABLE")  # fmt: skip
-        connection = self._connection(source)
-        query.dialect = connection.dialect
-        listed = [f"{query.trace(own, 't')} AS {quote(name, connection.dialect)}" for name, own in columns.items()]
-        conditions = query.filters("t")
-        sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, connection.dialect)} AS t"
-        for join in query.joins.values():
-            sql += f"\nLEFT JOIN {_reference(join.source, connection.dialect)} AS {join.alias} ON {join.condition}"
-        sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
+        connection = next(iter(connections))
+        selects = [
+            _select(query, source, columns, connection.dialect)
+            for query, source in zip(queries, sources, strict=True)
+            if source is not None
+        ]
+        problems = [one for query in queries for one in query.problems]
+        if len(queries) > 1:
+            message = f"{len(queries)} tables are appended: each is taken to have all columns of the result"
+            problems.append(not_read(message, severity=Severity.WARNING))
         return QueryAsset(
-            self._table_key(table), table, at, connection, sql, tuple(columns),
-            problems=tuple(query.problems), operation="POWERBI_TABLE",
+            self._table_key(table), table, at, connection, "\nUNION ALL ".join(selects), tuple(columns),
+            problems=tuple(dict.fromkeys(problems)), operation="POWERBI_TABLE",
         )  # fmt: skip
 
     def _connection(self, source: MSource) -> BiConnection:
@@ -287,8 +299,7 @@ class _PbixFile:
 
     # Visuals
 
-    def _visual(self, visual: ReportVisual) -> QueryAsset:
-        key = f"{self.scope}visual/{slug(visual.page)}-{slug(visual.kind)}-{_short(visual.name)}"
+    def _visual(self, visual: ReportVisual, key: str) -> QueryAsset:
         used: set[str] = set()
         read = _Reads(together=[used])
         problems: list[Diagnostic] = []
@@ -333,8 +344,29 @@ class _PbixFile:
             yield Board(f"{self.scope}report", self._title, self._at, tuple(self._shown), operation="POWERBI_REPORT")
 
 
+def _select(query: MQuery, source: MSource, columns: Mapping[str, str], dialect: str) -> str:
+    """Return the SQL of a query in M: `columns` are those of the result, with their names in it."""
+    query.dialect = dialect
+    listed = [f"{query.trace(own, 't')} AS {quote(name, dialect)}" for name, own in columns.items()]
+    conditions = query.filters("t")
+    sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, dialect)} AS t"
+    for join in query.joins.values():
+        sql += f"\nLEFT JOIN {_reference(join.source, dialect)} AS {join.alias} ON {join.condition}"
+    return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")
+
+
 def _reference(source: MSource, dialect: str) -> str:
     return f"(\n{source.sql.strip().rstrip(';')}\n)" if source.sql else table_reference(source.parts, dialect)
+
+
+def _distinct_keys(visuals: Sequence[ReportVisual]) -> list[str]:
+    """Return keys of visuals; of equal ones, those with the whole names; of pages of one title, with numbers."""
+    heads = [f"visual/{slug(one.page)}-{slug(one.kind)}" for one in visuals]
+    short = [f"{head}-{_short(one.name)}" for head, one in zip(heads, visuals, strict=True)]
+    times = Counter(key.casefold() for key in short)
+    whole = [key if times[key.casefold()] == 1 else f"{head}-{slug(one.name)}"
+             for key, head, one in zip(short, heads, visuals, strict=True)]  # fmt: skip
+    return number_repeated(whole)
 
 
 def _short(name: str) -> str:

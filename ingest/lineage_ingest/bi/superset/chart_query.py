@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.sql.scan import mask_literals
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.templates import without_templates
+from lineage_ingest.bi.superset.dataset_query import metric_column, with_metrics
+from lineage_ingest.bi.templates import choice_of, parses, template_texts
 from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote
 
-__all__ = ["ChartQuery", "metric_column", "names_of"]
+__all__ = ["ChartQuery"]
 
 _COLUMN_KEYS = (
     "x_axis", "groupby", "columns", "all_columns", "groupbyColumns", "groupbyRows", "series", "entity",
@@ -32,6 +33,11 @@ _READ_KEYS = frozenset(
     (*_COLUMN_KEYS, *_METRIC_KEYS, "adhoc_filters", "adhoc_filters_b", "granularity_sqla", "order_by_cols",
      "datasource", "viz_type", "time_grain_sqla", "time_range")
 )  # fmt: skip
+_OF_OTHER_MODE = {
+    "raw": frozenset(("groupby", "metrics", "percent_metrics", "timeseries_limit_metric")),
+    "aggregate": frozenset(("all_columns", "order_by_cols")),
+}
+"""Parameters that a table chart does not use, by its mode."""
 _AGGREGATES = {"SUM": "SUM", "AVG": "AVG", "MIN": "MIN", "MAX": "MAX", "COUNT": "COUNT"}
 _WITHOUT_TIME_AXIS = frozenset(("pie", "table", "big_number_total", "treemap_v2", "word_cloud"))
 _NO_FILTER = frozenset(("", "no filter", "none"))
@@ -63,6 +69,7 @@ class ChartQuery:
         elif params is not None:
             self._read_params(params)
             self._report_others(params)
+        self._report_annotations(params or context or {})
         if not self.outputs:
             return None
         names = number_repeated(self.outputs)
@@ -90,7 +97,7 @@ class ChartQuery:
         if query.get("series_limit_metric"):
             self._add_metric(query["series_limit_metric"])
         for one in _listed(query.get("filters")):
-            if isinstance(one, Mapping):
+            if isinstance(one, Mapping) and not _is_without_limits(one.get("op"), one.get("val")):
                 self._add_filter(one.get("col"))
         extras = query.get("extras")
         if isinstance(extras, Mapping):
@@ -103,6 +110,9 @@ class ChartQuery:
         self._add_time(query.get("granularity"), query.get("time_range"))
 
     def _read_params(self, params: Mapping[str, Any]) -> None:
+        mode = params.get("query_mode")  # what the other mode selected stays in the parameters
+        if mode in _OF_OTHER_MODE:
+            params = {key: value for key, value in params.items() if key not in _OF_OTHER_MODE[mode]}
         for key in _COLUMN_KEYS:
             for one in _listed(params.get(key)):
                 if not (isinstance(one, str) and one not in self.columns and key in ("id", "name", "path", "source")):
@@ -126,7 +136,7 @@ class ChartQuery:
                 if isinstance(one, Mapping):
                     if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
                         self._add_sql_filter(one["sqlExpression"])
-                    else:
+                    elif not _is_without_limits(one.get("operator"), one.get("comparator")):
                         self._add_filter(one.get("subject"))
         self._add_time(params.get("granularity_sqla"), params.get("time_range"))
         is_series = params.get("time_grain_sqla") or params.get("include_time")
@@ -138,6 +148,16 @@ class ChartQuery:
             listed = order.get("by") if order is not None else None
             if isinstance(listed, list) and listed:
                 self._add_order(listed[0])
+
+    def _report_annotations(self, params: Mapping[str, Any]) -> None:
+        """Report layers that show the data of another chart, which is named by a number that the export has not."""
+        form = params.get("form_data")
+        for one in _listed(params.get("annotation_layers") or (form if isinstance(form, Mapping) else {}).get(
+            "annotation_layers"
+        )):  # fmt: skip
+            if isinstance(one, Mapping) and one.get("sourceType") in ("line", "table"):
+                message = f"the annotation layer {one.get('name')!r} shows data of another chart, and is not read"
+                self.problems.append(not_read(message))
 
     def _report_others(self, params: Mapping[str, Any]) -> None:
         """Report parameters that are not known and seem to select something: each type of chart has its own."""
@@ -239,9 +259,15 @@ class ChartQuery:
             self._add_filter(column)
 
     def _expression(self, text: str) -> str:
-        plain, problems = without_templates(text, "Jinja")
+        text = with_metrics(text, lambda name: self._metric(name) if name in self.metrics else None)
+        texts, problems = template_texts(text, "Jinja", lambda one: parses(f"SELECT {one}", self.dialect))
         self.problems += [one for one in problems if one not in self.problems]
-        return f"({plain.strip().rstrip(';')}\n)"
+        return choice_of([f"({one.strip().rstrip(';')}\n)" for one in texts])
+
+
+def _is_without_limits(operator: Any, value: Any) -> bool:
+    """Return whether a filter is by a range of time that is not limited."""
+    return operator == "TEMPORAL_RANGE" and str(value or "").strip().lower() in _NO_FILTER
 
 
 def _listed(value: Any) -> list[Any]:
@@ -249,13 +275,3 @@ def _listed(value: Any) -> list[Any]:
         return []
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if one is not None and one != "" and not isinstance(one, bool | int | float)]
-
-
-def metric_column(metric: str, columns: Collection[str]) -> str:
-    """Return the column of a dataset that a metric is; a metric may have the name of a column."""
-    return f"{metric} (metric)" if metric in columns else metric
-
-
-def names_of(rows: Iterable[Mapping[str, Any]], key: str) -> frozenset[str]:
-    """Return the names in a list of a dataset's columns or metrics."""
-    return frozenset(str(row[key]) for row in rows if row.get(key))

@@ -17,9 +17,9 @@ from lineage_ingest.bi.connections import (
 from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, QueryAsset, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
 from lineage_ingest.bi.json_objects import objects_in, text_or_none
-from lineage_ingest.bi.superset.chart_query import ChartQuery, metric_column, names_of
-from lineage_ingest.bi.templates import without_templates
-from lineage_ingest.bi.written_sql import asset_reference, quote, table_reference
+from lineage_ingest.bi.superset.chart_query import ChartQuery
+from lineage_ingest.bi.superset.dataset_query import dataset_sql, names_of, schema_of_queries
+from lineage_ingest.bi.written_sql import asset_reference
 
 __all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
 
@@ -46,6 +46,7 @@ class _SupersetReader:
         self.is_whole = True
         self.part: str | None = None
         self.mentioned: set[tuple[str, str]] = set()
+        self._short_uuids: dict[str, str] = {}
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: datasets are known before charts, charts before dashboards."""
@@ -64,6 +65,9 @@ class _SupersetReader:
                     self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
             except UnreadableExportError as error:
                 self._unreadable(file.name, error.diagnostic)
+        self._short_uuids = _distinct_beginnings(
+            uuid for known in (self.charts, self.dashboards, self.datasets) for uuid in known
+        )
         queries = [self._dataset(at, one) for at, one in self.datasets.values()]
         queries += [self._chart(at, one) for at, one in self.charts.values()]
         boards = [self._board(at, one) for at, one in self.dashboards.values()]
@@ -85,6 +89,11 @@ class _SupersetReader:
 
     def _add(self, one: Mapping[str, Any], file: ExportFile) -> None:
         uuid = str(one.get("uuid") or file.path)
+        for known in (self.charts, self.dashboards, self.datasets):
+            before = known.get(uuid)
+            if before is not None and before[1] != one:
+                message = f"the object {uuid} is in {before[0]}, too, and differs there: the last one is read"
+                self.problems.append((file.name, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
         if "sqlalchemy_uri" in one or "database_name" in one:
             self.databases[uuid] = connection_of_uri(
                 str(one.get("sqlalchemy_uri") or ""), (str(one.get("database_name") or uuid), uuid), self.map
@@ -112,34 +121,9 @@ class _SupersetReader:
         return self.databases[uuid]
 
     def _dataset(self, at: str, dataset: Mapping[str, Any]) -> QueryAsset:
-        connection = self._connection(dataset)
-        dialect = connection.dialect
-        problems: list[Diagnostic] = []
+        connection = schema_of_queries(dataset, self._connection(dataset))
         name = str(dataset.get("table_name") or "")
-        if isinstance(dataset.get("sql"), str) and dataset["sql"].strip():
-            text, problems = without_templates(dataset["sql"], "Jinja")
-            source = f"(\n{text.strip().rstrip(';')}\n)"
-        else:
-            parts = [str(part) for part in (dataset.get("catalog"), dataset.get("schema"), name) if part]
-            source = table_reference(parts, dialect)
-        outputs: list[str] = []
-        for column in objects_in(dataset.get("columns")):
-            own = str(column.get("column_name") or "")
-            expression = column.get("expression")
-            if isinstance(expression, str) and expression.strip():
-                expression, more = without_templates(expression, "Jinja")
-                problems += [one for one in more if one not in problems]
-                outputs.append(f"({expression.strip()}\n) AS {quote(own, dialect)}")
-            elif own:
-                outputs.append(f"t.{quote(own, dialect)} AS {quote(own, dialect)}")
-        names = names_of(objects_in(dataset.get("columns")), "column_name")
-        for metric in objects_in(dataset.get("metrics")):
-            own, expression = str(metric.get("metric_name") or ""), metric.get("expression")
-            if own and isinstance(expression, str) and expression.strip():
-                expression, more = without_templates(expression, "Jinja")
-                problems += [one for one in more if one not in problems]
-                outputs.append(f"({expression.strip()}\n) AS {quote(metric_column(own, names), dialect)}")
-        sql = "SELECT " + (",\n  ".join(outputs) or "*") + f"\nFROM {source} AS t"
+        sql, problems = dataset_sql(dataset, connection.dialect)
         return QueryAsset(
             self._dataset_key(dataset),
             name,
@@ -150,12 +134,20 @@ class _SupersetReader:
             description=text_or_none(dataset.get("description")),
             owner=_owner(dataset),
             operation="SUPERSET_DATASET",
-            identity=("dataset/", f"-{_short(dataset)}"),
+            identity=self._identity("dataset", dataset),
         )
 
     def _dataset_key(self, dataset: Mapping[str, Any]) -> str:
         parts = [str(part) for part in (dataset.get("schema"), dataset.get("table_name")) if part]
-        return f"dataset/{slug('-'.join(parts))}-{_short(dataset)}"
+        return f"dataset/{slug('-'.join(parts))}-{self._short(dataset)}"
+
+    def _short(self, one: Mapping[str, Any]) -> str:
+        uuid = str(one.get("uuid") or "")
+        return self._short_uuids.get(uuid) or _beginning(uuid)
+
+    def _identity(self, kind: str, one: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return how keys of an object begin and end whatever its title is; None if it has no uuid."""
+        return (f"{kind}/", f"-{self._short(one)}") if one.get("uuid") else None
 
     # Charts
 
@@ -168,7 +160,7 @@ class _SupersetReader:
         problems: list[Diagnostic] = []
         sql = None
         if found is None:
-            self.mentioned.add(("dataset/", f"-{_short({'uuid': chart.get('dataset_uuid')})}"))
+            self.mentioned.add(("dataset/", f"-{_beginning(str(chart.get('dataset_uuid') or ''))}"))
             problems.append(not_read("the chart's dataset is not in the export"))
         else:
             needs = (self._dataset_key(dataset),)
@@ -184,7 +176,7 @@ class _SupersetReader:
             if sql is None:
                 problems.append(not_read(f"what a chart of type {chart.get('viz_type')!r} selects is not known"))
         return QueryAsset(
-            f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}",
+            f"chart/{slug(str(chart.get('slice_name') or ''))}-{self._short(chart)}",
             str(chart.get("slice_name") or ""),
             at,
             connection,
@@ -194,7 +186,7 @@ class _SupersetReader:
             description=text_or_none(chart.get("description")),
             owner=_owner(chart),
             operation="SUPERSET_CHART",
-            identity=("chart/", f"-{_short(chart)}"),
+            identity=self._identity("chart", chart),
         )
 
     # Dashboards
@@ -210,16 +202,16 @@ class _SupersetReader:
             uuid = str(meta.get("uuid") or "")
             if uuid in self.charts:
                 chart = self.charts[uuid][1]
-                shows.append(f"chart/{slug(str(chart.get('slice_name') or ''))}-{_short(chart)}")
+                shows.append(f"chart/{slug(str(chart.get('slice_name') or ''))}-{self._short(chart)}")
             else:
-                self.mentioned.add(("chart/", f"-{_short({'uuid': uuid})}"))
+                self.mentioned.add(("chart/", f"-{_beginning(uuid)}"))
                 problems.append(not_read(f"the chart {meta.get('sliceName') or uuid!r} is not in the export"))
         title = str(board.get("dashboard_title") or "")
         own = str(board.get("slug") or "")
         url = f"https://{self.server}/superset/dashboard/{own}/" if own and self.server else None
         filters = tuple(dict.fromkeys(self._filters(board, problems)))
         return Board(
-            f"dashboard/{slug(title)}-{_short(board)}",
+            f"dashboard/{slug(title)}-{self._short(board)}",
             title,
             at,
             tuple(dict.fromkeys(shows)),
@@ -229,7 +221,7 @@ class _SupersetReader:
             url,
             "SUPERSET_DASHBOARD",
             filters=filters,
-            identity=("dashboard/", f"-{_short(board)}"),
+            identity=self._identity("dashboard", board),
         )
 
     def _filters(self, board: Mapping[str, Any], problems: list[Diagnostic]) -> Iterator[BoardFilter]:
@@ -274,9 +266,20 @@ def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionM
     return connections.apply(found)
 
 
-def _short(one: Mapping[str, Any]) -> str:
-    """Return the beginning of an object's uuid: titles need not be unique."""
-    return str(one.get("uuid") or "").partition("-")[0] or "none"
+def _distinct_beginnings(uuids: Iterable[str]) -> dict[str, str]:
+    """Return the beginnings of uuids, which titles get as they need not be unique; of equal beginnings the whole uuid.
+
+    >>> _distinct_beginnings(["a-1", "b-1", "b-2"])
+    {'a-1': 'a', 'b-1': 'b-1', 'b-2': 'b-2'}
+    """
+    found: dict[str, list[str]] = {}
+    for uuid in dict.fromkeys(uuids):
+        found.setdefault(_beginning(uuid), []).append(uuid)
+    return {uuid: short if len(same) == 1 else slug(uuid) for short, same in found.items() for uuid in same}
+
+
+def _beginning(uuid: str) -> str:
+    return slug(uuid.partition("-")[0]) if uuid else "none"
 
 
 def _owner(one: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lineage_ingest.bi.templates import parses
 from lineage_ingest.bi.written_sql import LITERAL
 
-__all__ = ["formula_as_sql"]
+__all__ = ["fields_in", "formula_as_sql"]
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")|(?P<date>\#[^\#\n]*\#)"
@@ -22,6 +22,15 @@ _TOKEN = re.compile(
 _WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
           "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
           "false": "FALSE", "null": "NULL"}  # fmt: skip
+
+
+def fields_in(formula: str) -> list[str]:
+    """Return the fields that a formula names, as it names them.
+
+    >>> fields_in("SUM([Sales]) > [Parameters].[P 1] // [no]")
+    ['[Sales]', '[Parameters].[P 1]']
+    """
+    return list(dict.fromkeys(token["field"] for token in _TOKEN.finditer(formula) if token["field"] is not None))
 
 
 @dataclass(slots=True)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
-from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.source_relations import aliases, leaves, unbracketed
+from lineage_ingest.bi.tableau.formula import fields_in, formula_as_sql
+from lineage_ingest.bi.tableau.source_relations import aliases, leaves, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["PILL", "DataSource", "captions_of", "column_sql", "physical_columns", "records_of", "visible_columns"]
+__all__ = ["PILL", "DataSource", "SourceFields", "captions_of", "fields_of_filter", "plain_field", "records_of"]
 
 PILL = re.compile(r"\[((?:[^\]]|\]\])*)\]\.\[((?:[^\]]|\]\])*)\]")
 """A field with its data source: `[federated.1].[sum:Sales:qk]`."""
 _MAX_DEPTH = 40
+_ROWS = "__tableau_internal_object_id__"
+"""The rows of a table of the data model, which formulas count: `COUNT([__tableau_internal_object_id__].[Orders_1])`."""
 
 
 @dataclass(slots=True)
@@ -34,109 +36,157 @@ class DataSource:
     captions: dict[str, str] = field(default_factory=dict)
 
 
-def physical_columns(
-    element: Element,
-    connection: Element,
-    relation: Element,
-    source: DataSource,
-    dialect: str,
-    problems: list[Diagnostic],
-) -> dict[str, str]:
-    """Return the SQL of each column that comes from a table, and of sets and groups, by its internal name."""
-    physical: dict[str, str] = {}
-    names = list(aliases(relation))
-    for record in connection.iter("metadata-record"):
-        local, remote, parent = (record.findtext(tag) for tag in ("local-name", "remote-name", "parent-name"))
-        if record.get("class") == "column" and local and remote:
-            table = unbracketed(parent or "")[-1]
-            if table not in names and len(names) == 1:
-                table = names[0]
-            if table not in names:
-                message = f"the column {remote!r} is of {table!r}, which is no table of the data source"
-                problems.append(not_read(message))
-                continue
-            physical[local] = f"{quote(table, dialect)}.{quote(remote, dialect)}"
-    for one in leaves(relation):
-        for _, table, column in records_of(one):
-            physical.setdefault(f"[{column}]", f"{quote(table, dialect)}.{quote(column, dialect)}")
-    for mapped in connection.iter("map"):
-        parts = unbracketed(mapped.get("value") or "")
-        if mapped.get("key") and len(parts) == 2 and str(mapped.get("key")) not in physical:
-            physical[str(mapped.get("key"))] = ".".join(quote(part, dialect) for part in parts)
-    source.captions.update(captions_of(element))
-    for name in physical:
-        source.captions.setdefault(name, unbracketed(name)[-1])
-    for group in element.findall("group"):  # sets and groups: who is in them is decided by the fields that they name
-        levels = {one.get("level") for one in group.iter("groupfilter")} & set(physical)
-        if levels and group.get("name"):
-            read = ", ".join(sorted(physical[str(level)] for level in levels))
-            physical.setdefault(str(group.get("name")), f"member_of({read})")
-            source.captions.setdefault(
-                str(group.get("name")), group.get("caption") or unbracketed(str(group.get("name")))[-1]
-            )
-    return physical
+@dataclass(slots=True)
+class SourceFields:
+    """The fields of one data source by their internal names: columns of tables, calculations, sets and groups.
 
+    `elsewhere` returns the SQL of a field of another data source of the workbook; None if there is none.
+    """
 
-def visible_columns(
-    physical: dict[str, str],
-    columns: dict[str, Element],
-    source: DataSource,
-    dialect: str,
-    problems: list[Diagnostic],
-) -> dict[str, str]:
-    """Return the SQL of each column of a data source, by what people see of it."""
-    found: dict[str, str] = {}
-    for name in dict.fromkeys((*physical, *columns)):
-        text = column_sql(name, physical, columns, dialect, problems)
-        if text is not None:
-            found.setdefault(source.captions[name], text)
-    return found
+    source: DataSource
+    dialect: str
+    elsewhere: Callable[[str, str], str | None]
+    problems: list[Diagnostic] = field(default_factory=list)
+    physical: dict[str, str] = field(default_factory=dict)
+    """The SQL of columns that come from tables."""
+    columns: dict[str, Element] = field(default_factory=dict)
+    groups: dict[str, Element] = field(default_factory=dict)
 
+    def read(self, element: Element, connection: Element, relation: Element) -> None:
+        """Read the fields of a data source's element, and name each by what people see of it."""
+        self._read_physical(connection, relation)
+        self.columns = {column.get("name") or "": column for column in element.findall("column")}
+        self.groups = {str(one.get("name")): one for one in element.findall("group") if one.get("name")}
+        captions = self.source.captions
+        captions.update(captions_of(element))
+        for name in self.physical:
+            captions.setdefault(name, unbracketed(name)[-1])
+        for name, group in self.groups.items():
+            captions.setdefault(name, group.get("caption") or unbracketed(name)[-1])
+        used: dict[str, str] = {}
+        for name in dict.fromkeys((*self.physical, *self.columns, *self.groups)):
+            fold = captions[name].casefold()
+            if used.setdefault(fold, name) != name and self.has(name) and self.has(used[fold]):
+                captions[name] = f"{captions[name]} ({unbracketed(name)[-1]})"
 
-def column_sql(
-    name: str,
-    physical: dict[str, str],
-    columns: dict[str, Element],
-    dialect: str,
-    problems: list[Diagnostic],
-    depth: int = 0,
-) -> str | None:
-    """Return the SQL of a column by its internal name; None if the data source does not have it."""
-    column = columns.get(name)
-    calculation = column.find("calculation") if column is not None else None
-    if calculation is None:
-        return physical.get(name)
-    title = (column.get("caption") if column is not None else None) or unbracketed(name)[-1]
-    if depth > _MAX_DEPTH:
-        problems.append(not_read(f"the calculated field {title!r} reads itself"))
-        return "NULL"
+    def _read_physical(self, connection: Element, relation: Element) -> None:
+        names = list(aliases(relation))
+        for record in connection.iter("metadata-record"):
+            local, remote, parent = (record.findtext(tag) for tag in ("local-name", "remote-name", "parent-name"))
+            if record.get("class") == "column" and local and remote:
+                table = unbracketed(parent or "")[-1]
+                if table not in names and len(names) == 1:
+                    table = names[0]
+                if table not in names:
+                    message = f"the column {remote!r} is of {table!r}, which is no table of the data source"
+                    self.problems.append(not_read(message))
+                    continue
+                self.physical[local] = f"{quote(table, self.dialect)}.{quote(remote, self.dialect)}"
+        for one in leaves(relation):
+            for _, table, column in records_of(one):
+                own = f"{quote(table, self.dialect)}.{quote(column, self.dialect)}"
+                self.physical.setdefault(f"[{column}]", own)
+        for mapped in connection.iter("map"):
+            parts = unbracketed(mapped.get("value") or "")
+            if mapped.get("key") and len(parts) == 2 and str(mapped.get("key")) not in self.physical:
+                self.physical[str(mapped.get("key"))] = ".".join(quote(part, self.dialect) for part in parts)
 
-    def field_sql(reference: str) -> str:
-        if reference.startswith("[Parameters]."):
-            return LITERAL
+    def has(self, name: str) -> bool:
+        """Return whether the data source has a field of this internal name that is a column."""
+        column = self.columns.get(name)
+        is_calculated = column is not None and column.find("calculation") is not None
+        return is_calculated or name in self.physical or name in self.groups
+
+    def visible(self) -> dict[str, str]:
+        """Return the SQL of each column, by what people see of it."""
+        found: dict[str, str] = {}
+        for name in dict.fromkeys((*self.physical, *self.columns, *self.groups)):
+            text = self.sql(name)
+            if text is not None:
+                found[self.source.captions[name]] = text
+        return found
+
+    def sql(self, name: str, depth: int = 0) -> str | None:
+        """Return the SQL of a column by its internal name; None if the data source does not have it."""
+        column = self.columns.get(name)
+        calculation = column.find("calculation") if column is not None else None
+        if calculation is None:
+            return self.physical[name] if name in self.physical else self._member_of(name, depth)
+        title = (column.get("caption") if column is not None else None) or unbracketed(name)[-1]
+        if depth > _MAX_DEPTH:
+            self.problems.append(not_read(f"the calculated field {title!r} reads itself"))
+            return "NULL"
+        kind = calculation.get("class") or ""
+        if kind in ("bin", "categorical-bin"):
+            read = calculation.get("column") or calculation.get("formula") or ""
+            return f"binned({self.reference(read, title, depth)})" if read else "NULL"
+        formula = calculation.get("formula")
+        if formula is None:
+            self.problems.append(not_read(f"the calculation of {title!r} ({kind or 'unknown'}) is not read"))
+            return "NULL"
+        text, is_read = formula_as_sql(formula, lambda one: self.reference(one, title, depth), self.dialect)
+        if not is_read:
+            message = f"the formula of {title!r} is not read: only the fields that it names are known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        return text
+
+    def reference(self, reference: str, title: str, depth: int = 0) -> str:
+        """Return the SQL of a field as a formula names it: `[Sales]`, or with its data source, `[federated.1].[Sales]`.
+
+        What is not found is reported as read by `title`.
+        """
         parts = PILL.fullmatch(reference)
+        if parts is not None and parts[1] in ("Parameters", _ROWS):
+            return LITERAL
         own = f"[{parts[2]}]" if parts is not None else reference
         text = None
-        if parts is None or own in columns or own in physical:
-            text = column_sql(own, physical, columns, dialect, problems, depth + 1)
+        if parts is None or parts[1] == self.source.name:
+            text = self.sql(own, depth + 1)
+            calculated = self.columns.get(own)
+            if text is not None and calculated is not None and calculated.find("calculation") is not None:
+                return f"({text})"
+        else:
+            text = self.elsewhere(parts[1], own)
         if text is None:
-            problems.append(not_read(f"{title!r} reads {reference}, which is not in its data source"))
+            self.problems.append(not_read(f"{title!r} reads {reference}, which is not in its data source"))
             return "NULL"
-        return f"({text})" if columns.get(own) is not None and columns[own].find("calculation") is not None else text
+        return text
 
-    kind = calculation.get("class") or ""
-    if kind in ("bin", "categorical-bin"):
-        read = calculation.get("column") or calculation.get("formula") or ""
-        return f"binned({field_sql(read)})" if read else "NULL"
-    formula = calculation.get("formula")
-    if formula is None:
-        problems.append(not_read(f"the calculation of {title!r} ({kind or 'unknown'}) is not read"))
-        return "NULL"
-    text, is_read = formula_as_sql(formula, field_sql, dialect)
-    if not is_read:
-        message = f"the formula of {title!r} is not read: only the fields that it names are known"
-        problems.append(not_read(message, severity=Severity.WARNING))
-    return text
+    def _member_of(self, name: str, depth: int) -> str | None:
+        """Return a set or a group: the fields that decide who is in it; None if there is none of this name."""
+        group = self.groups.get(name)
+        if group is None:
+            return None
+        title = self.source.captions.get(name) or unbracketed(name)[-1]
+        named = list(fields_of_filter(group))
+        if depth > _MAX_DEPTH or not named:
+            self.problems.append(not_read(f"by what {title!r} is made is not read", severity=Severity.WARNING))
+            return f"member_of({LITERAL})"
+        texts = dict.fromkeys(self.reference(one, title, depth) for one in named)
+        return f"member_of({', '.join(texts)})"
+
+
+def fields_of_filter(element: Element) -> Iterator[str]:
+    """Yield the fields by which a filter, a set or a group chooses: levels, other sets, fields of expressions."""
+    for one in element.iter():
+        if plain_tag(one) == "groupfilter":
+            for key in ("level", "field"):
+                if one.get(key):
+                    yield plain_field(str(one.get(key)))
+            for key in ("expression", "count"):
+                yield from fields_in(one.get(key) or "")
+
+
+def plain_field(name: str) -> str:
+    """Return a field without its derivation: `[none:City:nk]` is `[City]`.
+
+    >>> plain_field("[none:City:nk]"), plain_field("[fed].[sum:A:B:qk]"), plain_field("[City]")
+    ('[City]', '[fed].[A:B]', '[City]')
+    """
+    *head, last = unbracketed(name)
+    parts = last.split(":")
+    plain = ":".join(parts[1:-1]) if len(parts) > 2 else last
+    return ".".join(f"[{part}]" for part in (*head, plain))
 
 
 def captions_of(element: Element) -> dict[str, str]:

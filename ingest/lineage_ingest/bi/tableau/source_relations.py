@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from lineage_ingest.bi.connections import (
     server_namespace,
 )
 from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.tableau.formula import formula_as_sql
 from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
 _FILES = frozenset(("excel-direct", "textscan", "hyper", "dataengine", "msaccess", "json", "ogrdirect", "google-sheets",
                     "semistructpassivestore-direct", "excel"))  # fmt: skip
+_OF_UNION = frozenset(("Table Name", "Sheet", "Path", "File Paths"))
+"""Columns that Tableau makes of a union: which of its tables a row is of."""
 _PARAMETER = re.compile(r"<\s*\[?Parameters\]?\s*\.\s*(?:\[[^\]]*\]|\w+)\s*>", re.IGNORECASE)
 
 
@@ -70,9 +73,9 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
     namespace = server_namespace(dialect, server, port)
     schema = element.get("schema")
     if engine in _FILES:
-        return connections.apply(
-            BiConnection(names, "ansi", "file", (element.get("filename") or "").replace("\\", "/"))
-        )
+        path = [element.get("directory"), element.get("filename") or database]
+        file = "/".join(one.replace("\\", "/").rstrip("/") for one in path if one)
+        return connections.apply(BiConnection(names, "ansi", "file", file))
     if dialect == "bigquery":
         database = element.get("CATALOG") or element.get("project") or database
     if dialect in ("mysql", "hive", "spark"):
@@ -90,10 +93,13 @@ class Relations:
     """Writes a relation as SQL. `table` returns the reference to a relation of another connection than the query's."""
 
     dialect: str
+    connection: BiConnection
     table: Callable[[Element], str | None] = lambda _element: None
     problems: list[Diagnostic] = field(default_factory=list)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """The SQL of columns by their local names: what relationships of the data model compare."""
+    field_sql: Callable[[str], str | None] = lambda _name: None
+    """Returns the SQL of a field by its internal name: what relationships of the data model compare."""
+    columns_of: Callable[[str], Sequence[str]] = lambda _name: ()
+    """Returns the columns of a relation by its name, if they are listed."""
     relationships: Sequence[Element] = ()
 
     def write(self, relation: Element, depth: int = 0) -> str:
@@ -121,7 +127,15 @@ class Relations:
             return f"(\n{self._custom_sql(relation.text or '')}\n)"
         if kind != "table":
             self._report(f"a relation of type {kind!r} is not read")
-        return table_reference(unbracketed(relation.get("table") or relation.get("name") or ""), self.dialect)
+        return self._table(unbracketed(relation.get("table") or relation.get("name") or ""))
+
+    def _table(self, parts: Sequence[str]) -> str:
+        """Return the reference to a table; one of a file is named by the file's path, and the sheet or table in it."""
+        file = self.connection.database if self.connection.namespace == "file" else None
+        if not file:
+            return table_reference(parts, self.dialect)
+        is_file = parts[-1] == file.rpartition("/")[2].replace(".", "#")  # so Tableau names the only table of a text
+        return quote(file if is_file else f"{file}/{'.'.join(parts)}", self.dialect)
 
     def _custom_sql(self, text: str) -> str:
         """Return custom SQL with its parameters as literals; in the file, `<` and `>` are doubled."""
@@ -159,8 +173,9 @@ class Relations:
             for one in relationship
             if plain_tag(one) == "expression"
         ]
-        if not conditions:
-            self._report("by which columns the tables of the data model are related is not known")
+        if len(conditions) < len(parts) - 1:
+            what = "the tables" if not conditions else "some tables"
+            self._report(f"by which columns {what} of the data model are related is not known")
         on = f"\nJOIN {parts[-1]} ON {' AND '.join(conditions)}" if conditions else f"\nCROSS JOIN {parts[-1]}"
         return "\nCROSS JOIN ".join(parts[:-1]) + on
 
@@ -168,25 +183,57 @@ class Relations:
         parts = [self.source(one) for one in relation if plain_tag(one) == "relation"]
         if depth > 50 or not parts:
             return "(SELECT NULL) AS nothing"
-        selects = "\nUNION ALL ".join(f"SELECT * FROM {one} AS u" for one in parts)  # noqa: S608
+        columns = self.columns_of(name)
+        listed = ", ".join(
+            f"{LITERAL if one in _OF_UNION else f'u.{quote(one, self.dialect)}'} AS {quote(one, self.dialect)}"
+            for one in dict.fromkeys(columns)
+        )  # Tableau combines columns of one name, wherever they are
+        if columns:
+            message = f"the tables of the union {name!r} are all taken to have all of its columns"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        selects = "\nUNION ALL ".join(f"SELECT {listed or '*'} FROM {one} AS u" for one in parts)  # noqa: S608
         return f"(\n{selects}\n) AS {quote(name, self.dialect)}"
 
     def _expression(self, expression: Element, depth: int = 0) -> str:
-        operator = expression.get("op") or ""
+        operator = next((text for key in _operators(expression) if (text := expression.get(key))), "")
         children = [one for one in expression if plain_tag(one) == "expression"]
         if not children:
-            if operator in self.columns:
-                return self.columns[operator]
-            if operator.startswith("["):
-                return ".".join(quote(part, self.dialect) for part in unbracketed(operator))
-            return LITERAL
+            return self._operand(operator)
         parts = [self._expression(one, depth + 1) for one in children] if depth < 50 else ["NULL"]
         if operator.upper() in ("AND", "OR", "=", "<>", "!=", "<", ">", "<=", ">=", "=="):
             return "(" + f" {operator.upper().replace('==', '=')} ".join(parts) + ")"
         return f"join_of({', '.join(parts)})"
 
+    def _operand(self, text: str) -> str:
+        """Return what a condition compares: a field, a column of a table, or a calculation of them."""
+        if _PART.search(text) is None:
+            return LITERAL
+        if re.fullmatch(rf"{_PART.pattern}(\.{_PART.pattern})*", text):
+            return self._compared(text)
+        written, is_read = formula_as_sql(text, self._compared, self.dialect)
+        if not is_read:
+            message = "a calculation in the condition of a join is not read: only its fields are known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+        return written
+
+    def _compared(self, name: str) -> str:
+        own = self.field_sql(name)
+        if own is not None:
+            return f"({own})"
+        parts = unbracketed(name)
+        if len(parts) > 1:
+            return ".".join(quote(part, self.dialect) for part in parts)
+        self._report(f"the condition of a join names {name}, which is not in the data source")
+        return LITERAL
+
     def _report(self, message: str) -> None:
         self.problems.append(not_read(message))
+
+
+def _operators(expression: Element) -> list[str]:
+    """Return the attributes of an expression that are its operator; some have the mark of a format feature."""
+    marked = [key for key in list(expression.attrib) if key.endswith("...op")]
+    return [key for key in marked if ".true..." in key] + ["op"] + [key for key in marked if ".true..." not in key]
 
 
 def aliases(relation: Element) -> Iterator[str]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
-from lineage_ingest.bi.exported import Board, QueryAsset, not_read, slug
+from lineage_ingest.bi.exported import Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.tableau.source_fields import (
     DataSource,
+    SourceFields,
     captions_of,
-    column_sql,
-    physical_columns,
+    fields_of_filter,
     records_of,
-    visible_columns,
 )
 from lineage_ingest.bi.tableau.source_relations import (
     OVER_SEVERAL,
@@ -50,24 +49,40 @@ class Workbook:
         site = place.get("site") if place is not None else None
         self.scope = f"{slug(site)}/{slug(title)}/" if site else f"{slug(title)}/"
         self._sources: dict[str, DataSource] = {}
+        self._fields: dict[str, SourceFields] = {}
+        """The fields of data sources that are not published, by their names."""
+        self._read: dict[str, dict[str, str]] = {}
+        """The keys of other data sources that the fields of one read, with their aliases."""
         self._sheets: dict[str, str] = {}
 
     def queries(self) -> Iterator[QueryAsset]:
         """Yield the data sources, then the worksheets."""
-        for element in self._root.findall("./datasources/datasource"):
-            if element.get("name") != "Parameters":
-                yield from self._data_source(element)
-        for element in self._root.findall("./worksheets/worksheet"):
+        elements = [one for one in self._root.findall("./datasources/datasource") if one.get("name") != "Parameters"]
+        titles = [one.get("caption") or one.get("name") or "data source" for one in elements]
+        often = {title for title in titles if titles.count(title) > 1}
+        whole = [f"{title} {one.get('name')}" if title in often else title
+                 for one, title in zip(elements, titles, strict=True)]  # fmt: skip
+        slugs = distinct_slugs(whole)
+        for element, title, own in zip(elements, titles, whole, strict=True):
+            self._prepare(element, title, f"{self.scope}datasource/{slugs[own]}")
+        for element, title in zip(elements, titles, strict=True):
+            yield from self._data_source(element, title)
+        sheets = self._root.findall("./worksheets/worksheet")
+        names = distinct_slugs(_name_of(one, "worksheet") for one in sheets)
+        self._sheets = {name: f"{self.scope}sheet/{own}" for name, own in names.items()}
+        for element in sheets:
             yield self._worksheet(element)
 
     def boards(self) -> Iterator[Board]:
         """Yield the dashboards; `queries` must have been read."""
-        for element in self._root.findall("./dashboards/dashboard"):
-            name = element.get("name") or "dashboard"
+        elements = self._root.findall("./dashboards/dashboard")
+        slugs = distinct_slugs(_name_of(one, "dashboard") for one in elements)
+        for element in elements:
+            name = _name_of(element, "dashboard")
             shown = self._zones(element, 0)
             shows = [self._sheets[zone] for zone in shown if zone in self._sheets]
             yield Board(
-                f"{self.scope}dashboard/{slug(name)}", name, f"{self._at}#dashboard/{name}",
+                f"{self.scope}dashboard/{slugs[name]}", name, f"{self._at}#dashboard/{name}",
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
             )  # fmt: skip
 
@@ -85,82 +100,102 @@ class Workbook:
 
     # Data sources
 
-    def _data_source(self, element: Element) -> Iterator[QueryAsset]:
+    def _prepare(self, element: Element, title: str, key: str) -> None:
+        """Note a data source with its fields: others may read it, wherever they stand."""
         name = element.get("name") or ""
-        title = element.get("caption") or name or "data source"
-        key = f"{self.scope}datasource/{slug(title)}"
-        if any(one.key == key for one in self._sources.values()):
-            key += f"-{len(self._sources) + 1}"
-        problems: list[Diagnostic] = []
         connection_element = element.find("connection")
         by_name = self._connections(connection_element, title)
         connection = next(iter(by_name.values()), self._map.apply(BiConnection((title,), is_known=False)))
         source = DataSource(name, key, connection)
         self._sources[name] = source
         relation = relation_of(connection_element) if connection_element is not None else None
-        at = f"{self._at}#datasource/{title}"
         if relation is None or connection_element is None or connection_element.get("class") == "sqlproxy":
-            published = connection_element.get("dbname") if connection_element is not None else None
-            what = f"the published data source {published!r}" if published else "a data source without a relation"
-            problems.append(not_read(f"{what} is not in the workbook", "its own tables and calculations are not known"))
             source.captions.update(captions_of(element))
-            columns = tuple(source.captions.values())
-            yield QueryAsset(key, title, at, connection, None, columns, problems=tuple(problems),
-                             operation="TABLEAU_DATA_SOURCE")  # fmt: skip
             return
-        needs: list[str] = []
-        dialect = connection.dialect
         used = {one.get("connection") or "" for one in leaves(relation)}
         if len({by_name.get(one, connection) for one in used}) > 1:
-            dialect, connection = OVER_SEVERAL, BiConnection((f"{title} (several)",), OVER_SEVERAL, "tableau")
-            source.connection = connection
+            source.connection = BiConnection((f"{title} (several)",), OVER_SEVERAL, "tableau")
+        read: dict[str, str] = {}
+        self._read[name] = read
+
+        def elsewhere(other: str, field: str) -> str | None:
+            found = self._sources.get(other)
+            if found is None or field not in found.captions:
+                return None
+            alias = read.setdefault(found.key, f"x{len(read) + 1}")
+            return f"{alias}.{quote(found.captions[field], source.connection.dialect)}"
+
+        fields = SourceFields(source, source.connection.dialect, elsewhere)
+        if any(one.get("one-time-sql") for one in connection_element.iter("connection")):
+            message = "the SQL that runs when the connection opens is not read: tables that it creates are not known"
+            fields.problems.append(not_read(message, severity=Severity.WARNING))
+        fields.read(element, connection_element, relation)
+        self._fields[name] = fields
+
+    def _data_source(self, element: Element, title: str) -> Iterator[QueryAsset]:
+        name = element.get("name") or ""
+        source, connection_element = self._sources[name], element.find("connection")
+        key, at = source.key, f"{self._at}#datasource/{title}"
+        fields = self._fields.get(name)
+        relation = relation_of(connection_element) if connection_element is not None else None
+        if fields is None or relation is None or connection_element is None:
+            if connection_element is not None and connection_element.get("class") == "sqlproxy":
+                what = f"the published data source {connection_element.get('dbname') or title!r} is not in the workbook"
+            else:
+                what = f"which tables the data source {title!r} reads is not in the workbook"
+            problem = not_read(what, "its own tables and calculations are not known")
+            yield QueryAsset(key, title, at, source.connection, None, tuple(source.captions.values()),
+                             problems=(problem,), operation="TABLEAU_DATA_SOURCE")  # fmt: skip
+            return
+        needs: list[str] = []
+        dialect = source.connection.dialect
+        by_name = self._connections(connection_element, title)
 
         def other(one: Element) -> str | None:
             own = by_name.get(one.get("connection") or "")
-            if own is None or own == connection:
+            if own is None or own == source.connection:
                 return None
             own_key = f"{key}/{slug(one.get('name') or '')}"
             needs.append(own_key)
             return asset_reference(own_key, dialect)
 
-        physical = physical_columns(element, connection_element, relation, source, dialect, problems)
-        fields = {column.get("name") or "": column for column in element.findall("column")}
-        outputs = visible_columns(physical, fields, source, dialect, problems)
-        related = [one for one in element.iter() if plain_tag(one) == "relationship"]
-        relations = Relations(dialect, other, columns=physical, relationships=related)
+        outputs = fields.visible()
+        relations = Relations(
+            dialect, source.connection, other, field_sql=fields.sql,
+            columns_of=lambda union: _columns_of(union, connection_element),
+            relationships=[one for one in element.iter() if plain_tag(one) == "relationship"],
+        )  # fmt: skip
         from_clause = relations.write(relation)
         for one in leaves(relation):
             own = by_name.get(one.get("connection") or "")
             own_key = f"{key}/{slug(one.get('name') or '')}"
             if own_key in needs and own is not None:
                 yield self._table(own_key, one, own, at, connection_element)
+        conditions = self._filters(element, fields)
         sql = "SELECT " + (",\n  ".join(f"{text} AS {quote(label, dialect)}" for label, text in outputs.items()) or "*")
+        for own_key, alias in self._read[name].items():
+            needs.append(own_key)
+            from_clause = f"{asset_reference(own_key, dialect)} AS {alias}\nCROSS JOIN {from_clause}"
         sql += f"\nFROM {from_clause}"
-        conditions = self._filters(element, physical, fields, dialect, problems)
         sql += "\nWHERE " + "\n  AND ".join(conditions) if conditions else ""
-        problems += relations.problems
         yield QueryAsset(
-            key, title, at, connection, sql, needs=tuple(dict.fromkeys(needs)),
-            problems=tuple(dict.fromkeys(problems)), operation="TABLEAU_DATA_SOURCE",
+            key, title, at, source.connection, sql, needs=tuple(dict.fromkeys(needs)),
+            problems=tuple(dict.fromkeys((*fields.problems, *relations.problems))), operation="TABLEAU_DATA_SOURCE",
         )  # fmt: skip
 
-    def _filters(
-        self,
-        element: Element,
-        physical: dict[str, str],
-        fields: dict[str, Element],
-        dialect: str,
-        problems: list[Diagnostic],
-    ) -> list[str]:
+    def _filters(self, element: Element, fields: SourceFields) -> list[str]:
         """Return the conditions of a data source, and of its extract."""
-        filtered = [one.get("column") or "" for path in _FILTERS for one in element.findall(path)]
+        filters = [one for path in _FILTERS for one in element.findall(path)]
+        named = [f"[{unbracketed(one.get('column') or '')[-1]}]" for one in filters if one.get("column")]
+        named += [field for one in filters for field in fields_of_filter(one)]
         conditions = []
-        for name in dict.fromkeys(f"[{unbracketed(one)[-1]}]" for one in filtered if one):
-            text = column_sql(name, physical, fields, dialect, problems)
-            if text is None and not name.startswith("[:"):
-                problems.append(not_read(f"the data source is filtered by {name}, which is not in it"))
+        for name in dict.fromkeys(named):
+            own = f"[{unbracketed(name)[-1]}]"
+            text = fields.sql(own)
+            if text is None and not own.startswith("[:"):
+                fields.problems.append(not_read(f"the data source is filtered by {own}, which is not in it"))
             conditions += [f"({text} = {LITERAL})"] if text is not None else []
-        return conditions
+        return list(dict.fromkeys(conditions))
 
     def _connections(self, element: Element | None, title: str) -> dict[str, BiConnection]:
         if element is None:
@@ -178,14 +213,10 @@ class Workbook:
 
     def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:
         """Return the query of one table of a data source that has several connections."""
-        relations = Relations(connection.dialect)
+        relations = Relations(connection.dialect, connection)
         name = relation.get("name") or ""
         columns = [column for _, table, column in records_of(relation) if table == name]
-        for record in records.iter("metadata-record"):
-            remote = record.findtext("remote-name")
-            if record.get("class") == "column" and remote and record.findtext("parent-name") == f"[{name}]":
-                columns.append(remote)
-        columns = list(dict.fromkeys(columns))
+        columns = list(dict.fromkeys((*columns, *_columns_of(name, records))))
         listed = ", ".join(f"t.{quote(column, connection.dialect)}" for column in columns) or "*"
         return QueryAsset(
             key, name, at, connection, f"SELECT {listed}\nFROM {relations.source(relation)} AS t",
@@ -195,14 +226,25 @@ class Workbook:
     # Worksheets
 
     def _worksheet(self, element: Element) -> QueryAsset:
-        name = element.get("name") or "worksheet"
-        key = f"{self.scope}sheet/{slug(name)}"
-        if key in self._sheets.values():
-            key += f"-{len(self._sheets) + 1}"
-        self._sheets[name] = key
+        name = _name_of(element, "worksheet")
+        key = self._sheets[name]
         sheet = WorksheetSql(element, self._sources, list(self._root.iter("datasource-relationship")))
         sql = sheet.sql()
         return QueryAsset(
             key, name, f"{self._at}#worksheet/{name}", sheet.connection, sql, needs=sheet.needs,
             problems=tuple(sheet.problems), operation="TABLEAU_WORKSHEET",
         )  # fmt: skip
+
+
+def _name_of(element: Element, kind: str) -> str:
+    return element.get("name") or kind
+
+
+def _columns_of(relation: str, connection: Element) -> list[str]:
+    """Return the columns of a relation by its name, as the connection lists them."""
+    found = []
+    for record in connection.iter("metadata-record"):
+        remote = record.findtext("remote-name")
+        if record.get("class") == "column" and remote and record.findtext("parent-name") == f"[{relation}]":
+            found.append(remote)
+    return found

@@ -10,7 +10,7 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.source_fields import PILL, DataSource
+from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter
 from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
 
@@ -23,7 +23,10 @@ _AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": 
                "Stdev": "STDDEV", "StdDev": "STDDEV", "StdevP": "STDDEV", "Var": "VARIANCE", "VarP": "VARIANCE",
                "Attr": "MIN", "Attribute": "MIN"}  # fmt: skip
 _PLAIN = frozenset(("None", "User", ""))
-_WITHOUT_COLUMN = ("[:", "[Multiple Values]", "[Number of Records]")
+_ROWS = "[__tableau_internal_object_id__]."
+"""What the rows of a table of the data model begin with, which worksheets count."""
+_MAX_DEPTH = 40
+_WITHOUT_COLUMN = ("[:", "[Multiple Values]", "[Number of Records]", "[Forecast Indicator]")
 """What the names of fields begin with that Tableau makes itself."""
 
 
@@ -54,22 +57,31 @@ class WorksheetSql:
         dialect = self.connection.dialect
         outputs: list[tuple[str, str]] = []
         conditions: list[str] = []
-        filtered = {pill for one in self._element.iter("filter") for pill in PILL.findall(one.get("column") or "")}
+        filters = [one for one in self._element.iter("filter") if one.get("column")]
+        filtered = {pill for one in filters for pill in PILL.findall(one.get("column") or "")}
         shown = set(PILL.findall(" ".join(self._shelves())))
         for number, (dependency, source) in enumerate(self._used):
             for instance in dependency.findall("column-instance"):
                 column = instance.get("column") or ""
+                derivation = instance.get("derivation") or "None"
+                if column.startswith(_ROWS):
+                    label = _label(source.captions.get(column) or _last(column), derivation)
+                    outputs.append((label, "COUNT(*)"))
+                    continue
                 if column.startswith(_WITHOUT_COLUMN):
                     continue
                 caption, text = self._column(dependency, column, source, f"d{number + 1}")
                 pill = (source.name, unbracketed(instance.get("name") or "")[-1])
-                if pill in filtered and pill not in shown:
+                if pill in filtered:
                     conditions.append(f"({text} = {LITERAL})")
-                else:
-                    derivation = instance.get("derivation") or "None"
+                if pill not in filtered or pill in shown:
                     outputs.append((_label(caption, derivation), _derived(text, derivation)))
+        for one in filters:
+            conditions += self._chosen_by(one)
         conditions += self._blended()
-        if not self._used:
+        if not self._used and not shown and not filters:
+            self.problems.append(not_read("the worksheet is empty", severity=Severity.INFO))
+        elif not self._used:
             self.problems.append(not_read("the worksheet reads no data source of the workbook"))
         elif not outputs:
             message = "the worksheet shows no column that is known"
@@ -81,6 +93,28 @@ class WorksheetSql:
         read = [f"{asset_reference(one.key, dialect)} AS d{number + 1}" for number, (_, one) in enumerate(self._used)]
         sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(read)
         return sql + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else "")
+
+    def _chosen_by(self, element: Element) -> Iterator[str]:
+        """Yield the conditions of a filter by other fields than its own: the first 10 by the sum of sales."""
+        own = PILL.search(element.get("column") or "")
+        for name in fields_of_filter(element):
+            *heads, last = unbracketed(name)
+            owner = heads[0] if heads else own[1] if own is not None else ""
+            if owner == "Parameters" or name.startswith(_WITHOUT_COLUMN):
+                continue
+            text = self._field_of(owner, f"[{last}]")
+            if text is None:
+                self.problems.append(not_read(f"the worksheet is filtered by {name}, which is not in its data source"))
+            else:
+                yield f"({text} = {LITERAL})"
+
+    def _field_of(self, owner: str, column: str, depth: int = 0) -> str | None:
+        """Return the SQL of a field of a data source that the worksheet uses; None if it uses none that has it."""
+        for number, (dependency, source) in enumerate(self._used):
+            own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
+            if source.name == owner and (column in source.captions or own is not None):
+                return self._column(dependency, column, source, f"d{number + 1}", depth)[1]
+        return None
 
     def _blended(self) -> list[str]:
         """Return the conditions by which data sources are blended."""
@@ -106,7 +140,9 @@ class WorksheetSql:
             self.problems.append(not_read(message, severity=Severity.WARNING))
         return found
 
-    def _column(self, dependency: Element, column: str, source: DataSource, alias: str) -> tuple[str, str]:
+    def _column(
+        self, dependency: Element, column: str, source: DataSource, alias: str, depth: int = 0
+    ) -> tuple[str, str]:
         """Return a column's caption and SQL: one of its data source, or a calculation of the worksheet's own."""
         dialect = self.connection.dialect
         own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
@@ -118,10 +154,17 @@ class WorksheetSql:
             return caption, f"{alias}.{quote(caption, dialect)}"
 
         def field_sql(reference: str) -> str:
-            name = f"[{unbracketed(reference)[-1]}]"
-            if reference.startswith("[Parameters]."):
+            parts = PILL.fullmatch(reference)
+            if parts is not None and (parts[1] == "Parameters" or reference.startswith(_ROWS)):
                 return LITERAL
-            return f"{alias}.{quote(source.captions.get(name, unbracketed(name)[-1]), dialect)}"
+            read = f"[{parts[2]}]" if parts is not None else reference
+            written = None
+            if depth < _MAX_DEPTH:
+                written = self._field_of(parts[1] if parts is not None else source.name, read, depth + 1)
+            if written is None:
+                message = f"{caption!r} reads {reference}, which is not in a data source of the worksheet"
+                self.problems.append(not_read(message))
+            return written or "NULL"
 
         text, is_read = formula_as_sql(formula, field_sql, dialect)
         if not is_read:
@@ -137,6 +180,10 @@ class WorksheetSql:
                 yield one.text
             elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
                 yield str(one.get("column"))
+
+
+def _last(column: str) -> str:
+    return unbracketed(column)[-1]
 
 
 def _label(caption: str, derivation: str) -> str:

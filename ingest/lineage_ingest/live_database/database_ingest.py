@@ -117,7 +117,7 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
     if given.annotate:
         annotations = annotate(
             store,
-            _annotations(database, names),
+            _annotations(database, names, batch),
             replace_descriptions=given.replace_descriptions,
             progress=partial(notify, "describing"),
         )
@@ -203,13 +203,15 @@ def _still_stored(
     return found
 
 
-def _annotations(database: LiveDatabase, names: DatabaseNames) -> dict[str, dict[str, Annotation]]:
+def _annotations(
+    database: LiveDatabase, names: DatabaseNames, batch: DatabaseBatch
+) -> dict[str, dict[str, Annotation]]:
     """Return what the database says of its relations and columns, by key of the dataset and of the node."""
     found: dict[str, dict[str, Annotation]] = {}
     for relation in database.relations:
         key = names.key_of(relation)
         own = found[key] = {key: Annotation(relation.comment, relation.owner, relation.readers)}
-        for column, compared in zip(relation.columns, database.schema_of(relation).columns, strict=True):
+        for column, compared in zip(relation.columns, batch.schema_of(relation).columns, strict=True):
             own[column_key(key, column_text(compared.name))] = Annotation(column.comment, None, column.readers)
     return found
 

@@ -27,6 +27,8 @@ from lineage_ingest.live_database.stated_text import StatedText, function_name
 __all__ = ["read_duckdb_file"]
 
 _MAIN = "main"
+_SCHEMAS = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = $1 AND NOT internal ORDER BY 1"
+_OF_SYSTEM = "SELECT view_name FROM duckdb_views() WHERE internal"
 _RELATIONS = """
 SELECT schema_name, table_name, 'r', sql, comment FROM duckdb_tables() WHERE database_name = $1 AND NOT internal
 UNION ALL
@@ -93,11 +95,12 @@ def _read(connection: Any, path: Path, namespace: str) -> tuple[LiveDatabase, li
         namespace or "duckdb",
         name,
         datetime.now(UTC),
-        tuple(dict.fromkeys(one.schema for one in relations)),
+        tuple(dict.fromkeys((_MAIN, *(schema for (schema,) in rows(_SCHEMAS))))),
         tuple(relations),
         functions,
         product="duckdb",
         path=f"duckdb:{path.resolve().as_posix()}",
+        system_tables=frozenset(view for (view,) in connection.execute(_OF_SYSTEM).fetchall()),
     )
     return database, list(_texts(database, sql))
 

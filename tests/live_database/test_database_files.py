@@ -332,3 +332,16 @@ def test_stars_over_files_that_change_columns_are_not_expanded(
     [problem] = ingest_duckdb(path, store=store).diagnostics
     assert str(problem.diagnostic.code) == "UNRESOLVED_STAR"
     assert lineage_of(store, "duckdb/shop.main.")["v"][0] == "partial"
+
+
+def test_an_earlier_ingest_is_found_behind_many_others(
+    tmp_path: Path, store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineage_ingest.live_database.database_ingest._RUNS", 2)
+    path = lite_file(tmp_path, "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t")
+    ingest_sqlite(path, store=store)
+    for number in range(25):
+        (tmp_path / "other.sql").write_text(f"CREATE VIEW w AS SELECT a{number} FROM u")
+        ingest_sql(tmp_path / "other.sql", store=store, options=SqlOptions(dialect="postgres"))
+    lite_file(tmp_path, "DROP VIEW v")
+    assert ingest_sqlite(path, store=store).gone == ("v",)

@@ -323,6 +323,23 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
     }
 
 
+def test_views_of_other_schemas_look_in_their_own_first(tmp_path: Path, store: GraphStore) -> None:
+    path = duck_file(
+        tmp_path,
+        """
+        CREATE SCHEMA "S 2"; CREATE TABLE "S 2".twin (a INT); CREATE TABLE twin (a INT); CREATE TABLE single (b INT);
+        CREATE VIEW "S 2".own AS SELECT a FROM twin; CREATE VIEW "S 2".other AS SELECT b FROM single;
+        CREATE VIEW "S 2".reads AS SELECT a FROM own;
+        """,
+    )
+    assert ingest_duckdb(path, store=store).diagnostics == ()
+    assert lineage_of(store, "duckdb/shop.") == {
+        '"s 2".own': ("full", ['"s 2".twin#a -> a']),
+        '"s 2".other': ("full", ["main.single#b -> b"]),
+        '"s 2".reads': ("full", ['"s 2".own#a -> a']),
+    }
+
+
 def test_stars_over_files_that_change_columns_are_not_expanded(
     tmp_path: Path, store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

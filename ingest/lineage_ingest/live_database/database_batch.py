@@ -223,7 +223,7 @@ class DatabaseBatch:
     def _counts(self, batch: LineageBatch) -> dict[str, int]:
         relations = self._database.relations
         views = sum(one.kind.is_view for one in relations)
-        own = ("resolved", "partial", "tables_only", "unresolved", "columns", "edges")
+        own = ("resolved", "partial", "tables_only", "unresolved", "columns")
         return {
             "relations": len(relations),
             "views": views,
@@ -231,6 +231,7 @@ class DatabaseBatch:
             "statements": batch.run.counts["statements"],
             "tables": len(batch.datasets),
             **{name: batch.run.counts[name] for name in own},
+            "edges": sum(not edge.of_rows for edge in batch.edges),
             "diagnostics": len(batch.diagnostics),
         }
 

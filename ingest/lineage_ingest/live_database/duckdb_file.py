@@ -109,8 +109,9 @@ def _texts(database: LiveDatabase, sql: dict[tuple[str, str], str]) -> Iterator[
     for relation in database.relations:
         text = sql[relation.schema, relation.name]
         if relation.kind.is_view or " GENERATED ALWAYS AS" in text.upper():
-            # A view looks names without a schema up in its own schema first.
-            before = f"USE {quoted(database.name)}.{quoted(relation.schema)};\n" if relation.schema != _MAIN else ""
+            # A view looks names without a schema up in its own schema first, then in main.
+            path = f"{quoted(relation.schema)}, {_MAIN}"
+            before = f"SET search_path = {path};\n" if relation.schema != _MAIN else ""
             yield StatedText(database.full_name(relation), relation.local_name, before + text, relation)
     for function in database.functions:
         yield StatedText(function_name(database, function), function.signature, function.definition)

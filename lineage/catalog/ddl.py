@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -11,18 +12,28 @@ from sqlglot.errors import ParseError, SqlglotError
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
-from lineage.model.statement import ColumnSchema
+from lineage.model.statement import ColumnSchema, RowIdType
 from lineage.sql.budget import Budget
 from lineage.sql.parse.alterations import Alteration, column_alterations, new_table_name, reorder_columns
 from lineage.sql.parse.guard import PARSER_DEFECTS, NestingError, tools_of
 from lineage.sql.parse.statements import parse_statements
 
+_INTEGER = re.compile(
+    r"""["'`\]]?\s*INTEGER\s*(?:[,)]|--|/\*|(?:PRIMARY|NOT|NULL|UNIQUE|DEFAULT|CHECK|COLLATE|REFERENCES|CONSTRAINT)\b)""",
+    re.IGNORECASE,
+)
+"""What is behind a column's name if its type is INTEGER and no other."""
+
 __all__ = ["read_ddl", "schema_columns", "type_text"]
 
 
-def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, ...]:
-    """Return the columns in the column list of CREATE TABLE, without the constraints."""
+def schema_columns(schema: exp.Schema, dialect: Dialect, text: str = "") -> tuple[ColumnSchema, ...]:
+    """Return the columns in the column list of CREATE TABLE, without the constraints.
+
+    `text` is what the tree was parsed from: SQLite's INTEGER, which it tells from INT, is read from there.
+    """
     columns = []
+    key = _row_id(schema, text) if dialect.integer_key_is_row_id and text else None
     for item in schema.expressions:
         if isinstance(item, exp.ColumnDef):
             name, data_type = item.this, type_text(item.args.get("kind"), dialect)
@@ -31,8 +42,30 @@ def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, 
         else:
             continue
         folded = dialect.fold_column(name.this, quoted=bool(name.args.get("quoted")))
-        columns.append(ColumnSchema(folded, data_type))
+        columns.append(ColumnSchema(folded, RowIdType(data_type) if item is key and data_type else data_type))
     return tuple(columns)
+
+
+def _row_id(schema: exp.Schema, text: str) -> exp.Expr | None:
+    """Return the definition of the column that is another name of the row's number: the INTEGER PRIMARY KEY."""
+    columns = [item for item in schema.expressions if isinstance(item, exp.ColumnDef)]
+    keys: list[exp.Expr] = []
+    for column in columns:
+        for constraint in column.args.get("constraints") or ():
+            kind = constraint.args.get("kind")
+            if isinstance(kind, exp.PrimaryKeyColumnConstraint) and not kind.args.get("desc"):
+                keys.append(column)
+    for item in schema.expressions:
+        listed = item.this if isinstance(item, exp.Constraint) else item
+        of_table = [listed, *(item.expressions if isinstance(item, exp.Constraint) else ())]
+        for one in of_table:
+            if isinstance(one, exp.PrimaryKey) and len(one.expressions) == 1:
+                name = one.expressions[0].name.lower()
+                keys += [column for column in columns if column.name.lower() == name]
+    if len(keys) != 1:
+        return None
+    end = keys[0].this.meta.get("end")
+    return keys[0] if end is not None and _INTEGER.match(text, end + 1) else None
 
 
 def type_text(data_type: object, dialect: Dialect) -> str | None:
@@ -54,7 +87,7 @@ def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[Table
     for statement in statements:
         if isinstance(statement, exp.Create) and isinstance(statement.this, exp.Schema):
             name = _name(statement.this.this, dialect)
-            tables[name] = TableSchema(name, schema_columns(statement.this, dialect))
+            tables[name] = TableSchema(name, schema_columns(statement.this, dialect, text))
         elif isinstance(statement, exp.Drop):
             for table in statement.find_all(exp.Table):
                 tables.pop(_name(table, dialect), None)

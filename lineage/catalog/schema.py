@@ -200,8 +200,10 @@ class Catalog:
             try:
                 read = readers.get(path.suffix.lower(), cls.from_ddl)
                 catalog = catalog.with_tables(read(path, dialect))
-            except (CatalogError, OSError, UnicodeDecodeError) as error:
-                raise CatalogError(f"{path}: {error}") from error
+            except UnicodeDecodeError as error:
+                raise CatalogError(f"{path}: it is not text in UTF-8{_database_hint(path)}") from error
+            except (CatalogError, OSError) as error:
+                raise CatalogError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from error
         if not addresses:
             return catalog
         from lineage.catalog.database.address import DatabaseAddress  # noqa: PLC0415  seldom used
@@ -437,3 +439,11 @@ def _agree(name: str, other: str) -> bool:
     ours, theirs = ([part for part, _ in split_name(text)] for text in (name, other))
     shared = min(len(ours), len(theirs))
     return ours[-shared:] == theirs[-shared:]
+
+
+def _database_hint(path: Path) -> str:
+    """Return what to give in place of a database's file, if a file is one."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    product = "sqlite" if head.startswith(b"SQLite format 3") else "duckdb" if head[8:12] == b"DUCK" else ""
+    return f"; it is a database: give {product}:///{path.as_posix()}" if product else ""

@@ -26,7 +26,7 @@ __all__ = ["Look", "OutputFormat", "console", "counted", "note", "print_listing"
 _FILE_WIDTH = 80
 """Width for standard output that is a file or pipe."""
 _LOG_WIDTH = 1000
-"""Width for standard error that is a file or pipe: a message is one line, as in a log."""
+"""Width for standard error that is a file or pipe of its own: a message is one line, as in a log."""
 
 
 class OutputFormat(StrEnum):
@@ -54,10 +54,18 @@ def _line_width(stream: TextIO) -> int | None:
     return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
 
 
+def _is_shared() -> bool:
+    """Return whether messages and output go to one file or pipe, as with `2>&1`: somebody reads them together."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # a stream without a file
+        return False
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console that does not wrap lines; its width is what they should fit."""
     stream = sys.stderr if stderr else sys.stdout
-    width = _line_width(stream) or (_LOG_WIDTH if stderr else _FILE_WIDTH)
+    width = _line_width(stream) or (_LOG_WIDTH if stderr and not _is_shared() else _FILE_WIDTH)
     return _Console(file=stream, highlight=False, soft_wrap=True, width=width)
 
 

@@ -78,6 +78,8 @@ class Dialect:
     """The same for columns: T-SQL, BigQuery, MySQL, DuckDB; the catalogs of Spark and Databricks."""
     omitted_schema: str | None = None
     """The schema that `db..t` omits (T-SQL: names of objects; Snowflake: resolving them)."""
+    schema_of_attached: str | None = None
+    """The schema of `db.t`, where db is an attached database (DuckDB)."""
     has_pg_temp: bool = False
     """`pg_temp` is the schema of the session's temporary tables (PostgreSQL 20.11, search_path)."""
     quotes_whole_paths: bool = False
@@ -106,14 +108,19 @@ class Dialect:
     """`a -> 'k'` reads a JSON document a, also as an argument: https://www.postgresql.org/docs/current/functions-json.html"""
     has_lambdas: bool = True
     """`x -> x + 1` as an argument is a function."""
+    has_lambda_keyword: bool = False
+    """`lambda x: x + 1` as an argument is a function (DuckDB)."""
     unknown_quoted_names_are_strings: bool = False
     """A name in double quotes that is not a column is a string (https://sqlite.org/quirks.html, 8)."""
     order_by_prefers_input: bool = False
     """A name inside an expression of ORDER BY refers to a column of FROM before one of the select list."""
     bare_keys_hide_aliases: bool = False
     """In HAVING, n in `n + 0` is the alias even with `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
-    numbers_repeated_columns: bool = False
-    """Repeated column names in a derived table or a stored query get numbers from the second on (DuckDB)."""
+    integer_key_is_row_id: bool = False
+    """A column declared `INTEGER PRIMARY KEY` is another name of the row's number (SQLite)."""
+    repeated_column_mark: str | None = None
+    """Repeated column names in a derived table or a stored query get this mark and a number from the second on:
+    DuckDB's `a_1`, SQLite's `a:1` (sqlite3ColumnsFromExprList)."""
     using_keeps_positions: bool = False
     """`*` returns the columns merged by USING at their position in the left side (DuckDB, SQLite); SQL:2016 7.10 puts
     them first."""
@@ -517,13 +524,15 @@ _DUCKDB = Dialect(
     shows_tables=True,
     shows_columns=True,
     reads_files_by_string=True,
+    has_lambda_keyword=True,
+    schema_of_attached="main",
     fields_by_dot=True,
     rows_by_alias=True,
     arrow_reads_json=True,
     order_by_prefers_input=True,
     bare_keys_hide_aliases=True,
     chains_functions=True,
-    numbers_repeated_columns=True,
+    repeated_column_mark="_",
     using_keeps_positions=True,
     implicit_lateral=True,
     pivots_whole_joins=True,
@@ -552,6 +561,8 @@ _SQLITE = Dialect(
     unknown_quoted_names_are_strings=True,
     order_by_prefers_input=True,
     using_keeps_positions=True,
+    repeated_column_mark=":",
+    integer_key_is_row_id=True,
     replace_is_insert=True,
     explain_never_runs=True,
     temp_tables_without_schema=True,

@@ -251,6 +251,8 @@ class Naming:
     `search_path` lists the schemas that are searched after the default one for an existing table.
     `versions` are tables whose name other tables had before (full name, versioned name); `remade` are the tables that
     a definition creates in their place (versioned name of the old table, versioned name of the new one).
+    `schemas` are all schemas of the default database, where they are known: in DuckDB, any other name before a table's
+    is that of an attached database.
     """
 
     dialect: Dialect
@@ -261,6 +263,7 @@ class Naming:
     search_path: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     remade: tuple[tuple[str, str], ...] = ()
+    schemas: tuple[str, ...] = ()
 
     @property
     def dataset_namespace(self) -> str:
@@ -282,13 +285,21 @@ class Naming:
         filled = list(parts)
         if self.session_tables and (temporary := self.session_table(filled)) is not None:
             return temporary
-        if len(filled) == 1 and self.default_schema:
-            filled.insert(0, self.default_schema)
-        if len(filled) == 2 and self.default_database:
-            filled.insert(0, self.default_database)
+        self._complete(filled)
         if filled and self.dialect.has_table_decorators:
             filled[-1] = bigquery_table(filled[-1])
         return self.version_of(format_name(filled)) if self.versions else format_name(filled)
+
+    def _complete(self, parts: list[str]) -> None:
+        """Add the schema and the database that a name leaves out."""
+        if len(parts) == 1 and self.default_schema:
+            parts.insert(0, self.default_schema)
+        if len(parts) == 2 and self.default_database:
+            main = self.dialect.schema_of_attached
+            if main is not None and self.schemas and parts[0] not in self.schemas:
+                parts.insert(1, main)
+            else:
+                parts.insert(0, self.default_database)
 
     def spelling(self, name: str, parts: Sequence[str]) -> str | None:
         """Return the spelling of a full name, from the parts in a statement and the defaults; None if it is the same.
@@ -299,10 +310,7 @@ class Naming:
         'dbo.Sales'
         """
         filled = list(parts)
-        if len(filled) == 1 and self.default_schema:
-            filled.insert(0, self.default_schema)
-        if len(filled) == 2 and self.default_database:
-            filled.insert(0, self.default_database)
+        self._complete(filled)
         if Spelled not in map(type, filled):
             return None
         plain = plain_name(name)

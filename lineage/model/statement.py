@@ -24,6 +24,7 @@ __all__ = [
     "DatasetKind",
     "EarlierStatement",
     "Edge",
+    "RowIdType",
     "RowReference",
     "StatementLineage",
     "TableChange",
@@ -225,6 +226,15 @@ class DatasetKind(StrEnum):
     TOPIC = "topic"
     TEMPORARY = "temporary"
     EXPOSURE = "exposure"
+
+
+class RowIdType(str):
+    """The type of a column that is another name of the row's number: SQLite's `INTEGER PRIMARY KEY`.
+
+    https://sqlite.org/lang_createtable.html#rowid
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def test_reports(folders: Path) -> None:
     assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "head/all.sql"
     suite = ElementTree.parse(folders / "diff.xml").getroot().find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures")) == ("5", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("6", "1")
     report = json.loads((folders / "diff.json").read_text(encoding="utf-8"))
     assert {one["on"] for one in report["failures"]} == {"value"}
     for kind in ("markdown", "sarif", "junit", "csv"):
@@ -182,3 +182,60 @@ def test_half_a_manifest(folders: Path) -> None:
     assert "ends in the middle" in done.out
     (folders / "after" / "manifest.json").write_text("no manifest", encoding="utf-8")
     assert lineage("diff", "--base", "before", "--head", "after").code == 2
+
+
+REPORTS = ("--write", "r.md", "--write", "r.sarif", "--write", "r.xml")
+
+
+def _sides(folder: Path, base: str, head: str) -> None:
+    for name, text in (("base", base), ("head", head)):
+        (folder / name / "all.sql").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("create view s.other as select a, b from raw.t;", "gone: renamed to other"),
+        ("create view s.third as select c from raw.t;", "gone.a: removed"),
+        ("", "gone.a: removed"),
+    ],
+)
+def test_a_table_that_is_gone_fails_in_every_report(folders: Path, head: str, told: str) -> None:
+    _sides(folders, "create view s.gone as select a, b from raw.t;", head)
+    done = lineage("diff", "--base", "base", "--head", "head", "-d", "postgres", "--fail-on", "removed", *REPORTS)
+    assert done.code == 1
+    assert told in done.err
+    results = json.loads((folders / "r.sarif").read_text())["runs"][0]["results"]
+    assert "error" in {one["level"] for one in results}
+    suite = ElementTree.parse(folders / "r.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("failures") == "1"
+
+
+def test_a_removed_table_of_unknown_columns_fails(folders: Path) -> None:
+    kept = "create view s.kept as select a from raw.t;"
+    _sides(folders, f"{kept} insert into s.log select a from raw.t; insert into s.log select b from raw.u;", kept)
+    done = lineage("diff", "--base", "base", "--head", "head", "-d", "postgres", "--fail-on", "removed", *REPORTS)
+    assert done.code == 1
+    assert "--fail-on removed: log: removed" in done.err
+    [result] = json.loads((folders / "r.sarif").read_text())["runs"][0]["results"]
+    assert (result["level"], result["message"]["text"]) == ("error", "log: table removed")
+
+
+def test_a_column_that_was_missing_before_is_no_news_after_a_rename(folders: Path) -> None:
+    base = "create view s.one as select a from raw.t; create view s.reads as select nothing from s.one;"
+    _sides(folders, base, base.replace("s.one", "s.two"))
+    done = lineage("diff", "--base", "base", "--head", "head", "-d", "postgres", "--json")
+    assert done.json["missing_columns"] == []
+
+
+def test_sides_without_tables(folders: Path) -> None:
+    _sides(folders, "analyze t;", "analyze t;")
+    done = lineage("diff", "--base", "base", "--head", "head")
+    assert done.code == 0
+    assert "no statement in base and in head defines a table: is it the right folder?" in " ".join(done.out.split())
+    done = lineage("diff", "--base", "base", "--head", "head", "--fail-on", "removed", *REPORTS)
+    assert (done.code, "nothing was compared" in done.err) == (1, True)
+    suite = ElementTree.parse(folders / "r.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("errors") == "1"

@@ -223,14 +223,14 @@ def test_sqlite_and_duckdb_through_sqlalchemy(tmp_path: Path) -> None:
         for uri, dialect in ((f"sqlite:///{lite}", "sqlite"), (f"duckdb:///{duck}", "duckdb"))
     }
     assert found == {
-        "sqlite": {"main.orders": ["id", "total"], "main.v": ["total"]},
+        "sqlite": {"orders": ["id", "total"], "v": ["total"]},
         "duckdb": {"shop.raw.orders": ["id", "price"], "shop.main.v": ["p"]},
     }
-    for written in ("ORDERS", "orders", '"Orders"'):
+    for written in ("ORDERS", "orders", '"Orders"', "main.orders"):
         [statement] = extract(
             f"SELECT * FROM {written}", "sqlite", Catalog.from_database(f"sqlite:///{lite}", "sqlite")
         )
-        assert (statement.output_columns, statement.sources) == (["id", "total"], ["main.orders"])
+        assert (statement.output_columns, statement.sources) == (["id", "total"], ["orders"])
     catalog = Catalog.from_database(f"duckdb:///{duck}", "duckdb")
     [statement] = extract("SELECT * FROM raw.orders", "duckdb", catalog)
     assert statement.output_columns == ["id", "price"]
@@ -261,6 +261,35 @@ def test_information_schema_as_csv(tmp_path: Path) -> None:
     export.write_text("table_name,column_name\nt\n")
     with pytest.raises(CatalogError, match=r"columns.csv:2: 1 values"):
         Catalog.from_files([export])
+
+
+def test_exports_of_information_schema_as_products_write_them(tmp_path: Path) -> None:
+    """Dropped and repeated columns (Snowflake), the catalog `def` (MySQL), NULL as text, UTF-16 (SQL Server)."""
+    export = tmp_path / "columns.csv"
+    header = "TABLE_CATALOG,TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,ORDINAL_POSITION,DATA_TYPE,DELETED\n"
+
+    def read() -> dict[str, list[str]]:
+        return {one.name: list(one.names) for one in Catalog.from_files([export], "mysql")}
+
+    export.write_text(f"{header}db,s,t,old,1,int,2026-01-01\ndb,s,t,b,2,int,\ndb,s,t,a,1,int,NULL\ndb,s,t,b,2,int,\n")
+    assert read() == {"db.s.t": ["a", "b"]}
+    export.write_text(f"{header}def,shop,t,a,1,int,\nNULL,shop,u,b,1,int,\n")
+    assert read() == {"shop.t": ["a"], "shop.u": ["b"]}
+    export.write_text(f"{header}db,s,t,a,1,int,\n", encoding="utf-16")
+    assert read() == {"db.s.t": ["a"]}
+    export.write_text(header)
+    with pytest.raises(CatalogError, match=r"^[^:]*columns.csv: it has no columns of tables, only a header$"):
+        read()
+
+
+def test_a_file_of_a_database_in_place_of_its_address(tmp_path: Path) -> None:
+    lite, duck = tmp_path / "shop.db", tmp_path / "shop.duckdb"
+    with sqlite3.connect(lite) as connection:
+        connection.executescript("CREATE TABLE t (a)")
+    duckdb.connect(str(duck)).close()
+    for path, product in ((lite, "sqlite"), (duck, "duckdb")):
+        with pytest.raises(CatalogError, match=f"it is a database: give {product}:///"):
+            Catalog.from_files([path])
 
 
 def test_errors(database: ServedDatabase) -> None:

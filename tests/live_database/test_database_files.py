@@ -227,3 +227,138 @@ def test_two_files_whose_tables_have_the_same_names(tmp_path: Path, store: Graph
     [notice] = ingest(moved, store=store).notices
     assert "moved" in notice
     assert set(before) < set(contributions(store))
+
+
+def lineage_of(store: GraphStore, prefix: str) -> dict[str, tuple[str, list[str]]]:
+    """Return what each view of the store is made of: the completeness of its job, and its contributions."""
+    keys = [one.key for one in store.datasets() if one.kind == "view"]
+    levels = dict.fromkeys(keys, "none")
+    for key, listed in store.job_keys_of(keys).items():
+        levels.update((key, str(job.completeness)) for job in store.jobs(listed) if key in job.writes)
+    edges: dict[str, list[str]] = {key: [] for key in keys}
+    for edge in store.edges_into(keys):
+        if edge.kind == "CONTRIBUTES":
+            edges[edge.target.partition("#")[0]].append(f"{edge.source} -> {edge.target.partition('#')[2]}")
+    return {
+        key.removeprefix(prefix): (levels[key], [one.replace(prefix, "") for one in sorted(edges[key])]) for key in keys
+    }
+
+
+def test_names_that_sqlite_gives_to_columns(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        """
+        CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); CREATE TABLE w (a INTEGER PRIMARY KEY, b) WITHOUT ROWID;
+        CREATE TABLE i (a INT PRIMARY KEY, b); CREATE TABLE d (a INTEGER PRIMARY KEY DESC, b);
+        CREATE VIEW number AS SELECT rowid, _rowid_ AS r, b FROM t;
+        CREATE VIEW plain AS SELECT i.rowid AS x, d.rowid AS y FROM i, d;
+        CREATE VIEW twice AS SELECT t.b, w.b FROM t, w;
+        CREATE VIEW computed AS SELECT a+1, b || 'Ann', count(*) OVER (PARTITION BY a) FROM t;
+        CREATE VIEW reads AS SELECT "a+1" AS n FROM computed;
+        """,
+    )
+    assert ingest_sqlite(path, store=store).diagnostics == ()
+    assert lineage_of(store, "sqlite/") == {
+        "number": ("full", ["t#a -> a", "t#a -> r", "t#b -> b"]),
+        "plain": ("full", []),
+        "twice": ("full", ["t#b -> b", "w#b -> b:1"]),
+        "computed": ("full", ["t#a -> a+?", "t#b -> b||?"]),
+        "reads": ("full", ["computed#a+? -> n"]),
+    }
+    assert not [one.key for one in store.columns(["sqlite/computed"]) if "Ann" in one.key or "1" in one.key]
+
+
+def test_full_text_tables_that_show_another_table(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        """
+        CREATE TABLE docs (id INTEGER PRIMARY KEY, title TEXT, body TEXT);
+        CREATE VIRTUAL TABLE own USING fts5(title);
+        CREATE VIRTUAL TABLE shown USING fts5(title, body UNINDEXED, content='docs', content_rowid='id');
+        CREATE VIRTUAL TABLE older USING fts4(content="docs", body);
+        CREATE VIRTUAL TABLE contentless USING fts5(title, content='');
+        """,
+    )
+    assert ingest_sqlite(path, store=store).diagnostics == ()
+    assert [one.replace("sqlite/", "") for one in contributions(store)] == [
+        "older#body <- docs#body IDENTITY",
+        "shown#body <- docs#body IDENTITY",
+        "shown#title <- docs#title IDENTITY",
+    ]
+
+
+def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its catalog has other text than was typed: files in double quotes, lambdas in parentheses, no defaults."""
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("x,y\n1,2\n")
+    with duckdb.connect("other.duckdb") as other:
+        other.execute("CREATE TABLE o (k INT)")
+    path = duck_file(
+        tmp_path,
+        """
+        ATTACH 'other.duckdb' AS other; CREATE SCHEMA s; CREATE TABLE s.t (a INT, b INT, l INT[]);
+        CREATE TABLE gone (a INT); CREATE MACRO plus(x, b := 2) AS x + b;
+        CREATE VIEW files AS SELECT * FROM 'data.csv'; CREATE VIEW one AS SELECT x AS z FROM 'data.csv';
+        CREATE VIEW lists AS SELECT list_transform(l, lambda x: x + a) AS m FROM s.t;
+        CREATE VIEW attached AS SELECT k FROM other.o; CREATE VIEW macros AS SELECT plus(a) AS n FROM s.t;
+        CREATE VIEW positions AS SELECT #2 AS second FROM s.t; CREATE VIEW constants AS VALUES (1, 2);
+        CREATE VIEW computed AS SELECT a + 1, count(*) OVER () FROM s.t;
+        CREATE VIEW late AS SELECT a FROM gone; DROP TABLE gone;
+        """,
+    )
+    summary = ingest_duckdb(path, store=store)
+    [problem] = summary.diagnostics
+    assert (problem.source, str(problem.diagnostic.code)) == ("main.late", "UNKNOWN_TABLE")
+    assert problem.diagnostic.message == "main.late reads main.gone, which the database does not have"
+    assert lineage_of(store, "duckdb/shop.") == {
+        "main.files": ("full", ["duckdb/data.csv#x -> x", "duckdb/data.csv#y -> y"]),
+        "main.one": ("full", ["duckdb/data.csv#x -> z"]),
+        "main.lists": ("full", ["s.t#a -> m", "s.t#l -> m"]),
+        "main.attached": ("full", ["duckdb/other.main.o#k -> k"]),
+        "main.macros": ("full", ["s.t#a -> n"]),
+        "main.positions": ("full", ["s.t#b -> second"]),
+        "main.constants": ("full", []),
+        "main.computed": ("full", ["s.t#a -> (a + ?)"]),
+        "main.late": ("partial", ["main.gone#a -> a"]),
+    }
+
+
+def test_views_of_other_schemas_look_in_their_own_first(tmp_path: Path, store: GraphStore) -> None:
+    path = duck_file(
+        tmp_path,
+        """
+        CREATE SCHEMA "S 2"; CREATE TABLE "S 2".twin (a INT); CREATE TABLE twin (a INT); CREATE TABLE single (b INT);
+        CREATE VIEW "S 2".own AS SELECT a FROM twin; CREATE VIEW "S 2".other AS SELECT b FROM single;
+        CREATE VIEW "S 2".reads AS SELECT a FROM own;
+        """,
+    )
+    assert ingest_duckdb(path, store=store).diagnostics == ()
+    assert lineage_of(store, "duckdb/shop.") == {
+        '"s 2".own': ("full", ['"s 2".twin#a -> a']),
+        '"s 2".other': ("full", ["main.single#b -> b"]),
+        '"s 2".reads': ("full", ['"s 2".own#a -> a']),
+    }
+
+
+def test_stars_over_files_that_change_columns_are_not_expanded(
+    tmp_path: Path, store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("x,y\n1,2\n")
+    path = duck_file(tmp_path, "CREATE VIEW v AS SELECT * RENAME (x AS y, y AS x) FROM 'data.csv'")
+    [problem] = ingest_duckdb(path, store=store).diagnostics
+    assert str(problem.diagnostic.code) == "UNRESOLVED_STAR"
+    assert lineage_of(store, "duckdb/shop.main.")["v"][0] == "partial"
+
+
+def test_an_earlier_ingest_is_found_behind_many_others(
+    tmp_path: Path, store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineage_ingest.live_database.database_ingest._RUNS", 2)
+    path = lite_file(tmp_path, "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t")
+    ingest_sqlite(path, store=store)
+    for number in range(25):
+        (tmp_path / "other.sql").write_text(f"CREATE VIEW w AS SELECT a{number} FROM u")
+        ingest_sql(tmp_path / "other.sql", store=store, options=SqlOptions(dialect="postgres"))
+    lite_file(tmp_path, "DROP VIEW v")
+    assert ingest_sqlite(path, store=store).gone == ("v",)

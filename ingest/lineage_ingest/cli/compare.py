@@ -139,12 +139,6 @@ def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -
         say(line)
     for text in found.notices:
         note(text, "yellow")
-    if not found.tables and found.not_compared:
-        note(
-            "no table of the export is in the graph: ingest its statements first, and give the --namespace, "
-            "--default-database and --default-schema of the ingest",
-            "yellow",
-        )
     soft = sum(found.counts[one] for one in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
     if soft and not every:
         note(f"through other tables, or at table level: {counted(soft, 'edge')}; --all lists them")

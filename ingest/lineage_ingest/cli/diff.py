@@ -149,7 +149,8 @@ def diff(
 
     Example: lineage diff --as-of 2026-01-01 --as-of 2026-02-01 --json
 
-    Exit status: 1 if a condition of --fail-on is met, or some of the input could not be read.
+    Exit status: 1 if a condition of --fail-on is met, or nothing could be compared with it, or some of the input could
+    not be read.
     """
     output = DiffFormat.JSON if as_json else output
     if as_of:
@@ -178,7 +179,10 @@ def diff(
         note(f"--fail-on {condition}: {text}", "red")
     if len(failures) > 20:
         note(f"… and {len(failures) - 20:,} more", "red")
-    if failures or found.has_errors:
+    nothing = bool(conditions) and found.is_empty
+    if nothing:
+        note(f"--fail-on {' '.join(conditions)}: nothing was compared", "red")
+    if failures or nothing or found.has_errors:
         raise typer.Exit(1)
 
 

@@ -14,7 +14,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
 from lineage.traversal.lookup import names_of
 from lineage_ingest.compare.explanations import Explanations
-from lineage_ingest.compare.graph_names import GraphNames, root_of
+from lineage_ingest.compare.graph_names import GraphNames, is_related, root_of
 from lineage_ingest.compare.opinions import Opinion, OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
 from lineage_ingest.compare.unknown_tables import compose_unknown_tables
@@ -79,7 +79,10 @@ class _Theirs:
     edges: dict[_Pair, Opinion] = field(default_factory=dict)
     steps: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """All of their steps, through unknown tables as well: targets by source."""
-    roots: set[_Pair] = field(default_factory=set)
+    by_roots: dict[_Pair, list[_Pair]] = field(default_factory=lambda: defaultdict(list))
+    """Their edges by the top-level columns of both ends."""
+    of_columns: set[_Pair] = field(default_factory=set)
+    """The pairs of tables between which they state edges of columns."""
     tables: set[str] = field(default_factory=set)
     columns: set[str] = field(default_factory=set)
     """Columns of which they state a source, or that they have none."""
@@ -122,10 +125,11 @@ class _Theirs:
 
     def _add(self, source: str, target: str, statement: Opinion) -> None:
         self.edges[source, target] = statement
-        self.roots.add((root_of(source), root_of(target)))
+        self.by_roots[root_of(source), root_of(target)].append((source, target))
         self.tables.add(dataset_of(target))
         if is_column_key(target):
             self.columns.add(root_of(target))
+            self.of_columns.add((dataset_of(source), dataset_of(target)))
 
     def path_between(self, source: str, target: str) -> tuple[str, ...] | None:
         """Return the keys between two columns on a path of two or more of their steps; None without one."""
@@ -160,7 +164,10 @@ class _Comparing:
             edge = ComparedEdge(EdgeVerdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
             self.into.edges.append(edge)
             if not is_column_key(source) or not is_column_key(target):
-                self._judge_tables(edge)
+                if (source, target) in self.theirs.of_columns:
+                    self.into.edges.pop()  # the same again, of which they state the columns too
+                else:
+                    self._judge_tables(edge)
                 continue
             found = self.ours.between(source, target)
             if not found:
@@ -230,7 +237,7 @@ class _Comparing:
             tables = dataset_of(source), dataset_of(target)
             if is_column_key(target) and (path := self.theirs.path_between(source, target)) is not None:
                 edge.verdict, edge.through = EdgeVerdict.THROUGH, path
-            elif tables in self.theirs.edges:
+            elif tables in self.theirs.edges and tables not in self.theirs.of_columns:
                 continue  # they state the tables only, which has a verdict of its own
             elif not values:
                 clauses = sorted({str(subtype) for one in edges for subtype in one.subtypes})
@@ -240,12 +247,13 @@ class _Comparing:
 
     def _is_stated(self, source: str, target: str) -> bool:
         if is_column_key(target):
-            return (root_of(source), root_of(target)) in self.theirs.roots
+            stated = self.theirs.by_roots.get((root_of(source), root_of(target)), ())
+            return any(is_related(one, source) and is_related(other, target) for one, other in stated)
         return any(dataset_of(one) == target for one in self._stated_targets().get(root_of(source), ()))
 
     def _stated_targets(self) -> dict[str, set[str]]:
         if not self._targets:
-            for source, target in self.theirs.roots:
+            for source, target in self.theirs.by_roots:
                 self._targets[source].add(target)
         return self._targets
 
@@ -260,6 +268,11 @@ def _load_proofs(store: GraphStore, into: Comparison, ours: OurLineage) -> None:
 
 
 def _add_notices(into: Comparison, names: GraphNames) -> None:
+    if not into.tables and into.not_compared:
+        into.notices.append(
+            "no table of the export is in the graph: ingest its statements first, and give the --namespace, "
+            "--default-database and --default-schema of the ingest"
+        )
     if names.elsewhere:
         listed = sorted({key.rpartition("/")[0] for key in names.elsewhere.values()})
         into.notices.append(

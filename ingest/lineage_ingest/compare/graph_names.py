@@ -19,7 +19,7 @@ from lineage.store.values import StoredDataset
 if TYPE_CHECKING:
     from lineage.store.values import StoredColumn
 
-__all__ = ["GraphNames", "root_of"]
+__all__ = ["GraphNames", "is_related", "root_of"]
 
 _AT_ONCE = 200
 
@@ -35,6 +35,22 @@ def root_of(key: str) -> str:
     dataset, path = split_column_key(key)
     parts = ColumnPath.parse(path).parts
     return key if len(parts) == 1 else column_key(dataset, str(ColumnPath(parts[:1])))
+
+
+def is_related(one: str, other: str) -> bool:
+    """Return whether two keys are of one column, or of a column and a field in it.
+
+    >>> is_related("bigquery/t#address", "bigquery/t#address.city"), is_related("bigquery/t#a.x", "bigquery/t#a.y")
+    (True, False)
+    """
+    if one == other:
+        return True
+    (dataset, path), (other_dataset, other_path) = split_column_key(one), split_column_key(other)
+    if dataset != other_dataset or not is_column_key(one) or not is_column_key(other):
+        return False
+    parts, other_parts = ColumnPath.parse(path).parts, ColumnPath.parse(other_path).parts
+    common = min(len(parts), len(other_parts))
+    return parts[:common] == other_parts[:common]
 
 
 @dataclass(slots=True)
@@ -63,8 +79,11 @@ class GraphNames:
         for start in range(0, len(listed), _AT_ONCE):
             for dataset in store.datasets(listed[start : start + _AT_ONCE]):
                 names._add(dataset.key, dataset)
+        exact = set(names.datasets)
         for key in listed:
             if key not in names.datasets and (found := _by_name(store, key, any_namespace)) is not None:
+                if found.key in exact and found.key.casefold() == key.casefold():
+                    continue  # the export has both: they differ in case only, and the graph has the other one
                 names._add(key, found)
                 if not found.key.startswith(f"{_namespace(key)}/"):
                     names.elsewhere[key] = found.key

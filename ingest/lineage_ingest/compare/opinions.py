@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lineage.model.names import dataset_of
 
-__all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow"]
+__all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow", "several_origins"]
 
 _MAX_LISTED = 1_000
 """Maximum number of unread rows to list; the others are only counted."""
@@ -44,6 +44,12 @@ class UnreadRow:
     reason: str
     hint: str | None = None
     is_error: bool = True
+
+
+def several_origins(count: int, what: str, column: str) -> UnreadRow:
+    """Return the notice that an export has rows of several accounts or the like, whose tables may have one name."""
+    reason = f"the export has rows of {count:,} {what}: tables of one name are not told apart; filter by {column}"
+    return UnreadRow("", reason, is_error=False)
 
 
 ReadRow: TypeAlias = OpinionEdge | UnreadRow

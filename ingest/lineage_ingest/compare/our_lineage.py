@@ -11,7 +11,7 @@ from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
-from lineage_ingest.compare.graph_names import root_of
+from lineage_ingest.compare.graph_names import is_related, root_of
 
 __all__ = ["OurLineage"]
 
@@ -80,9 +80,20 @@ class OurLineage:
             self.writers[target] = [key for key in keys if key in self.jobs and target in self.jobs[key].writes]
 
     def between(self, source: str, target: str) -> list[StoredEdge]:
-        """Return our edges between two columns, else those of their fields, or from one to the rows of the other."""
-        found = self.edges.get((source, target)) or self.by_roots.get((root_of(source), root_of(target)))
-        return found or self.edges.get((source, dataset_of(target)), [])
+        """Return our edges between two columns, else those of their fields, or from one to the rows of the other.
+
+        One side may state a whole struct, and the other its fields; two fields are no match.
+        """
+        found = self.edges.get((source, target)) or [
+            edge
+            for edge in self.by_roots.get((root_of(source), root_of(target)), ())
+            if is_related(edge.source, source) and is_related(edge.target, target)
+        ]
+        return found or [
+            edge
+            for edge in self.by_roots.get((root_of(source), dataset_of(target)), ())
+            if is_related(edge.source, source)
+        ]
 
     def explore_upstream(
         self,
@@ -128,7 +139,7 @@ class OurLineage:
 
     def _shortest(self, source: str, target: str, kinds: Collection[EdgeKind]) -> tuple[str, ...] | None:
         is_wide = len(kinds) > 1
-        ends = {source, root_of(source)}
+        root = root_of(source)
         layer: dict[str, tuple[str, ...]] = dict.fromkeys({target, root_of(target)}, ())
         if is_wide:
             layer[dataset_of(target)] = ()
@@ -139,7 +150,7 @@ class OurLineage:
                 for before, kind in sorted(self._upstream.get(key, ())):
                     if kind not in kinds:
                         continue
-                    if before in ends or root_of(before) in ends:
+                    if root_of(before) == root and is_related(before, source):
                         return layer[key]
                     reached = {before, root_of(before)} | ({dataset_of(before)} if is_wide else set())
                     for one in reached - seen:

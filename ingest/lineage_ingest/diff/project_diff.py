@@ -116,6 +116,11 @@ class ProjectDiff:
         return Risk.BREAKING if known or inside else Risk.POSSIBLY_BREAKING
 
     @property
+    def is_empty(self) -> bool:
+        """Whether neither side has a table, so that nothing was compared."""
+        return not self.tables
+
+    @property
     def has_errors(self) -> bool:
         """Whether some of the input could not be read."""
         return bool(self.errors)
@@ -139,6 +144,8 @@ class ProjectDiff:
             FailCondition.VALUE: (ColumnEffect.VALUE, ColumnEffect.ROWS),
         }[condition]
         for table in self.tables.values():
+            if condition is FailCondition.REMOVED and table.build is not Build.CONSUMER:
+                yield from _gone(table)
             for column in table.columns:
                 found = [one for one in column.effects if one in effects]
                 if found:
@@ -153,6 +160,14 @@ class ProjectDiff:
         """Return the number of columns by their most severe effect."""
         found = Counter(str(column.effect) for table in self.tables.values() for column in table.columns)
         return {str(effect): found[str(effect)] for effect in ColumnEffect if found[str(effect)]}
+
+
+def _gone(table: TableDiff) -> Iterator[str]:
+    """Yield that a table is renamed, or removed with columns that are not known: no column says so."""
+    if table.effect is TableEffect.RENAMED:
+        yield f"{table.earlier}: renamed to {table.title}"
+    elif table.effect is TableEffect.REMOVED and not table.columns:
+        yield f"{table.title}: removed"
 
 
 def shown_column(name: str) -> str:
@@ -202,7 +217,7 @@ def diff_projects(
         known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
-    notices = (*errors, *_unparsed(after, tables), *_reordered(tables), *_notices(base, head))
+    notices = (*errors, *_empty(base, head), *_unparsed(after, tables), *_reordered(tables), *_notices(base, head))
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
@@ -216,9 +231,17 @@ def _new_missing(
     before: set[MissingRead], after: set[MissingRead], tables: Mapping[str, TableDiff]
 ) -> Iterator[MissingRead]:
     """Yield the reads that were not missing before; tables may have other names in the other environment."""
-    names = {table.name_before: table.name for table in tables.values()}
-    known = {(names.get(one.table, one.table), one.name) for one in before}
+    names = {table.name_before: table.name for table in tables.values() if table.name_before is not None}
+    known = {(names.get(one.table, one.table), _moved(one.name, names)) for one in before}
     return (one for one in after if (one.table, one.name) not in known)
+
+
+def _moved(name: str, names: Mapping[str, str]) -> str:
+    """Return the name of a table or column with the name that the table has at head."""
+    table = name
+    while table not in names and "." in table:
+        table = table.rpartition(".")[0]
+    return names[table] + name.removeprefix(table) if table in names else name
 
 
 def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], head: Revision) -> Iterator[MissingRead]:
@@ -239,6 +262,13 @@ def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Ite
                 f"{tables[key].title}: its SQL does not parse, so that it is compared by its text and its columns are "
                 f"not known: {form.problem}"
             )
+
+
+def _empty(base: Revision, head: Revision) -> Iterator[str]:
+    """Yield that a side has no tables: its path may be wrong."""
+    sides = [side.label for side in (base, head) if not side.project.definitions]
+    if sides:
+        yield f"no statement in {' and in '.join(sides)} defines a table: is it the right folder?"
 
 
 def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:

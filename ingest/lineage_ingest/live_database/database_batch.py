@@ -18,11 +18,14 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey
+from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key
-from lineage.model.statement import ChangeKind, Completeness, StatementLineage
+from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, StatementLineage
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.live_database.column_positions import named_by_position
 from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
+from lineage_ingest.live_database.missing_tables import missing_tables
 from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation
 from lineage_ingest.live_database.stated_text import StatedText, is_function
 
@@ -66,6 +69,8 @@ class DatabaseBatch:
         self._kinds = {names.key_of(one): one.kind.dataset_kind for one in database.relations}
         self._problems: list[tuple[str, str, Diagnostic]] = []
         """Name and display name of an object, and what there is to say of it."""
+        self._columns: dict[str, tuple[ColumnSchema, ...]] = {}
+        """The columns of views, by full name, if some of their names are masked."""
 
     def add(self, statements: Iterable[StatementLineage]) -> None:
         """Add the resolved statements of the texts."""
@@ -78,6 +83,11 @@ class DatabaseBatch:
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
         """Add a diagnostic about a relation."""
         self._problems.append((self._database.full_name(relation), relation.local_name, problem))
+
+    def schema_of(self, relation: LiveRelation) -> TableSchema:
+        """Return the schema of a relation; names that the engine made of an expression are masked."""
+        schema = self._database.schema_of(relation)
+        return replace(schema, columns=self._columns.get(schema.name, schema.columns))
 
     def statements(self) -> Iterator[tuple[StatedText, StatementLineage]]:
         """Yield the statements with their texts."""
@@ -95,7 +105,7 @@ class DatabaseBatch:
         database, names = self._database, self._names
         files = {name: FileOrigin(text.source, names.file_key(name)) for name, text in self._texts.items()}
         known = (one for one in database.relations if one.columns or one.problem is None)
-        schemas = (replace(database.schema_of(one), exact=True) for one in known)
+        schemas = (replace(self.schema_of(one), exact=True) for one in known)
         catalog = Catalog(schemas, names.naming.dialect)
         builder = BatchBuilder(names.naming, catalog, database.at, self._attribute, files=files)
         for name, text in self._texts.items():
@@ -128,6 +138,13 @@ class DatabaseBatch:
         if relation.problem is not None and not relation.columns:
             return statement
         schema = self._database.schema_of(relation).columns
+        if text.is_view and statement.output_columns:
+            named = named_by_position(statement, schema, text.text)
+            if named is not None:
+                statement, schema = named
+                self._columns[self._database.full_name(relation)] = schema
+        if text.is_view and (missing := list(missing_tables(self._database, statement))):
+            return self._without_tables(relation, statement, missing)
         own = [column.name for column in schema]
         statement = replace(statement, schema=schema)
         if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
@@ -139,6 +156,23 @@ class DatabaseBatch:
             statement.span,
             "if its tables have changed since, create it again; else please report this bug with the definition, its "
             "names and literals replaced",
+        )
+        return replace(
+            statement,
+            completeness=Completeness.PARTIAL,
+            reason=problem.message,
+            diagnostics=[*statement.diagnostics, problem],
+        )
+
+    @staticmethod
+    def _without_tables(relation: LiveRelation, statement: StatementLineage, missing: list[str]) -> StatementLineage:
+        """Return the definition of a view that reads tables that the database does not have, with a diagnostic."""
+        problem = Diagnostic(
+            DiagnosticCode.UNKNOWN_TABLE,
+            Severity.WARNING,
+            f"{relation.local_name} reads {name_list(missing, 3)}, which the database does not have",
+            statement.span,
+            "it was dropped or renamed, or is temporary: the view cannot be used without it",
         )
         return replace(
             statement,
@@ -189,7 +223,7 @@ class DatabaseBatch:
     def _counts(self, batch: LineageBatch) -> dict[str, int]:
         relations = self._database.relations
         views = sum(one.kind.is_view for one in relations)
-        own = ("resolved", "partial", "tables_only", "unresolved", "columns", "edges")
+        own = ("resolved", "partial", "tables_only", "unresolved", "columns")
         return {
             "relations": len(relations),
             "views": views,
@@ -197,6 +231,7 @@ class DatabaseBatch:
             "statements": batch.run.counts["statements"],
             "tables": len(batch.datasets),
             **{name: batch.run.counts[name] for name in own},
+            "edges": sum(not edge.of_rows for edge in batch.edges),
             "diagnostics": len(batch.diagnostics),
         }
 
@@ -207,7 +242,7 @@ class DatabaseBatch:
         for name, text in sorted(self._texts.items()):
             yield f"{name}={hashlib.sha256(text.text.encode()).hexdigest()}"
         for relation in self._database.relations:
-            yield f"{relation.local_name}:{relation.kind}:{self._database.schema_of(relation).columns!r}"
+            yield f"{relation.local_name}:{relation.kind}:{self.schema_of(relation).columns!r}"
         for key in sorted(gone):
             yield f"-{key}"
 
@@ -215,12 +250,13 @@ class DatabaseBatch:
 def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
     """Yield what is not known, or not followed, of a relation."""
     if relation.problem is not None:
-        yield Diagnostic(
-            DiagnosticCode.CATALOG_UNREADABLE,
-            Severity.ERROR,
-            f"the definition of {relation.local_name} could not be read: {relation.problem}",
-            hint="its columns are known; ingest again",
-        )
+        if relation.columns:
+            message = f"the definition of {relation.local_name} could not be read: {relation.problem}"
+            hint = "its columns are known; ingest again"
+        else:
+            message = f"the columns of {relation.local_name} are not known: {relation.problem}"
+            hint = "what it reads was dropped or renamed, or needs an extension: mend it or drop it"
+        yield Diagnostic(DiagnosticCode.CATALOG_UNREADABLE, Severity.ERROR, message, hint=hint)
     if (problem := foreign_table_diagnostic(relation)) is not None:
         yield problem
     for what, names in (("trigger", relation.triggers), ("rule", relation.rules)):

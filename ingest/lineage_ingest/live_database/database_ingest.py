@@ -17,7 +17,7 @@ from lineage.model.names import Naming, column_key, column_text
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel import resolve_texts
 from lineage.store.protocol import GraphStore
-from lineage.store.values import AppliedChanges, JobSelection
+from lineage.store.values import AppliedChanges, JobSelection, StoredRun
 from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.live_database.catalog_annotations import Annotation, AnnotationResult, annotate
 from lineage_ingest.live_database.database_batch import DatabaseBatch, DatabaseNames, schemas_of
@@ -31,7 +31,7 @@ __all__ = ["DatabaseSummary", "Progress", "StoredDatabase", "store_database"]
 Progress = Callable[[str, int, int | None], None]
 Verify = Callable[[DatabaseBatch], VerificationReport]
 _RUNS = 1_000
-"""Number of latest runs among which the earlier ingests of the database are looked for."""
+"""Number of latest runs among which the earlier ingests of the database are looked for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
     if given.annotate:
         annotations = annotate(
             store,
-            _annotations(database, names),
+            _annotations(database, names, batch),
             replace_descriptions=given.replace_descriptions,
             progress=partial(notify, "describing"),
         )
@@ -135,6 +135,17 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
     )
 
 
+def _earlier_runs(store: GraphStore, database: LiveDatabase, names: DatabaseNames) -> list[StoredRun]:
+    """Return the latest ingests of databases of this product: back to one of this database, if there is one."""
+    limit = _RUNS
+    while True:
+        runs = store.runs(limit)
+        found = [run for run in runs if run.kind == database.product]
+        if len(runs) < limit or any(run.source == names.label for run in found):
+            return found
+        limit *= 10
+
+
 def _files_with_these_names(store: GraphStore, database: LiveDatabase, names: DatabaseNames) -> list[str]:
     """Return a notice for each file that is not here any more and whose tables have the names of this one's.
 
@@ -143,25 +154,29 @@ def _files_with_these_names(store: GraphStore, database: LiveDatabase, names: Da
     """
     if database.path is None:
         return []
+    own = {names.key_of(one) for one in database.relations}
     found: dict[str, set[str]] = {}
-    for run in store.runs(_RUNS):
-        if run.kind == database.product and run.source and run.source != names.label:
+    is_first = True
+    for run in _earlier_runs(store, database, names):
+        is_first = is_first and run.source != names.label
+        if run.source and run.source != names.label:
             files = (FileKey.parse(key) for key in run.complete_sources)
             found.setdefault(run.source, set()).update(
                 names.key_named(file.path) for file in files if file.path and file.environment == names.environment
             )
     notices = []
     for source, keys in found.items():
-        if all(one.dropped_at is not None for one in store.datasets(sorted(keys))):
+        if all(one.dropped_at is not None for one in store.datasets(sorted(keys & own))):
             continue
         path = source.partition(":")[2]
         if Path(path).exists():
-            hint = "give each file a namespace of its own, such as --namespace sqlite:app"
+            hint = f"give each file a namespace of its own, such as --namespace {database.product}:app"
             raise DatabaseError(f"the store has another file whose tables have the same names: {path}", hint)
-        notices.append(
-            f"the store has tables of {path} by the same names: right if the file was moved; else give each file a "
-            "--namespace of its own"
-        )
+        if is_first or store.select_jobs(JobSelection(files=(beginning(source),))):
+            notices.append(
+                f"the store has tables of {path} by the same names: right if the file was moved (then lineage forget "
+                f"--project {source} retires what only the old one had); else give each file a --namespace of its own"
+            )
     return notices
 
 
@@ -174,8 +189,8 @@ def _gone(store: GraphStore, database: LiveDatabase, names: DatabaseNames, is_wh
     here |= {names.file_key(function_name(database, one)) for one in database.functions}
     known = {
         key
-        for run in store.runs(_RUNS)
-        if run.kind == database.product and run.source == names.label
+        for run in _earlier_runs(store, database, names)
+        if run.source == names.label
         for key in run.complete_sources
     }
     found: dict[str, str] = {}
@@ -203,13 +218,15 @@ def _still_stored(
     return found
 
 
-def _annotations(database: LiveDatabase, names: DatabaseNames) -> dict[str, dict[str, Annotation]]:
+def _annotations(
+    database: LiveDatabase, names: DatabaseNames, batch: DatabaseBatch
+) -> dict[str, dict[str, Annotation]]:
     """Return what the database says of its relations and columns, by key of the dataset and of the node."""
     found: dict[str, dict[str, Annotation]] = {}
     for relation in database.relations:
         key = names.key_of(relation)
         own = found[key] = {key: Annotation(relation.comment, relation.owner, relation.readers)}
-        for column, compared in zip(relation.columns, database.schema_of(relation).columns, strict=True):
+        for column, compared in zip(relation.columns, batch.schema_of(relation).columns, strict=True):
             own[column_key(key, column_text(compared.name))] = Annotation(column.comment, None, column.readers)
     return found
 

@@ -27,6 +27,8 @@ from lineage_ingest.live_database.stated_text import StatedText, function_name
 __all__ = ["read_duckdb_file"]
 
 _MAIN = "main"
+_SCHEMAS = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = $1 AND NOT internal ORDER BY 1"
+_OF_SYSTEM = "SELECT view_name FROM duckdb_views() WHERE internal"
 _RELATIONS = """
 SELECT schema_name, table_name, 'r', sql, comment FROM duckdb_tables() WHERE database_name = $1 AND NOT internal
 UNION ALL
@@ -93,11 +95,12 @@ def _read(connection: Any, path: Path, namespace: str) -> tuple[LiveDatabase, li
         namespace or "duckdb",
         name,
         datetime.now(UTC),
-        tuple(dict.fromkeys(one.schema for one in relations)),
+        tuple(dict.fromkeys((_MAIN, *(schema for (schema,) in rows(_SCHEMAS))))),
         tuple(relations),
         functions,
         product="duckdb",
         path=f"duckdb:{path.resolve().as_posix()}",
+        system_tables=frozenset(view for (view,) in connection.execute(_OF_SYSTEM).fetchall()),
     )
     return database, list(_texts(database, sql))
 
@@ -106,8 +109,9 @@ def _texts(database: LiveDatabase, sql: dict[tuple[str, str], str]) -> Iterator[
     for relation in database.relations:
         text = sql[relation.schema, relation.name]
         if relation.kind.is_view or " GENERATED ALWAYS AS" in text.upper():
-            # A view looks names without a schema up in its own schema first.
-            before = f"USE {quoted(database.name)}.{quoted(relation.schema)};\n" if relation.schema != _MAIN else ""
+            # A view looks names without a schema up in its own schema first, then in main.
+            path = f"{quoted(relation.schema)}, {_MAIN}"
+            before = f"SET search_path = {path};\n" if relation.schema != _MAIN else ""
             yield StatedText(database.full_name(relation), relation.local_name, before + text, relation)
     for function in database.functions:
         yield StatedText(function_name(database, function), function.signature, function.definition)

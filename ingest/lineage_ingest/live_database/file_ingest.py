@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lineage.catalog.database.errors import DatabaseError
+from lineage.model.dialects import dialect_named
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage_ingest.live_database.database_ingest import DatabaseSummary, Progress, StoredDatabase, store_database
@@ -16,6 +17,7 @@ from lineage_ingest.live_database.stated_text import StatedText
 
 __all__ = ["FileRequest", "ReadFile", "existing_file", "ingest_database_file"]
 
+_OF_SYSTEM = ("information_schema", "pg_catalog")
 ReadFile = Callable[[Path, str], tuple[LiveDatabase, list[StatedText]]]
 """Reads the catalog of a file; takes the namespace. Raises DatabaseError."""
 
@@ -51,12 +53,18 @@ def ingest_database_file(request: FileRequest, store: GraphStore, progress: Prog
         database,
         texts,
         options,
-        replace(options.naming, default_schema=request.default_schema),
+        replace(options.naming, default_schema=request.default_schema, schemas=_schemas(database)),
         annotate=request.annotate,
         replace_descriptions=request.replace_descriptions,
         jobs=request.jobs,
     )
     return store_database(given, store, notify, began)
+
+
+def _schemas(database: LiveDatabase) -> tuple[str, ...]:
+    """Return all schemas of a database, those of the system included, as its dialect compares them."""
+    fold = dialect_named(database.product).fold_table
+    return tuple(str(fold(name, quoted=True)) for name in (*database.schemas, *_OF_SYSTEM))
 
 
 def existing_file(path: Path) -> Path:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from lineage.catalog import TableSchema
 from lineage.model.dialects import dialect_named
 from lineage.model.names import format_name
-from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.model.statement import ColumnSchema, DatasetKind, RowIdType
 
 __all__ = [
     "ForeignServer",
@@ -56,6 +56,8 @@ class LiveColumn:
     readers: tuple[str, ...] = ()
     """The roles that may read this column and not the whole relation."""
     remote: str | None = None
+    is_row_id: bool = False
+    """Whether it is another name of the row's number (SQLite)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class LiveDatabase:
     """The name of the product's dialect."""
     path: str | None = None
     """The file, with its product, if the database is one."""
+    system_tables: frozenset[str] = field(default=frozenset(), repr=False)
+    """The product's own tables that need no schema, if it lets a view outlive the tables that it reads."""
     outside: tuple[LiveRelation, ...] = field(default=(), repr=False)
     """Relations of other schemas, the system's included: their columns are known, and nothing is stated of them."""
 
@@ -159,7 +163,12 @@ class LiveDatabase:
     def schema_of(self, relation: LiveRelation) -> TableSchema:
         """Return the schema of a relation, by its full name."""
         fold = dialect_named(self.product).fold_column
-        columns = (ColumnSchema(fold(one.name, quoted=True), one.data_type or None) for one in relation.columns)
+        columns = (
+            ColumnSchema(
+                fold(one.name, quoted=True), RowIdType(one.data_type) if one.is_row_id else one.data_type or None
+            )
+            for one in relation.columns
+        )
         return TableSchema(self.full_name(relation), tuple(columns))
 
 

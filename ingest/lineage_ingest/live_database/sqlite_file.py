@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ from pathlib import Path
 from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError
 from lineage_ingest.live_database.file_ingest import existing_file
 from lineage_ingest.live_database.objects import LiveColumn, LiveDatabase, LiveFunction, LiveRelation, RelationKind
+from lineage_ingest.live_database.sqlite_fulltext import content_statement
 from lineage_ingest.live_database.stated_text import StatedText, function_name
 
 __all__ = ["read_sqlite_file"]
@@ -21,8 +23,10 @@ _OBJECTS = """
 SELECT type, name, sql FROM main.sqlite_schema
 WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name
 """
-_COLUMNS = "SELECT cid, name, type, hidden FROM pragma_table_xinfo(?, 'main')"
+_COLUMNS = "SELECT cid, name, type, hidden, pk FROM pragma_table_xinfo(?, 'main')"
 _GENERATED = (2, 3)
+_OTHER_KEY = re.compile(r"\bWITHOUT\s+ROWID\b|\bPRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
+"""A key that is not the row's number, even of type INTEGER: https://sqlite.org/lang_createtable.html#rowid"""
 _INTERNAL = 1
 """A hidden column of a virtual table."""
 
@@ -55,7 +59,7 @@ def _read(connection: sqlite3.Connection, path: Path, namespace: str) -> tuple[L
             continue
         sql[name] = str(text or "")
         relation = LiveRelation(len(relations), "", name, RelationKind("v" if kind == "view" else "r"), "")
-        relations.append(_with_columns(connection, relation, generated))
+        relations.append(_with_columns(connection, relation, sql[name], generated))
     database = LiveDatabase(
         namespace or "sqlite",
         "",
@@ -69,19 +73,25 @@ def _read(connection: sqlite3.Connection, path: Path, namespace: str) -> tuple[L
     return database, list(_texts(database, sql, generated))
 
 
-def _with_columns(connection: sqlite3.Connection, relation: LiveRelation, generated: set[str]) -> LiveRelation:
+def _with_columns(
+    connection: sqlite3.Connection, relation: LiveRelation, sql: str, generated: set[str]
+) -> LiveRelation:
     """Return a relation with its columns; a view that reads what is not there any more has none."""
     found = []
     try:
-        for number, name, data_type, hidden in connection.execute(_COLUMNS, (relation.name,)).fetchall():
+        rows = connection.execute(_COLUMNS, (relation.name,)).fetchall()
+        has_one_key = sum(bool(key) for *_, key in rows) == 1 and _OTHER_KEY.search(sql) is None
+        for number, name, data_type, hidden, key in rows:
             if hidden in _GENERATED:
                 generated.add(relation.name)
             if hidden != _INTERNAL:
-                found.append(LiveColumn(number, name, data_type.lower()))
+                is_row_id = bool(key) and has_one_key and data_type.upper() == "INTEGER"
+                found.append(LiveColumn(number, name, data_type.lower(), is_row_id=is_row_id))
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "unable to open" in str(error):
             raise
-        return LiveRelation(relation.oid, "", relation.name, relation.kind, "", problem=str(error))
+        problem = f"SQLite cannot read it: {error}"
+        return LiveRelation(relation.oid, "", relation.name, relation.kind, "", problem=problem)
     return LiveRelation(relation.oid, "", relation.name, relation.kind, "", columns=tuple(found))
 
 
@@ -89,5 +99,7 @@ def _texts(database: LiveDatabase, sql: dict[str, str], generated: set[str]) -> 
     for relation in database.relations:
         if relation.kind.is_view or relation.name in generated:
             yield StatedText(database.full_name(relation), relation.local_name, sql[relation.name], relation)
+        elif (text := content_statement(relation, sql[relation.name])) is not None:
+            yield StatedText(database.full_name(relation), relation.local_name, text, relation)
     for trigger in database.functions:
         yield StatedText(function_name(database, trigger), trigger.signature, trigger.definition)

@@ -21,6 +21,8 @@ __all__ = ["InspectedTables"]
 _SYSTEM = frozenset(
     ("information_schema", "pg_catalog", "sys", "mysql", "performance_schema", "system", "guest", "db_owner")
 )
+_MAIN = "main"
+"""The schema of SQLite's own database; others are attached."""
 _FILES = frozenset(("sqlite", "duckdb"))
 _SCHEME = re.compile(r"\w{2,}:")
 """`file:…`, or `md:…` for a database of MotherDuck."""
@@ -105,7 +107,10 @@ class InspectedTables:
                 schema=schema, filter_names=wanted, kind=ObjectKind.ANY, scope=ObjectScope.ANY
             )
             for (_, table), columns in found.items():
-                full = format_name([*(stored(part) for part, _ in split_name(schema)), stored(table)])
+                outer = [stored(part) for part, _ in split_name(schema)]
+                if self._address.product == "sqlite" and outer == [_MAIN]:
+                    outer = []  # names have none, as in an ingest of the file
+                full = format_name([*outer, stored(table)])
                 for column in columns:
                     yield full, stored(column["name"]), _type_text(column["type"], dialect)
 

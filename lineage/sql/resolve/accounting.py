@@ -74,6 +74,7 @@ Ordered: this with_fill; desc nulls_first
 Parameter: this expression; temporary
 Paren: this
 Placeholder: this; kind widget jdbc
+PositionalColumn: this
 Posexplode: this expressions
 PosexplodeOuter: this expressions
 PropertyEQ: this expression
@@ -191,7 +192,7 @@ _OPERANDS_ONLY = frozenset(
         Aliases AtTimeZone Between BitString ByteString ColumnConstraint ColumnDef Distinct Fetch FormatJson
         FromTimeZone HavingMax HexString IgnoreNulls Interval IntervalSpan Introducer JSON JSONColumnDef JSONKeyValue
         JSONPath JSONSchema JSONValue Limit LimitOptions National Offset OnCondition OpenJSONColumnDef
-        OverflowTruncateBehavior PathColumnConstraint PositionalColumn Prior RawString RespectNulls Slice Table
+        OverflowTruncateBehavior PathColumnConstraint Prior RawString RespectNulls Slice Table
         TranslateCharacters Tuple UnicodeString Variadic XMLNamespace
         """,
     )

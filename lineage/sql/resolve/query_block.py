@@ -96,8 +96,9 @@ class QueryBlock:
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; tables of one name in different schemas are distinguished by their full name."""
-        if self.resolver.numbers_repeated_names and type(relation) is Relation:
-            relation = relation.with_distinct_names()
+        mark = self.resolver.repeated_name_mark
+        if mark is not None and type(relation) is Relation:
+            relation = relation.with_distinct_names(mark)
         key = alias
         if key in self.items and qualified:
             key = qualified

@@ -7,13 +7,14 @@ statement.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef, EarlierStatement, TableRef
+from lineage.model.statement import ColumnRef, EarlierStatement, RowIdType, TableRef
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, ROWS
 
@@ -40,6 +41,8 @@ __all__ = [
     "nest_mention",
 ]
 
+_NUMBER = re.compile(r"(?<!^):\d*$")
+"""The number that SQLite has given to a repeated name, which it replaces."""
 STAR = "*"
 """The name of the entry for all columns of a table whose schema is unknown."""
 
@@ -241,19 +244,22 @@ class Relation:
         kept = self.names[len(names) :]
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
-    def with_distinct_names(self) -> Relation:
-        """Return the relation with `_1`, `_2`, … appended to names that an earlier column has.
+    def with_distinct_names(self, mark: str) -> Relation:
+        """Return the relation with a mark and 1, 2, … appended to names that an earlier column has.
 
-        DuckDB names the columns of a FROM item this way. A generated name may itself be a duplicate.
+        DuckDB (`a_1`) and SQLite (`a:1`) name the columns of a FROM item this way. A generated name may itself be a
+        duplicate; SQLite then counts further.
         """
         if len(set(self.names)) == len(self.names):
             return self
         names: dict[str, None] = {}
         listed: list[str] = []
         for name in self.names:
-            own, number = name, 1
+            own, number, base = name, 1, name
+            if mark == ":" and name in names:
+                base = _NUMBER.sub("", name)
             while own in names and name != STAR:
-                own, number = f"{name}_{number}", number + 1
+                own, number = f"{base}{mark}{number}", number + 1
             names[own] = None
             listed.append(own)
         return Relation(listed, self.sources, self.rows, self.opens)
@@ -270,6 +276,8 @@ class TemporaryTable(Relation):
 
 
 _MAX_SHARED = 50_000
+_ROW_NUMBERS = frozenset(("rowid", "_rowid_", "oid"))
+"""SQLite's names for the number of a row, where no column has them."""
 
 
 class BaseTable(Relation):
@@ -295,6 +303,10 @@ class BaseTable(Relation):
         self.opens = []
         self._columns: dict[str, Sources] = {}
         self._make = make
+        if schema is not None and RowIdType in map(type, schema.values()):
+            number = next(column for column, data_type in schema.items() if type(data_type) is RowIdType)
+            for other in _ROW_NUMBERS - schema.keys():
+                self.index[other] = self.infer(number)
 
     @property
     def is_open(self) -> bool:

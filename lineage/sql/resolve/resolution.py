@@ -30,7 +30,7 @@ class Resolution:
         self.identifiers = identifiers_of(naming.dialect)
         self.alias_visibility = alias_visibility(naming.dialect.name)
         self.functions = functions
-        self.numbers_repeated_names = naming.dialect.numbers_repeated_columns
+        self.repeated_name_mark = naming.dialect.repeated_column_mark
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []

@@ -234,6 +234,11 @@ class Resolver(Resolution):
         """Return whether a table that was looked up is temporary, by its definition or its name."""
         return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
 
+    def knows_table(self, node: exp.Expr) -> bool:
+        """Return whether a table that a node names has known columns, without recording a read."""
+        entry = self._tables.find(self.identifiers.table_parts(node)) if isinstance(node, exp.Table) else None
+        return entry is not None and (entry.columns is not None or entry.relation is not None)
+
     def look_up(self, parts: list[str]) -> tuple[str, Relation]:
         """Return the full name of a table and its relation, without recording a read."""
         if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):

@@ -177,6 +177,9 @@ class Functions:
             elif position < len(function.parameters):
                 values[function.parameters[position]] = value
                 values[str(position + 1)] = value
+        for number, parameter in enumerate(function.parameters, 1):  # a default reads no columns
+            if parameter not in values:
+                values[parameter] = values[str(number)] = exp.Null()
         holder = exp.Tuple(expressions=[function.tree.copy()])
         for node in list(holder.find_all(exp.Identifier, exp.Star, exp.Func)):
             node.meta.clear()

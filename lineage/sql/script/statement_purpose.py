@@ -115,7 +115,7 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
         if made_like:
             return StatementPurpose(Purpose.WRITES, text, tokens, own, tuple(dict.fromkeys((*reads, *made_like))))
         if defined.empty and isinstance(tree.this, exp.Schema):
-            columns = schema_columns(tree.this, naming.dialect)
+            columns = schema_columns(tree.this, naming.dialect, parsed.text)
             computed = tuple(_computed(tree.this, naming, parsed.text))
             return StatementPurpose(Purpose.DECLARES, text, tokens, own, (), False, columns, settings, computed)
     if whole and tree is not None and (is_bare_query(tree) or _is_harmless(tree)):

@@ -3,7 +3,8 @@
 https://docs.databricks.com/aws/en/admin/system-tables/lineage
 
 `table_lineage`, exported likewise, is read as well: it states tables only. Traps:
-- A record without a target is a read; one without a source has only the target.
+- A record without a target is a read; one without a source has only the target: table_lineage has both.
+- Names are of one metastore, and an account's records may be of several.
 - The name is null for data that is read or written by path: `source_path` or `target_path` has it then.
 - `entity_type`, `entity_id` and `entity_run_id` are in the records of older exports; newer ones have a struct
   `entity_metadata` beside them, and `statement_id` (the key of `system.query.history`) for SQL warehouses.
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
+from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow, several_origins
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.record_files import RecordBatch, read_record_batches
 from lineage_ingest.query_log.sources.source import CORRUPT, Source, SourceRows
@@ -30,7 +31,7 @@ _COLUMNS = (
     *(f"source_{name}" for name in _SIDES),
     *(f"target_{name}" for name in _SIDES),
     "event_time", "event_id", "statement_id", "entity_type", "entity_id", "entity_run_id", "entity_metadata",
-    "created_by",
+    "created_by", "metastore_id",
 )  # fmt: skip
 
 
@@ -57,11 +58,20 @@ def read_databricks(paths: Sequence[str | Path], names: ProductNames) -> Iterato
         NoLogFilesError: a path matches no file.
         ColumnsMissingError: no file is such an export.
     """
+    metastores: set[str] = set()
     for found in read_record_batches(DATABRICKS_LINEAGE, paths):
         if isinstance(found, UnreadRow):
             yield found
         else:
+            metastores.update(filter(None, _texts(found, "metastore_id")))
             yield from _edges(found, names)
+    if len(metastores) > 1:
+        yield several_origins(len(metastores), "metastores", "metastore_id")
+
+
+def _texts(found: RecordBatch, name: str) -> list[str | None]:
+    """Return a column as texts."""
+    return list(SourceRows(found.batch, DATABRICKS_LINEAGE).text(name).to_pylist())
 
 
 def _edges(found: RecordBatch, names: ProductNames) -> Iterator[ReadRow]:
@@ -83,7 +93,7 @@ def _edges(found: RecordBatch, names: ProductNames) -> Iterator[ReadRow]:
             continue  # a read that writes nothing
         source = _table(row, "source", names)
         if source is None:
-            yield UnreadRow(place, "it names no source", "column_lineage has a source in each record")
+            yield UnreadRow(place, "records of writes without a source (table_lineage has them)", is_error=False)
             continue
         columns = row["source_column_name"], row["target_column_name"]
         if all(columns):

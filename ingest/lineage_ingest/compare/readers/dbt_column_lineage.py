@@ -23,7 +23,7 @@ from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.dbt.artifacts import NoManifestError, read_artifacts
 from lineage_ingest.dbt.manifest import Manifest
-from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter
 
 __all__ = ["FILE", "lineage_file", "read_dbt_lineage", "target_folder"]
 
@@ -71,6 +71,11 @@ def read_dbt_lineage(paths: Sequence[str | Path], names: ProductNames) -> Iterat
         artifacts = read_artifacts(folder)
         for name, problem in artifacts.problems:
             yield UnreadRow(str(folder / name), problem.message, problem.hint, is_error=False)
+        adapter = artifacts.manifest.metadata.adapter_type
+        if len(paths) > 1 and dialect_of_adapter(adapter) not in (None, names.naming.dialect.name):
+            reason = f"the project is of another adapter ({adapter}) than the first one"
+            yield UnreadRow(str(folder), reason, "compare it alone: names of the two are made differently")
+            continue
         tables = _tables(artifacts.manifest, names)
         try:
             yield from _edges(file, tables, artifacts.at, names)

@@ -56,7 +56,7 @@ def _edges(event: Mapping[str, Any], place: str) -> list[ReadRow]:
     job, run = event.get("job") or {}, (event.get("run") or {}).get("runId")
     at = _time(event.get("eventTime"))
     found: list[ReadRow] = []
-    for output in event.get("outputs") or ():
+    for output in event.get("outputs") or filter(None, [event.get("dataset")]):  # a dataset event has one, and no run
         facet = (output.get("facets") or {}).get("columnLineage")
         if not facet:
             continue

@@ -46,4 +46,4 @@ def read_record_batches(source: Source, paths: Sequence[str | Path]) -> Iterator
         for name, reason in reports.failed().items():
             yield UnreadRow(name, reason, "records before that are compared" if before else None)
         for name in reports.empty():
-            yield UnreadRow(name, "the file has no records", is_error=False)
+            yield UnreadRow(name, f"{name}: the file has no records", is_error=False)

@@ -1,4 +1,4 @@
-"""A diff as JUnit XML: a test case for each condition of `--fail-on`, or for all, with what was found."""
+"""A diff as JUnit XML: a test case for each condition of `--fail-on`, with what was found, and one for the input."""
 
 from __future__ import annotations
 
@@ -26,9 +26,16 @@ def diff_to_junit(diff: ProjectDiff, fail_on: Sequence[FailCondition] = ()) -> s
             failed.text = "\n".join(found)
         else:
             ElementTree.SubElement(case, "system-out").text = "\n".join(found)
-    suite.set("tests", str(len(FailCondition)))
+    errors = list(diff.errors) or (
+        ["nothing was compared: neither side has tables"] if diff.is_empty and fail_on else []
+    )
+    case = ElementTree.SubElement(suite, "testcase", classname="lineage diff", name="the input is read")
+    if errors:
+        failed = ElementTree.SubElement(case, "error", message=f"{len(errors)} found", type="input")
+        failed.text = "\n".join(map(visible, errors))
+    suite.set("tests", str(len(FailCondition) + 1))
     suite.set("failures", str(failures))
-    suite.set("errors", "0")
+    suite.set("errors", str(int(bool(errors))))
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)

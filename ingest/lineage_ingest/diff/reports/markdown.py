@@ -9,7 +9,7 @@ from lineage.model.visible_text import visible
 from lineage_ingest.diff.classification import TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff
 from lineage_ingest.diff.reports.selection import dbt_commands, full_refresh_names, rebuild_names
-from lineage_ingest.diff.reports.wording import groups_of, headline, readers_of, what_else
+from lineage_ingest.diff.reports.wording import all_columns, groups_of, headline, readers_of, what_else
 
 __all__ = ["MARKER", "diff_to_markdown"]
 
@@ -73,7 +73,7 @@ def _edited(diff: ProjectDiff) -> Iterator[str]:
 
 def _groups(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, str]]:
     if table.effect in (TableEffect.ADDED, TableEffect.REMOVED):
-        yield f"all {len(table.columns)} columns", f"table {table.effect}", (
+        yield all_columns(len(table.columns)), f"table {table.effect}", (
             "adds" if table.effect is TableEffect.ADDED else "possibly breaking"
         )  # fmt: skip
         return

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from lineage import __version__
 from lineage.model.visible_text import visible
-from lineage_ingest.diff.classification import ColumnEffect, TableDiff
+from lineage_ingest.diff.classification import ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, shown_column
 from lineage_ingest.diff.reports.wording import change_of, groups_of
 
@@ -27,6 +27,7 @@ _CONDITIONS = {
 _RULES = {
     **{str(effect).replace(" ", "-"): f"A column: {effect}" for effect in ColumnEffect
        if effect is not ColumnEffect.COSMETIC},
+    "definition-changed": "A table's definition or settings are edited",
     "missing-column": "A column is read that does not exist",
     "personal-data": "Personal data flows to a column that had none",
     "consumer": "A dashboard or another consumer reads what changes",
@@ -43,13 +44,24 @@ def diff_to_sarif(diff: ProjectDiff, fail_on: Sequence[FailCondition] = ()) -> d
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "invocations": [_invocation(diff)],
                   "results": list(_results(diff, set(fail_on)))}],
     }  # fmt: skip
 
 
+def _invocation(diff: ProjectDiff) -> dict[str, Any]:
+    """Return whether all of the input was read, with the notices: without results, nothing need have been found."""
+    listed = [{"level": "error" if text in diff.errors else "note", "message": {"text": visible(text)}}
+              for text in diff.notices]  # fmt: skip
+    return {
+        "executionSuccessful": not diff.has_errors,
+        "toolExecutionNotifications": listed,
+    }
+
+
 def _results(diff: ProjectDiff, fail_on: set[FailCondition]) -> Iterator[dict[str, Any]]:
     for table in (*diff.edited, *diff.affected):
+        yield from _of_table(table, fail_on)
         by_change = {(change_of(table, one)): one for one in table.columns if one.is_content}
         for names, change, risk in groups_of(diff, table):
             column = by_change[change]
@@ -70,6 +82,17 @@ def _results(diff: ProjectDiff, fail_on: set[FailCondition]) -> Iterator[dict[st
         owner = f" (owner {consumer.owner})" if consumer.owner else ""
         text = f"{consumer.kind} {consumer.name}{owner} {consumer.effect}"
         yield _result(None, "consumer", level, text, consumer.key)
+
+
+def _of_table(table: TableDiff, fail_on: set[FailCondition]) -> Iterator[dict[str, Any]]:
+    """Yield what happens to a table that no column says."""
+    level = "error" if FailCondition.REMOVED in fail_on else "warning"
+    if table.effect is TableEffect.RENAMED:
+        yield _result(table, "renamed", level, f"{table.title}: table renamed from {table.earlier}", "")
+    elif table.effect is TableEffect.REMOVED and not table.columns:
+        yield _result(table, "removed", level, f"{table.title}: table removed", "")
+    elif table.reasons and not any(column.is_content for column in table.columns):
+        yield _result(table, "definition-changed", "note", f"{table.title}: {'; '.join(table.reasons)}", "")
 
 
 def _result(table: TableDiff | None, rule: str, level: str, text: str, subject: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lineage_ingest.diff.classification import TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff
 from lineage_ingest.diff.reports.selection import dbt_commands
-from lineage_ingest.diff.reports.wording import groups_of, readers_of, what_else
+from lineage_ingest.diff.reports.wording import all_columns, groups_of, readers_of, what_else
 
 __all__ = ["COLUMNS", "diff_rows", "summary_lines"]
 
@@ -18,7 +18,7 @@ def diff_rows(diff: ProjectDiff) -> Iterator[tuple[object, ...]]:
     """Yield a row for each change of a table's columns: the edited tables first, then those downstream."""
     for table in (*diff.edited, *diff.affected):
         if table.effect in (TableEffect.ADDED, TableEffect.REMOVED):
-            yield table.title, str(table.effect), f"all {len(table.columns)}", "", "", table.rebuild or ""
+            yield table.title, str(table.effect), all_columns(len(table.columns)), "", "", table.rebuild or ""
             continue
         groups = [(names, change, str(risk)) for names, change, risk in groups_of(diff, table)]
         for names, change, risk in groups or [("", "; ".join(table.reasons), "")]:

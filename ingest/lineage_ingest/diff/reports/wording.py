@@ -10,7 +10,7 @@ from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDi
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
 from lineage_ingest.diff.readers import TableReach
 
-__all__ = ["change_of", "groups_of", "headline", "readers_of", "what_else"]
+__all__ = ["all_columns", "change_of", "groups_of", "headline", "readers_of", "what_else"]
 
 
 def headline(diff: ProjectDiff) -> str:
@@ -19,6 +19,15 @@ def headline(diff: ProjectDiff) -> str:
     if diff.cosmetic:
         parts.append(f"{len(diff.cosmetic):,} with cosmetic edits only")
     return ", ".join(parts)
+
+
+def all_columns(count: int) -> str:
+    """Return words for all columns of a table.
+
+    >>> all_columns(3), all_columns(1), all_columns(0)
+    ('all 3 columns', 'its column', '')
+    """
+    return f"all {count:,} columns" if count > 1 else "its column" if count else ""
 
 
 def change_of(table: TableDiff, column: ColumnDiff) -> str:
@@ -43,7 +52,7 @@ def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, R
             lines.setdefault(key, []).append(shown_column(column.name))
     for (change, risk), names in lines.items():
         everything = len(names) > 1 and len(names) == len(table.columns)
-        yield (f"all {len(names)} columns" if everything else ", ".join(names)), change, risk
+        yield (all_columns(len(names)) if everything else ", ".join(names)), change, risk
 
 
 def readers_of(diff: ProjectDiff, table: TableDiff) -> str:

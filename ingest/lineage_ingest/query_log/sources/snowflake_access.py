@@ -11,6 +11,7 @@ Traps:
 - A column written only from constants has no sources: its lineage is known and empty.
 - Only successful statements have rows, and `objects_modified` is empty for a statement that only reads. Without
   QUERY_HISTORY, such a statement is read as a SELECT of the columns in `direct_objects_accessed`.
+- The view of an organization has the rows of several accounts: `account_locator`.
 - A column loaded from a stage by COPY INTO has the stage as its source, without a source column.
 """
 
@@ -120,7 +121,7 @@ SNOWFLAKE_ACCESS = Source(
     name="snowflake_access",
     title="Snowflake ACCESS_HISTORY",
     dialect="snowflake",
-    columns=(*HISTORY_COLUMNS, *_OWN),
+    columns=(*HISTORY_COLUMNS, *_OWN, "account_locator"),
     needed=("objects_modified", "query_text"),
     convert=_convert,
     known_by=(("objects_modified",), ("direct_objects_accessed",), ("base_objects_accessed",)),

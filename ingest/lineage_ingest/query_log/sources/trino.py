@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.model.names import format_name
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.json_lines import LINEAGE, flatten_documents, nested, written_column
 from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
@@ -94,7 +95,8 @@ def _lineage(output: Any) -> list[dict[str, str | None]] | None:
 
 
 def _table(described: dict[str, Any], catalog: str) -> str:
-    return ".".join(str(described.get(part)) for part in (catalog, "schema", "table"))
+    parts = (described.get(part) for part in (catalog, "schema", "table"))
+    return format_name([str(part) for part in parts if part])
 
 
 TRINO = Source(

@@ -19,11 +19,13 @@ __all__ = ["alter", "analyze", "create", "files", "queries", "rewrite_tokens", "
 def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> list[Tokens]:
     """Return the rewritten statements, as tokens; an empty list if no rule applies."""
     statement = Statement(tokens, text, parser, dialect)
-    without_phrases = queries.without_phrases(statement)
-    if without_phrases is not None:
-        statement = Statement(without_phrases, text, parser, dialect)
+    is_changed = False
+    for simplify in (queries.without_phrases, queries.plain_lambdas):
+        simpler = simplify(statement)
+        if simpler is not None:
+            statement, is_changed = Statement(simpler, text, parser, dialect), True
     for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):
         found = list(rule(statement))
         if found:
             return found
-    return [] if without_phrases is None else [without_phrases]
+    return [statement.tokens] if is_changed else []

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
 
-__all__ = ["has_type_phrases", "without_phrases"]
+__all__ = ["has_lambda_lists", "has_type_phrases", "plain_lambdas", "without_phrases"]
 
 
 @rewrite("PIVOT", "UNPIVOT")
@@ -243,3 +243,37 @@ def _is_phrase(words: Sequence[str], at: int) -> bool:
     if first in _PHRASES:
         return True
     return (first in _TYPES and then in ("(", ")", ",")) or (first in _BY_CONTEXT and then == ",")
+
+
+def has_lambda_lists(tokens: Sequence[Token]) -> bool:
+    """Return whether a statement has a lambda of several parameters, which sqlglot reads as several arguments."""
+    words = [token.text.upper() for token in tokens]
+    return any(word == "LAMBDA" and words[at + 2] == "," for at, word in enumerate(words[:-3]))
+
+
+def plain_lambdas(s: Statement) -> Tokens | None:
+    """Return the statement with lambdas as sqlglot reads them; None if it has none that it does not.
+
+    DuckDB's catalog writes `f(a, (lambda x: x + 1))`: sqlglot reads a lambda only as an argument itself. For it,
+    `lambda x, y: z` is `(x, y) -> z`. https://duckdb.org/docs/stable/sql/functions/lambda
+    """
+    if "LAMBDA" not in s.words or not s.dialect.has_lambda_keyword:
+        return None
+    dropped: set[int] = set()
+    arrows: dict[int, int] = {}
+    """The position of the colon of each lambda of several parameters, by that of its keyword."""
+    for at, word in enumerate(s.words):
+        if word != "LAMBDA" or s.words[at - 1] not in ("(", ","):
+            continue
+        if s.words[at - 1] == "(" and at > 1 and s.words[at - 2] in ("(", ","):
+            dropped |= {at - 1, s.closing(at - 1) - 1}
+        if s.words[at + 2 : at + 3] == [","] and ":" in s.words[at:]:
+            arrows[at] = s.words.index(":", at)
+    if not dropped and not arrows:
+        return None
+    colons = set(arrows.values())
+    parts: list[str | Tokens] = []
+    for at, token in enumerate(s.tokens):
+        if at not in dropped:
+            parts.append("(" if at in arrows else ") ->" if at in colons else [token])
+    return s.build(*parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from lineage.sql.resolve.relations import (
@@ -48,6 +50,8 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     return reshape(resolver, node, relation, scope) if args.get("pivots") else relation
 
 
+_DATA_FILE = re.compile(r"://|\.(?:parquet|csv|tsv|json|jsonl|ndjson|xlsx)(?:\.(?:gz|zst|zstd|bz2))?$", re.IGNORECASE)
+"""https://duckdb.org/docs/stable/data/overview: names by which DuckDB reads a file in place of a table."""
 _PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
 
 
@@ -60,7 +64,10 @@ def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
     dialect, schema = resolver.naming.dialect, node.args.get("db")
     if dialect.reads_files_by_string and schema is None:
         start = name.meta.get("start")
-        return text if start is not None and resolver.text[start : start + 1] == "'" else None
+        if start is None or resolver.text[start : start + 1] == "'":
+            return text if start is not None else None
+        # DuckDB's catalog keeps `'a.csv'` as `"a.csv"`, which is a table where there is one of this name.
+        return text if _DATA_FILE.search(text) and not resolver.knows_table(node) else None
     if dialect.reads_files_by_format and schema is not None and schema.name.lower() in _PATH_FORMATS:
         return str(text)
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import Sources, absorb
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import STAR, Sources, absorb
 from lineage.sql.resolve.resolver import LEAVES, Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
 
@@ -64,3 +65,23 @@ def bind_variable(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, __:
     if resolver.outermost is not None and node.name:
         name = resolver.naming.dialect.fold_column(node.name)
         absorb(sink, resolver.outermost.merged.get(name) or {}, effect, node)
+
+
+@expression_rule(exp.PositionalColumn)
+def column_by_position(
+    resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sources: Sources
+) -> None:
+    """DuckDB's `#2`: the second column of all that FROM has."""
+    wanted = int(node.name) if node.name.isdigit() else 0
+    listed = [column for relation in scope.items.values() for column in relation.columns()]
+    before = [name for name, _ in listed[:wanted]]
+    if STAR not in before and 0 < wanted <= len(listed):
+        absorb(sources, listed[wanted - 1][1], effect, node)
+        return
+    resolver.report(
+        DiagnosticCode.UNRESOLVED_STAR,
+        Severity.WARNING,
+        f"the column at position {wanted} of FROM is not known",
+        node,
+        hint="name the column, or give the table's schema with --catalog",
+    )

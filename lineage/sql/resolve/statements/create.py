@@ -35,7 +35,8 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         _report_cloned(resolver, tree, kind)
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     outcome = _create(resolver, tree, named, kind, listed)
-    schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
+    is_listed = isinstance(tree.this, exp.Schema)
+    schema = schema_columns(tree.this, resolver.naming.dialect, resolver.text) if is_listed else ()
     clone = tree.args.get("clone")
     is_clone = clone is not None and isinstance(clone.this, exp.Table)
     body = clone.this if clone is not None and is_clone else tree.args.get("expression")
@@ -202,8 +203,8 @@ def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, list
             tree.this,
         )
     renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)
-    if resolver.numbers_repeated_names:
-        renamed = renamed.with_distinct_names()
+    if resolver.repeated_name_mark is not None:
+        renamed = renamed.with_distinct_names(resolver.repeated_name_mark)
     outcome.names, outcome.columns = renamed.names, renamed.sources
     outcome.rows = rows_of(relation)
     outcome.relation = renamed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from lineage.store import GraphStore, open_store
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
 from tests.cli.running import lineage
+from tests.ingest.edited_folders import run_history
 from tests.sql.random_folders import Folder, edited, random_folder
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,6 +68,17 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
             resolved += len(folder.files) if found[0].resolved is None else found[0].resolved
             folder = edited(folder, rng)
     assert resolved < files
+
+
+def test_random_histories(tmp_path: Path) -> None:
+    """`python -m tests.ingest.edited_folders` runs many, and longer ones."""
+    spared: Counter[str] = Counter()
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        outcome = run_history(f"test {number}", 6, tmp_path / str(number))
+        assert not outcome.differs
+        spared.update(outcome.spared)
+    assert spared["files resolved"] < spared["files"]
 
 
 def test_the_command_says_how_many_files_it_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -13,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from lineage.sql.budget import Budget
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
 from lineage.store.page_requests import JobFilter
-from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
+from lineage_ingest import IngestSummary, LogOptions, SqlOptions, ingest_log, ingest_sql
+from lineage_ingest.sql_files import ingest_sql_files
+from lineage_ingest.sql_files.saved_batch import BatchStateFile
 from tests.sql.random_folders import Folder, edited, random_folder, random_statement
 
 __all__ = ["Ingested", "Step", "Way", "random_history"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _PROJECTS = ("one", "two")
+_CHANGING = frozenset(("drop", "drop view", "rename", "rename column"))
+"""Kinds of statements with which all is stored each time: most histories have none."""
 
 
 class Way(StrEnum):
@@ -45,8 +50,8 @@ class Step:
 
     kind: str
 
-    def run(self, store: Path, way: Way) -> Ingested | None:
-        """Run the step in one of the stores."""
+    def run(self, store: GraphStore | Path, way: Way) -> Ingested | None:
+        """Run the step in one of the stores, which is given by its path, or stays open for the whole history."""
         raise NotImplementedError
 
 
@@ -66,7 +71,30 @@ class _IngestFiles(Step):
             f"{self.folder.last}; {self.folder.settings}; {self.folder.tables}; {self.folder.budget}){texts}"
         )
 
-    def run(self, store: Path, way: Way) -> Ingested:
+    def run(self, store: GraphStore | Path, way: Way) -> Ingested:
+        summary = self._by_path(store, way) if isinstance(store, Path) else self._in_open_store(store, way)
+        figures = summary.to_dict()
+        del figures["seconds"]
+        files = int(figures["files"])
+        resolved, stored = (files if one is None else one for one in (summary.resolved, summary.stored))
+        spared = Counter({"files": files, "files resolved": resolved, "files stored": stored})
+        return Ingested(figures, (summary.diagnostics, summary.notices, summary.gone), spared)
+
+    def _in_open_store(self, store: GraphStore, way: Way) -> IngestSummary:
+        return ingest_sql_files(
+            self.paths,
+            store,
+            self.folder.options(),
+            self.folder.catalog(),
+            observed_at=self.at,
+            project=self.root.name,
+            project_root=self.root,
+            retire_most=True,
+            cache=way is Way.SAVED,
+            stated=BatchStateFile(str(self.root.parent)) if way is Way.SAVED else None,
+        )
+
+    def _by_path(self, store: Path, way: Way) -> IngestSummary:
         folder = self.folder
         options = SqlOptions(
             dialect=folder.dialect,
@@ -77,14 +105,10 @@ class _IngestFiles(Step):
             project=self.root.name,
             project_root=self.root,
             retire_most=True,
-            cache=way is Way.SAVED,
+            cache=True,
+            full=way is Way.ANEW,
         )
-        summary = ingest_sql(self.paths, store=store, options=options)
-        figures = summary.to_dict()
-        del figures["seconds"]
-        files = int(figures["files"])
-        spared = Counter({"files": files, "files resolved": files if summary.resolved is None else summary.resolved})
-        return Ingested(figures, (summary.diagnostics, summary.notices, summary.gone), spared)
+        return ingest_sql(self.paths, store=store, options=options)
 
 
 @dataclass(frozen=True)
@@ -100,7 +124,7 @@ class _IngestText(Step):
     def __str__(self) -> str:
         return f"other file at {self.at:%d %H:%M}: {self.text}"
 
-    def run(self, store: Path, way: Way) -> None:
+    def run(self, store: GraphStore | Path, way: Way) -> None:
         self.file.write_text(self.text, encoding="utf-8")
         options = SqlOptions(dialect=self.dialect, project="own", project_root=self.file.parent, observed_at=self.at)
         ingest_sql(self.file, store=store, options=options)
@@ -118,11 +142,12 @@ class _IngestLog(Step):
     def __str__(self) -> str:
         return "log" + "".join(f"\n    {at:%d %H:%M} {text}" for at, text in self.rows)
 
-    def run(self, store: Path, way: Way) -> None:
+    def run(self, store: GraphStore | Path, way: Way) -> None:
         rows = ({"query_text": text, "started_at": at.isoformat()} for at, text in self.rows)
         self.file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
         mapping = {name: name for name in ("query_text", "started_at")}
-        ingest_log(self.file, source="generic", store=store, options=LogOptions(dialect=self.dialect, mapping=mapping))
+        options = LogOptions(dialect=self.dialect, mapping=mapping, observed_at=self.rows[-1][0])
+        ingest_log(self.file, source="generic", store=store, options=options)
 
 
 @dataclass(frozen=True)
@@ -137,8 +162,8 @@ class _Maintain(Step):
     def __str__(self) -> str:
         return f"{self.what} ({self.number}) at {self.at:%d %H:%M}"
 
-    def run(self, store: Path, way: Way) -> None:
-        with open_store(store) as opened:
+    def run(self, store: GraphStore | Path, way: Way) -> None:
+        with open_store(store) if isinstance(store, Path) else nullcontext(store) as opened:
             if self.what == "prune":
                 opened.prune(self.at, at=self.at + timedelta(hours=1))
             elif self.what == "retire":
@@ -163,12 +188,16 @@ class _History:
         self.hour = 0
         self.files = 0
         first = random_folder(rng)
+        if rng.random() < 0.75:
+            kinds = first.kinds - _CHANGING or frozenset(("table", "insert"))
+            first = random_folder(rng, first.dialect, kinds)
         second = random_folder(rng, first.dialect)
         if rng.random() < 0.7:  # the other project has no other kinds of statements, so that many files stay
             second = random_folder(rng, first.dialect, first.kinds)
         self.projects = dict(zip(_PROJECTS, (first, second), strict=True))
         if rng.random() < 0.3:
             del self.projects["two"]
+        self.name = rng.choice(sorted(self.projects))
         self.calm = rng.random() < 0.5
         """Whether little else happens than edits."""
 
@@ -177,14 +206,16 @@ class _History:
         for name in self.projects:
             yield self._ingest(name, "first")
         kinds = ("edit", "edits", "nothing", "part", "earlier", "same time", "text", "log", "maintenance")
-        weights = (10, 3, 3, 1, 0.5, 0.5, 1, 1, 0.3) if self.calm else (6, 3, 2, 2, 1, 1, 3, 3, 1)
+        weights = (10, 3, 3, 1, 0.5, 0.5, 1, 1, 0.3) if self.calm else (6, 3, 2, 1, 0.7, 0.7, 2, 1.5, 0.7)
         for _ in range(count):
             kind = self.rng.choices(kinds, weights)[0]
             yield from self._step(kind)
 
     def _step(self, kind: str) -> Iterator[Step]:
         rng = self.rng
-        name = rng.choice(sorted(self.projects))
+        if rng.random() < 0.3:  # mostly one project several times in a row
+            self.name = rng.choice(sorted(self.projects))
+        name = self.name
         if kind in ("edit", "edits", "part", "earlier", "same time"):
             often = {"edits": rng.randint(2, 4)}.get(kind, 1) if kind in ("edit", "edits") else rng.randint(0, 1)
             for _ in range(often):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
     from lineage_ingest.sql_files import IngestSummary
+    from lineage_ingest.sql_files.saved_batch import BatchStateFile
 
 __all__ = [
     "ingest_bi",
@@ -68,7 +69,8 @@ def ingest_sql(
 
     Nothing is executed, except with `verify`: then PostgreSQL analyses what the files define, by CREATE VIEW in a
     transaction that is rolled back. The lineage of a file replaces its earlier lineage; files that no longer exist in a
-    folder are retired.
+    folder are retired. With `cache`, files whose lineage has not changed are not stored again, if the store is a file,
+    is given by its path, and nobody else has written to it since.
 
     Args:
         paths: SQL files and folders of them.
@@ -114,9 +116,25 @@ def ingest_sql(
             retire_most=options.retire_most,
             jobs=options.jobs,
             verification=verification,
-            cache=options.cache,
+            cache=options.cache and not options.full,
+            stated=_stated_before(store, opened, options),
+            full=options.full,
         )
         return replace(summary, store=opened.address)
+
+
+def _stated_before(
+    given: GraphStore | str | Path | None, store: GraphStore, options: SqlOptions
+) -> BatchStateFile | None:
+    """Return the file with what the last ingest into a store stated; None if it is not to be used.
+
+    Others may write to a store that was opened elsewhere, in the same session.
+    """
+    if not options.cache or is_open_store(given) or not store.is_exclusive:
+        return None
+    from lineage_ingest.sql_files.saved_batch import BatchStateFile  # noqa: PLC0415  the other ingests start faster
+
+    return BatchStateFile(str(Path(store.address).absolute()))
 
 
 def ingest_dbt(

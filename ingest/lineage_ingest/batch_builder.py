@@ -43,10 +43,12 @@ class BatchBuilder:
         attribute: Attribute,
         source: str | None = None,
         files: Mapping[str, FileOrigin] | None = None,
+        *,
+        with_uses: bool = True,
     ) -> None:
         """Start a batch. `source` is the source of its diagnostics; by default, that is the name of the text.
 
-        `files` are the files that the texts are in, by the names of the texts.
+        `files` are the files that the texts are in, by the names of the texts. `with_uses` collects `uses`.
         """
         self._naming = naming
         self._catalog = catalog.qualified(naming)
@@ -62,6 +64,7 @@ class BatchBuilder:
         self._changes: list[tuple[TableChange, datetime]] = []
         self._sources: list[str] = []
         self._removed: list[str] = []
+        self._with_uses = with_uses
         self._statements: list[StatementLineage] = []
         self._waiting: list[tuple[Mapping[str, str], list[StatementLineage]]] = []
         """Texts and their statements, until all are known: a later file may rename what an earlier one names."""
@@ -166,7 +169,8 @@ class BatchBuilder:
         self._diagnostics.add(source, statement.diagnostics, job.of.key)
         offset = job.add_text(text, statement, self._naming.dialect)
         self._add_reads(job, statement, later)
-        self.uses.append(use_of(statement, source, job.of.key, output, later, self._datasets.key_of))
+        if self._with_uses:
+            self.uses.append(use_of(statement, source, job.of.key, output, later, self._datasets.key_of))
         if target is not None:
             self._datasets.add(target)
         if self._naming.dialect.shows_tables:

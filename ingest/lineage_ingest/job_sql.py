@@ -14,7 +14,7 @@ from lineage.model.batch import (
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.edge_effects import EdgeEffects, merge_effects
-from lineage.model.evidence import SourcePosition, is_sound
+from lineage.model.evidence import Chain, SourcePosition, is_sound
 from lineage.model.statement import (
     Completeness,
     Edge,
@@ -116,8 +116,8 @@ class StatedJob:
         """Yield the edges; a span outside the SQL is omitted and reported in `misplaced`."""
         for (source, target, kind, output), stated in self.edges.items():
             proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, self.moved)) is not None}
-            if not all(is_sound(proof) and max(proof) <= self.length for proof in proofs):
-                proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= self.length}
+            placed = [proof for proof in proofs if _is_within(proof, self.length)]
+            if len(placed) < len(proofs):
                 misplaced.append(_MISPLACED)
             [(first, _), *others] = stated
             effects = (
@@ -135,6 +135,13 @@ class StatedJob:
                 masking=effects.masking,
                 limited=any(edge.limited for edge, _ in stated),
                 ambiguous=all(edge.ambiguous for edge, _ in stated),
-                spans=tuple(sorted(proofs)),
+                spans=tuple(sorted(placed)),
                 partly_masking=effects.partly_masking,
             )
+
+
+def _is_within(proof: Chain, length: int) -> bool:
+    """Return whether a proof is valid in SQL of so many characters."""
+    if len(proof) == 2:  # most are
+        return 0 <= proof[0] <= proof[1] <= length
+    return is_sound(proof) and max(proof) <= length

@@ -86,6 +86,8 @@ class SqlOptions(IngestOptions):
     cache: bool = False
     """Resolve only files that have changed since an earlier run, or depend on what has: what is resolved is kept in the
     user's cache folder. Not for a program that registers rules of its own: it is not known when these change."""
+    full: bool = False
+    """Resolve and store every file, also those that have not changed since the last ingest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

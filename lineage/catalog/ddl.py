@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -70,7 +71,37 @@ def _row_id(schema: exp.Schema, text: str) -> exp.Expr | None:
 
 def type_text(data_type: object, dialect: Dialect) -> str | None:
     """Return a data type as the dialect writes it, in lower case."""
-    return data_type.sql(dialect=dialect.parser_name).lower() if isinstance(data_type, exp.Expr) else None
+    if not isinstance(data_type, exp.Expr):
+        return None
+    parts = _plain_parts(data_type)
+    if parts is not None:
+        return _plain_type_text(*parts, dialect.parser_name)
+    return data_type.sql(dialect=dialect.parser_name).lower()
+
+
+def _plain_parts(data_type: exp.Expr) -> tuple[exp.DType, tuple[str, ...]] | None:
+    """Return a type and its parameters, if it has no more than numbers in parentheses."""
+    args = data_type.args
+    what = args.get("this")
+    if type(data_type) is not exp.DataType or not isinstance(what, exp.DType) or data_type.comments:
+        return None
+    if args.get("nullable") is not None or any(args[name] for name in args if name not in ("this", "expressions")):
+        return None
+    numbers = []
+    for one in args.get("expressions") or ():
+        if type(one) is not exp.DataTypeParam or one.args.get("expression") or one.comments:
+            return None
+        if type(one.this) is not exp.Literal or one.this.is_string or one.this.comments:
+            return None
+        numbers.append(str(one.this.this))
+    return what, tuple(numbers)
+
+
+@lru_cache(maxsize=1_000)
+def _plain_type_text(what: exp.DType, numbers: tuple[str, ...], parser_name: str) -> str:
+    """Return a type as a dialect writes it: thousands of columns have one of a few."""
+    parameters = [exp.DataTypeParam(this=exp.Literal.number(number)) for number in numbers]
+    return exp.DataType(this=what, expressions=parameters, nested=False).sql(dialect=parser_name).lower()
 
 
 def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[TableSchema]:

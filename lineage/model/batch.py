@@ -34,6 +34,7 @@ __all__ = [
     "event_job_key",
     "event_job_key_under",
     "file_job_key",
+    "file_of_job",
     "query_job_key",
     "target_of_file_job",
 ]
@@ -85,6 +86,15 @@ def target_of_file_job(job: str) -> str | None:
     'postgres/shop.orders'
     """
     return job.partition(">")[2] or None
+
+
+def file_of_job(job: str) -> str:
+    """Return the key of the file of a SQL file's job.
+
+    >>> file_of_job("file:shop:models/orders.sql@postgres>postgres/shop.orders")
+    'shop:models/orders.sql@postgres'
+    """
+    return job.removeprefix("file:").partition(">")[0]
 
 
 def dbt_job_key(file: str) -> str:

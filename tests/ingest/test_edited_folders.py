@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
 from tests.cli.running import lineage
+from tests.ingest.edited_folders import run_history
 from tests.sql.random_folders import Folder, edited, random_folder
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,6 +69,58 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
             resolved += len(folder.files) if found[0].resolved is None else found[0].resolved
             folder = edited(folder, rng)
     assert resolved < files
+
+
+def test_random_histories(tmp_path: Path) -> None:
+    """`python -m tests.ingest.edited_folders` runs many, and longer ones."""
+    spared: Counter[str] = Counter()
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        outcome = run_history(f"test {number}", 6, tmp_path / str(number))
+        assert not outcome.differs
+        spared.update(outcome.spared)
+    assert max(spared["files resolved"], spared["files stored"]) < spared["files"]
+
+
+def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path) -> None:
+    root, other, store = tmp_path / "models", tmp_path / "other", tmp_path / "graph.lbug"
+    texts = {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT x FROM a", "c": "SELECT y FROM u"}
+    for folder, name, text in (
+        *((root, *one) for one in texts.items()),
+        (other, "o", "CREATE VIEW o AS SELECT 1 AS x"),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.sql").write_text(text, encoding="utf-8")
+    day = 0
+
+    def stored(folder: Path = root, *, later: float = 1, given: GraphStore | Path = store, **named: bool) -> int | None:
+        nonlocal day
+        day += 1
+        at = _BEGIN + timedelta(days=day + later)
+        known: dict[str, Any] = {"project": folder.name, "project_root": folder, "cache": True, **named}
+        return ingest_sql(
+            folder, store=given, options=SqlOptions(dialect="postgres", observed_at=at, retire_most=True, **known)
+        ).stored
+
+    assert [stored(), stored(), stored()] == [None, 0, 0]
+    (root / "a.sql").write_text("CREATE VIEW a AS SELECT x || 'x' AS x FROM t", encoding="utf-8")
+    assert [stored(), stored()] == [1, 0]
+    (root / "a.sql").write_text("-- a comment\nCREATE VIEW a AS SELECT x || 'x' AS x FROM t", encoding="utf-8")
+    assert [stored(), stored()] == [1, 0]  # its statement is on another line
+    assert [stored(other), stored(), stored()] == [None, None, 0]
+    assert [stored(full=True), stored(), stored(cache=False), stored(), stored()] == [None, 0, None, None, 0]
+    assert [stored(later=-3), stored(), stored()] == [None, None, 0]
+    (root / "d.sql").write_text("DROP TABLE x", encoding="utf-8")
+    assert [stored(), stored()] == [None, None]
+    (root / "d.sql").unlink()
+    assert [stored(), stored()] == [None, 0]
+    (root / "c.sql").unlink()
+    assert [stored(), stored()] == [0, 0]
+    (root / "c.sql").write_text(texts["c"], encoding="utf-8")
+    assert [stored(), stored(), stored()] == [1, None, 0]  # the store knows that it was gone
+    with open_store(store) as opened:
+        assert [stored(given=opened), stored(given=opened)] == [None, None]
+    assert [stored(), stored()] == [None, 0]
 
 
 def test_the_command_says_how_many_files_it_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from lineage import Catalog
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
 
-__all__ = ["DIALECTS", "Folder", "edited", "random_folder"]
+__all__ = ["DIALECTS", "Folder", "edited", "random_folder", "random_statement"]
 
 DIALECTS = ("postgres", "snowflake", "tsql", "duckdb", "spark", "mysql", "bigquery")
 _TABLES = tuple("abcdefgh")
@@ -189,17 +189,22 @@ class _Writer:
         return f"{self.rng.choice(_SCHEMAS)}.{self.rng.choice(self.names)}"
 
 
-def random_folder(rng: random.Random) -> Folder:
-    """Return a folder of some files."""
-    dialect = rng.choice(DIALECTS)
+def random_folder(rng: random.Random, dialect: str = "", kinds: frozenset[str] = frozenset()) -> Folder:
+    """Return a folder of some files, of a given dialect and given kinds of statements or any."""
+    dialect = dialect or rng.choice(DIALECTS)
     names = tuple(rng.sample(_TABLES, rng.randint(3, len(_TABLES))))
-    kinds = frozenset(rng.sample(_KINDS, rng.randint(1, 6)))
+    kinds = kinds or frozenset(rng.sample(_KINDS, rng.randint(1, 6)))
     writer = _Writer(rng, dialect, names, kinds)
     files = {writer.name(): writer.file() for _ in range(rng.randint(3, 12))}
     tables = {writer.catalog_name(): writer.schema() for _ in range(rng.randint(0, 5))}
     return Folder(
         dialect, files, tables, {"default_schema": rng.choice((None, None, "s1", "s2"))}, names=names, kinds=kinds
     )
+
+
+def random_statement(rng: random.Random, folder: Folder) -> str:
+    """Return a statement of any kind over the tables that a folder names."""
+    return _Writer(rng, folder.dialect, folder.names, _KINDS).statement()
 
 
 def edited(folder: Folder, rng: random.Random) -> Folder:

@@ -18,10 +18,13 @@ from lineage_ingest.sql_files import ingest_sql_files
 ONE, TWO = "SELECT id1, amt1 FROM raw.one", "SELECT id2, amt2 FROM raw.two"
 
 
-def ingest(store: GraphStore, folder: Path, project: str, day: int) -> list[tuple[str, str]]:
+def ingest(
+    store: GraphStore, folder: Path, project: str, day: int, tables: dict[str, list[str]] | None = None
+) -> list[tuple[str, str]]:
     options = ExtractionOptions(Naming(dialect_named("postgres")))
     at = datetime(2026, 1, day, tzinfo=UTC)
-    done = ingest_sql_files([folder], store, options, Catalog(), observed_at=at, project=project, retire_most=True)
+    catalog = Catalog.from_dict(tables or {}, "postgres")
+    done = ingest_sql_files([folder], store, options, catalog, observed_at=at, project=project, retire_most=True)
     return [(str(one.diagnostic.code), one.diagnostic.message) for one in done.batch.diagnostics]
 
 
@@ -64,6 +67,18 @@ def test_a_table_that_only_one_project_defines_loses_what_its_schema_lacks(store
     ingest(store, one, "p1", 1)
     ingest(store, write(one, "CREATE TABLE t (a int); INSERT INTO t (a) SELECT x FROM s"), "p1", 2)
     assert (reached(store, "s.x"), reached(store, "s.y")) == (["t.a"], [])
+
+
+def test_a_file_that_the_ingest_retires_keeps_no_columns(store: GraphStore, tmp_path: Path) -> None:
+    """The schema comes from the catalog then, not from another file."""
+    one, two = write(tmp_path / "p1", "CREATE TABLE t AS SELECT x AS a, y AS b FROM r"), tmp_path / "p2"
+    ingest(store, one, "p1", 1)
+    ingest(store, write(two, "INSERT INTO t (a, b) SELECT x, y FROM s"), "p2", 2)
+    found = []
+    for day in (3, 4):
+        ingest(store, write(one, "SELECT a FROM t"), "p1", day, {"t": ["a"]})
+        found.append((reached(store, "s.x"), reached(store, "s.y")))
+    assert found == [(["t.a", "orders.a"], [])] * 2
 
 
 @pytest.mark.parametrize("left", ["DELETE FROM t WHERE a > 1", "SELECT 1 AS one", None])

@@ -95,13 +95,16 @@ def sql(
     observed_at: Annotated[datetime | None, typer.Option(help="Time of the definitions (UTC); default now.")] = None,
     jobs: JobsOption = None,
     no_cache: CacheOption = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Resolve and store all files, also those that have not changed.")
+    ] = False,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
     The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired. A file
-    is resolved again only if it, or what it depends on, has changed.
+    is resolved again only if it, or what it depends on, has changed, and stored again only if its lineage has.
 
     Nothing is executed, except with --verify: then each query is created as a view in the database of --connect,
     without touching what exists, and everything is rolled back. The exit status is 1 if its analysis differs.
@@ -127,6 +130,7 @@ def sql(
         observed_at=observed_at,
         jobs=jobs or available_processors(),
         cache=not no_cache,
+        full=full,
     )
 
     def run(options: SqlOptions) -> IngestSummary:
@@ -183,6 +187,8 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
     say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
     if summary.resolved is not None and summary.resolved < counts["files"]:
         say(f"{summary.resolved:,} of {files} resolved; the others are as in an earlier run")
+    if summary.stored is not None and summary.stored < counts["files"]:
+        say(f"{summary.stored:,} of {files} stored again; the others are as the last ingest stored them")
     if summary.verification is not None:
         print_verification(summary.verification, show, "definition")
     _print_projects(summary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from lineage.model.batch import JobKind
+from lineage.model.batch import JobKind, file_of_job
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind, StatementLineage
 from lineage.store.page_requests import JobFilter
@@ -60,7 +60,8 @@ def find_stored_definitions(
         return
     found = store.job_keys_of({key for key, _ in defining}, JobFilter(kinds=(JobKind.SQL_FILE,)))
     others: dict[str, dict[str, None]] = defaultdict(dict)
-    for job in store.jobs({job for jobs in found.values() for job in jobs}):
+    jobs = {job for listed in found.values() for job in listed}
+    for job in store.jobs({job for job in jobs if file_of_job(job) not in elsewhere}):
         # Jobs stored before files had projects are taken over, or a notice tells how to retire them.
         if job.file_key is not None and job.file_key not in elsewhere and _defines(job):
             for key in job.writes:

@@ -26,9 +26,11 @@ from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
+from lineage_ingest.sql_files.saved_batch import BatchStateFile
 from lineage_ingest.sql_files.sources import Sources, read_sources
+from lineage_ingest.sql_files.stored_schemas import StoredSchemas
+from lineage_ingest.sql_files.storing import store_batch
 from lineage_ingest.sql_files.summary import IngestSummary
-from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["ingest_sql_files"]
 
@@ -50,6 +52,8 @@ def ingest_sql_files(
     jobs: int = 1,
     verification: FileVerification | None = None,
     cache: bool = False,
+    stated: BatchStateFile | None = None,
+    full: bool = False,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
 
@@ -58,7 +62,8 @@ def ingest_sql_files(
     `project` names the project of all files and `project_root` its root folder; by default both are found from the
     files' paths. `jobs` is the largest number of processes that resolve the files. `verification` compares their
     lineage with a database's own analysis. With `cache`, files are resolved only if they, or what they depend on, have
-    changed since an earlier run.
+    changed since an earlier run. `stated` has what the last ingest into the store stated: what is unchanged is only
+    seen again, unless everything is to be stored (`full`).
 
     Raises:
         NoSqlFilesError: a path does not exist, or a folder has no SQL file and never had one.
@@ -70,9 +75,11 @@ def ingest_sql_files(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     at = observed_at or datetime.now(UTC)
+    before = stated.read(store.last_session) if stated is not None and not full else None
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
     saved = _saved_resolutions(sources, options) if cache else None
-    builder, report = _resolve(sources, store, options, catalog, at, notify, jobs, verification, saved)
+    schemas = StoredSchemas(store)
+    builder, report = _resolve(sources, schemas, options, catalog, at, notify, jobs, verification, saved)
     gone = find_gone_files(store, sources, builder.targets(), at)
     if sources.found.empty_folders and not gone.files:
         suffixes = ", ".join(sorted(SQL_SUFFIXES))
@@ -89,11 +96,10 @@ def ingest_sql_files(
     batch = builder.batch("sql", name_list(names, 3), _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
     edges_of_gone = _column_edges(store, gone.jobs)
+    if stated is not None:
+        stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    applied = store.apply(batch)
-    described = (record.key for record in batch.datasets if record.schema_known)
-    for opened in expand_stars(store, described, batch.run.at):
-        applied += store.apply(opened)
+    applied, stored = store_batch(store, batch, stated, before, settled=schemas.settled, alone=not adopted)
     notify("storing", 1, 1)
     return IngestSummary(
         batch,
@@ -106,6 +112,7 @@ def ingest_sql_files(
         tuple(notices(store, sources)),
         verification=report,
         resolved=None if saved is None else saved.resolved,
+        stored=stored,
     )
 
 
@@ -117,7 +124,7 @@ def _saved_resolutions(sources: Sources, options: ExtractionOptions) -> SavedRes
 
 def _resolve(
     sources: Sources,
-    store: GraphStore,
+    schemas: StoredSchemas,
     options: ExtractionOptions,
     catalog: Catalog | None,
     at: datetime,
@@ -132,7 +139,7 @@ def _resolve(
     """
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
-    stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
+    stored = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
     given = given.prepare(texts.values()).qualified(naming)
     resolving = partial(notify, "resolving")
@@ -145,7 +152,7 @@ def _resolve(
         by_file[statement.source or ""].append(statement)
     origins = {file.name: FileOrigin(file.source, str(file.key)) for file in sources.files}
     used = {name for statement in statements for name in (*statement.targets, *statement.sources)}
-    builder = BatchBuilder(naming, given.only(used), at, of_files(at, origins), files=origins)
+    builder = BatchBuilder(naming, given.only(used), at, of_files(at, origins), files=origins, with_uses=False)
     for file in sources.files:
         for problem in file.problems:
             builder.add_diagnostic(file.name, problem)

@@ -26,6 +26,7 @@ class IngestSummary:
     had projects that these files took over. `notices` are about the same files stored elsewhere in the graph. `store`
     is the address of the store. `verification` is what the comparison with a database has found, if there was one.
     `resolved` is the number of files that were resolved, the others being as in an earlier run; None: without a cache.
+    `stored` is the number of files that were stored, the others being as the last ingest stored them; None: all were.
     """
 
     batch: LineageBatch = field(repr=False)
@@ -39,6 +40,7 @@ class IngestSummary:
     store: str = ""
     verification: VerificationReport | None = None
     resolved: int | None = None
+    stored: int | None = None
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:

@@ -71,6 +71,7 @@ def load_edges_between(transaction: Transaction, source: str, target: str) -> Gr
     state = GraphState()
     rows = [row for name in _OUT_OF_COLUMN for row in transaction.read(query(name), [{"key": source}])]
     _add_lineage(state, [row for row in rows if row["target"] == target])
+    _date_live_edges(transaction, state)
     return state
 
 
@@ -90,6 +91,7 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     for row in transaction.read(query("observed_of_job"), asked):
         state.observed[row["run"], row["job"]] = observed_from(row["e"])
     _load_histories(transaction, state, state.units)
+    _date_live_edges(transaction, state)
     rows = transaction.read(query("diagnostics_of_job"), asked)
     files = sorted({job.file_key for job in state.jobs.values() if job.file_key is not None})
     origins = [*files, *sorted(sources)]
@@ -121,7 +123,7 @@ class _Loading:
             jobs |= observed
         self._load_jobs(jobs)
         if Stage.RETIREMENT in stages:
-            self._load_retirable(observed)
+            self._load_retirable(self.intake.observed_jobs)
         if changed or stages & {Stage.JOBS, Stage.RETIREMENT, Stage.CHANGES}:
             self._load_links()
         if stages & {Stage.JOBS, Stage.RETIREMENT}:
@@ -137,20 +139,8 @@ class _Loading:
             self._load_lineage_of_absent_columns()
         if Stage.RUN in stages and intake.complete_sources:
             self._load_unplaced()
-        self._date_live_edges()
+        _date_live_edges(self.transaction, state)
         return state
-
-    def _date_live_edges(self) -> None:
-        """Date the live edges of dbt models by their unit: unchanged models are seen again without their edges."""
-        state = self.state
-        jobs = {pair.job for pair, found in state.histories.items() if found[-1].live and pair.job.startswith("dbt:")}
-        seen = {unit: one.last_seen for unit, one in state.units.items() if unit[0] in jobs}
-        for row in self._by_key("writes_of_job", jobs - {job for job, _ in seen}):
-            seen[row["job"], row["dataset"]] = writes_from(row["e"]).last_seen
-        for pair, history in state.histories.items():
-            at = seen.get((pair.job, pair.output))
-            if at is not None and history[-1].live and history[-1].last_seen < at:
-                state.histories[pair] = (*history[:-1], history[-1]._replace(last_seen=at))
 
     def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
         return self.transaction.read(query(name), list(rows))
@@ -348,6 +338,19 @@ class _Loading:
         self._load_jobs(jobs - self.state.jobs.keys())
         for row in self._by_key("writes_of_job", jobs):
             self.state.units.setdefault((row["job"], row["dataset"]), writes_from(row["e"]))
+
+
+def _date_live_edges(transaction: Transaction, state: GraphState) -> None:
+    """Date the live edges of files and dbt models by their unit: what is unchanged is seen again without its edges."""
+    jobs = {pair.job for pair, found in state.histories.items() if found[-1].live and pair.job.startswith(FILE_JOBS)}
+    seen = {unit: one.last_seen for unit, one in state.units.items() if unit[0] in jobs}
+    rows = [{"key": key} for key in sorted(jobs - {job for job, _ in seen})]
+    for row in transaction.read(query("writes_of_job"), rows):
+        seen[row["job"], row["dataset"]] = writes_from(row["e"]).last_seen
+    for pair, history in state.histories.items():
+        at = seen.get((pair.job, pair.output))
+        if at is not None and history[-1].live and history[-1].last_seen < at:
+            state.histories[pair] = (*history[:-1], history[-1]._replace(last_seen=at))
 
 
 def _load_histories(transaction: Transaction, state: GraphState, units: Iterable[tuple[str, str]]) -> None:

@@ -53,6 +53,6 @@ def see_again(
 def _seen(unit: JobOutput, at: datetime) -> JobOutput:
     """Return a unit as an observation with the same content leaves it."""
     if not unit.timeline.present:
-        return replace(unit, timeline=unit.timeline.observe(at, ABSENT).without_repeated_absence())
+        return replace(unit, timeline=unit.timeline.observe(at, ABSENT))
     content = unit.timeline.points[-1][1]
     return replace(unit, last_seen=max(unit.last_seen, at), timeline=unit.timeline.observe(at, content))

@@ -22,6 +22,11 @@ UNWIND $keys AS wanted MATCH (n:<label> {key: wanted}) DETACH DELETE n
 // name: create_relationship
 MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<properties>}]->(b)
 
+// Relationships from one node to several others, with the same properties.
+// name: create_relationships_to
+MATCH (a:<from> {key: $source}) UNWIND $targets AS target MATCH (b:<to> {key: target})
+CREATE (a)-[:<type> {<properties>}]->(b)
+
 // name: update_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
 

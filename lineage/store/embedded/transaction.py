@@ -56,6 +56,7 @@ COPY_SHARE = 0.01
 
 _OF_JOBS = ("READS", "WRITES")
 """Types of relationships that a job has to several datasets, at most one to each."""
+_OBSERVED = "OBSERVED"
 _BETWEEN = "\u0001"
 """Stands between two keys; no key contains it."""
 
@@ -156,8 +157,7 @@ class EmbeddedTransaction:
             self._create_nodes(label, nodes)
         for (label,), nodes in by_kind(changes.updated_nodes):
             self._update_nodes(label, nodes)
-        for relationship in changes.created_relationships:
-            self._change(relationship, "create_relationship", relationship.properties)
+        self._create_relationships(changes.created_relationships)
         self._replace_relationships(changes.updated_relationships)
         self._refresh(changes.refreshed_units)
         for seen in changes.seen_again:
@@ -177,6 +177,21 @@ class EmbeddedTransaction:
             # ladybug requires the same order of properties in all rows.
             names = tuple(LABELS[label])
             self._run(write_statement("create_nodes", label), {"rows": _rows_of(some, names)})
+
+    def _create_relationships(self, relationships: Iterable[Relationship]) -> None:
+        """Create relationships; a run observes thousands of jobs alike, and these are created by one statement."""
+        observed: dict[tuple[str, str], list[Relationship]] = defaultdict(list)
+        for one in relationships:
+            if one.type == _OBSERVED:
+                observed[one.source, repr(one.properties)].append(one)
+            else:
+                self._change(one, "create_relationship", one.properties)
+        for alike in observed.values():
+            for start in range(0, len(alike), ROWS_AT_ONCE):
+                some = alike[start : start + ROWS_AT_ONCE]
+                row = {"source": some[0].source, "targets": [one.target for one in some], **some[0].properties}
+                ends = (some[0].source_label, some[0].target_label)
+                self._run(write_statement("create_relationships_to", _OBSERVED, ends), row)
 
     def _update_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         """Set the changed properties only: all properties of a dataset take forty times as long as `last_seen`."""

@@ -60,13 +60,15 @@ class BatchPart:
     """A part of a batch: its stages, and the records that they apply. It can be pickled.
 
     `references` are its datasets; None: all datasets of the batch. Parts that share one of the `stripes` are not
-    written concurrently; a part without stripes is written alone.
+    written concurrently; a part without stripes is written alone. `unchanged` are jobs that the run observed as well,
+    and that are stored as it observed them.
     """
 
     batch: LineageBatch
     stages: frozenset[Stage] = frozenset(Stage)
     references: tuple[DatasetReference, ...] | None = None
     stripes: tuple[int, ...] = ()
+    unchanged: tuple[JobRecord, ...] = ()
 
     def references_today(self, naming: NamesOverTime) -> Mapping[str, DatasetReference]:
         """Return the references to each dataset of the part, by the dataset's current key."""

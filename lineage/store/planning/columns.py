@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -142,8 +143,9 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
     if not gone:
         return
     last_used = _end_lineage(state, gone)
-    parents = {column.parent for column in state.columns.values()}
-    for key, at in gone.items():
+    parents = Counter(column.parent for column in state.columns.values())
+    for key in sorted(gone, key=len, reverse=True):  # fields before what contains them, which may then go as well
+        at = gone[key]
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
             if column.ordinal is not None and not column.inferred:
@@ -151,8 +153,9 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
             continue
         # A column that a schema had is kept for queries about that time, and for logs that are ingested again.
         is_kept = not column.inferred or column.description is not None or column.tags
-        if used is None and key not in state.bound_columns and key not in parents and not is_kept:
+        if used is None and key not in state.bound_columns and not parents[key] and not is_kept:
             del state.columns[key]
+            parents[column.parent] -= 1
         elif column.dropped_at is None:
             state.columns[key] = replace(column.without_ordinal(), dropped_at=at)
 

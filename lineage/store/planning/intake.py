@@ -69,7 +69,10 @@ class DatasetNews:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """A batch with current names; `changes` are in order, with the names of their time."""
+    """A batch with current names; `changes` are in order, with the names of their time.
+
+    `unchanged` are jobs that the run observed as they are stored.
+    """
 
     run: RunRecord
     complete_sources: frozenset[str]
@@ -81,6 +84,12 @@ class Intake:
     references: Mapping[str, DatasetReference]
     stages: frozenset[Stage]
     facts: tuple[FactsRecord, ...] = ()
+    unchanged: tuple[JobRecord, ...] = ()
+
+    @property
+    def observed_jobs(self) -> set[str]:
+        """The keys of the jobs that the run observed."""
+        return {one.job.key for one in self.observations} | {job.key for job in self.unchanged}
 
 
 def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
@@ -108,6 +117,7 @@ def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
         references=part.references_today(naming),
         stages=part.stages,
         facts=tuple(_facts_today(record, naming) for record in batch.facts),
+        unchanged=part.unchanged,
     )
 
 

@@ -109,7 +109,7 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
 
 def _retire(units: Units, intake: Intake) -> None:
     """Retire the jobs that a complete source no longer contains."""
-    observed = {observation.job.key for observation in intake.observations}
+    observed = intake.observed_jobs
     for job in list(units.state.jobs.values()):
         if job.origin in intake.complete_sources and job.key not in observed:
             units.retire(job, intake.run.at)

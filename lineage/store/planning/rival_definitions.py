@@ -8,6 +8,7 @@ from datetime import datetime
 from lineage.model.batch import JobKind
 from lineage.model.files import FileKey
 from lineage.store.planning.graph_state import GraphState
+from lineage.store.planning.observations import ABSENT
 from lineage.store.values import StoredJob
 
 __all__ = ["FILE_JOBS", "columns_of_other_files", "live_writers"]
@@ -48,7 +49,9 @@ def _file_jobs(state: GraphState, dataset: str) -> list[StoredJob]:
 
 
 def _was_observed(state: GraphState, job: StoredJob, dataset: str, at: datetime) -> bool:
-    return any(moment == at for moment, _ in state.units[job.key, dataset].timeline.points)
+    timeline = state.units[job.key, dataset].timeline
+    # A job that is retired by the ingest of the schema is absent at that time.
+    return any(moment == at for moment, _ in timeline.points) and timeline.content_at(at) != ABSENT
 
 
 def _is_other(job: StoredJob, by_schema: Collection[StoredJob]) -> bool:

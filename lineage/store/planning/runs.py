@@ -32,8 +32,7 @@ def record_run(state: GraphState, intake: Intake) -> None:
             complete_sources=tuple(sorted(intake.complete_sources)),
         )
     )
-    for observation in intake.observations:
-        job = observation.job
+    for job in (*(observation.job for observation in intake.observations), *intake.unchanged):
         state.observed[run.key, job.key] = JobCounts(job.observations, job.duration_us, UserCounts.of(job.users))
     _replace_diagnostics(state, intake)
 
@@ -62,6 +61,7 @@ def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
     """
     at = intake.run.at
     observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}
+    observed |= {job.key: job.last_seen for job in intake.unchanged}
     late_jobs = {key for key, seen in observed.items() if key in state.jobs and seen < state.jobs[key].last_seen}
     sources = {*intake.complete_sources, *(record.origin for record in intake.diagnostics if record.job is None)}
     newer = {found.origin for found in state.diagnostics.values() if found.job is None and found.last_seen > at}

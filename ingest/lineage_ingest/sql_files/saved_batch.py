@@ -1,0 +1,190 @@
+"""What the last ingest of SQL files stated, kept beside the store, so that the next one stores only what has changed.
+
+Two batches are compared, not their files: a job or a table is unchanged if all that is said of it is as it was,
+whatever that follows from. The file holds digests and names, no SQL. It is valid for one store, and only as long as no
+other session has written to that store and the product is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from pathlib import Path
+
+from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, JobRecord, LineageBatch
+from lineage.model.names import dataset_of
+from lineage.product_digest import product_digest
+from lineage.saved_file import SavedFile, digest_of, saved_files_folder
+from lineage.store.protocol import GraphStore
+
+__all__ = [
+    "BatchState",
+    "BatchStateFile",
+    "StatedJobState",
+    "Unchanged",
+    "can_be_seen_again",
+    "is_newest",
+    "state_of",
+    "unchanged_since",
+]
+
+_FORMAT = 1
+_MAX_STORES = 50
+"""Number of stores that are remembered; the least recently used are forgotten."""
+_MOMENT = timedelta(microseconds=1)
+_FIELD, _END = "\x1f", "\x1e"
+
+
+@dataclass(frozen=True, slots=True)
+class StatedJobState:
+    """A job as it was stated: the digest of all that was said of it, and the datasets that this names."""
+
+    digest: str
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """What an ingest stated, and when: its jobs, and the digests of its datasets, by key."""
+
+    at: datetime
+    jobs: Mapping[str, StatedJobState]
+    records: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The jobs and datasets that a batch states as an ingest at `since` did."""
+
+    jobs: frozenset[str]
+    datasets: frozenset[str]
+    since: datetime
+
+
+class BatchStateFile:
+    """The file of one store, given by its absolute path: what its last session has stated, if that was an ingest."""
+
+    def __init__(self, store: str, folder: Path | None = None) -> None:
+        root = folder or saved_files_folder("sql-stores")
+        basis = digest_of(_FORMAT, store, product_digest(Path(__file__).parents[1]))
+        self._file = SavedFile(root / f"{digest_of(store)}.json", basis, max_files=_MAX_STORES)
+
+    def read(self, session: int | None) -> BatchState | None:
+        """Return what the session that wrote last has stated; None if that is not known."""
+        content = self._file.read()
+        if content is None or session is None:
+            return None
+        data = json.loads(content)
+        if data["session"] != session:
+            return None
+        names = data["datasets"]
+        jobs = {
+            key: StatedJobState(digest, tuple(names[number] for number in numbers))
+            for key, (digest, numbers) in data["jobs"].items()
+        }
+        return BatchState(datetime.fromisoformat(data["at"]), jobs, data["records"])
+
+    def write(self, session: int | None, state: BatchState) -> None:
+        """Replace the file. One that cannot be written is left out: the next ingest then states everything."""
+        if session is None:
+            return
+        numbers: dict[str, int] = {}
+        jobs = {
+            key: (job.digest, [numbers.setdefault(name, len(numbers)) for name in job.datasets])
+            for key, job in state.jobs.items()
+        }
+        data = {
+            "session": session,
+            "at": state.at.isoformat(),
+            "jobs": jobs,
+            "records": state.records,
+            "datasets": list(numbers),
+        }
+        self._file.write(json.dumps(data, separators=(",", ":")).encode())
+
+    def forget(self) -> None:
+        """Delete the file, if there is one."""
+        self._file.forget()
+
+
+def state_of(batch: LineageBatch) -> BatchState:
+    """Return what a batch states of each job and dataset, apart from when."""
+    edges: dict[str, list[EdgeRecord]] = defaultdict(list)
+    for edge in batch.edges:
+        edges[edge.job].append(edge)
+    problems: dict[str, list[DiagnosticRecord]] = defaultdict(list)
+    for found in batch.diagnostics:
+        if found.job is not None:
+            problems[found.job].append(found)
+    jobs = {job.key: _state_of_job(job, edges[job.key], problems[job.key]) for job in batch.jobs}
+    return BatchState(batch.run.at, jobs, {one.key: _digest_of_record(one, batch.run.at) for one in batch.datasets})
+
+
+def unchanged_since(before: BatchState, now: BatchState) -> Unchanged:
+    """Return the jobs that are stated as before, and the datasets of which neither a job nor a record has changed."""
+    jobs = {key for key, job in now.jobs.items() if (was := before.jobs.get(key)) is not None and was == job}
+    others = (job for state in (before, now) for key, job in state.jobs.items() if key not in jobs)
+    changed = {name for job in others for name in job.datasets}
+    changed.update(key for key in (*before.records, *now.records) if before.records.get(key) != now.records.get(key))
+    named = {name for job in now.jobs.values() for name in job.datasets} | now.records.keys()
+    return Unchanged(frozenset(jobs), frozenset(named - changed), before.at)
+
+
+def is_newest(store: GraphStore, batch: LineageBatch) -> bool:
+    """Return, before a batch is applied, whether it is newer than all that is known of its jobs and datasets.
+
+    If it is not, stating the same again may say more: what is of the same moment or later counts only against older.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    datasets = {record.key for record in batch.datasets}
+    return not store.is_seen_after([job.key for job in batch.jobs], datasets, batch.run.at - _MOMENT)
+
+
+def can_be_seen_again(store: GraphStore, unchanged: Unchanged) -> bool:
+    """Return whether stating again what is unchanged would only be an observation of the same.
+
+    The store must not know of anything later, and must know the datasets by the same keys.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    if not unchanged.datasets.issubset(store.dataset_keys()):
+        return False
+    return not store.is_seen_after(unchanged.jobs, unchanged.datasets, unchanged.since)
+
+
+def _state_of_job(job: JobRecord, edges: Iterable[EdgeRecord], problems: Iterable[DiagnosticRecord]) -> StatedJobState:
+    datasets = {*job.reads, *job.writes}
+    own = (
+        job.kind, job.reads, job.writes, job.sql, job.dialect, job.source, job.source_line, job.operation,
+        job.completeness, job.observations, job.users, job.duration_us, job.file_key, job.ties, job.positions,
+        job.first_seen == job.last_seen,
+    )  # fmt: skip
+    found = blake2b(repr(own).encode(errors="surrogatepass"), digest_size=12)
+    for edge in edges:
+        datasets |= {dataset_of(edge.source), edge.output}
+        flags = repr((edge.masking, edge.limited, edge.ambiguous, edge.spans))
+        names = (
+            edge.source,
+            edge.target,
+            edge.kind,
+            edge.output,
+            flags,
+            *edge.subtypes,
+            _END,
+            *edge.partly_masking,
+            _END,
+        )
+        found.update(_FIELD.join(names).encode(errors="surrogatepass"))
+    found.update(repr(list(problems)).encode(errors="surrogatepass"))
+    return StatedJobState(found.hexdigest(), tuple(sorted(datasets)))
+
+
+def _digest_of_record(record: DatasetRecord, at: datetime) -> str:
+    return digest_of(replace(record, at=None), None if record.at == at else record.at, record.at is None)

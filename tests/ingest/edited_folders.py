@@ -1,0 +1,165 @@
+"""Ingest random projects of SQL files again and again while they are edited, and compare two ways of doing so.
+
+python -m tests.ingest.edited_folders [HISTORIES] [--seed N] [--only NUMBER] [--steps N] [--open]
+
+One store is ingested into as a user does, the other without using anything that an earlier ingest saved. After every
+step both must contain the same: nodes, edges, proofs, all times, diagnostics, changes, runs. Two projects read each
+other's tables; between their ingests come logs, files and prunes of any time. Prints a line for each history that
+differs, and how much was spared; ends with code 1 if any differ. `--only` repeats one history and prints its steps;
+with `--open`, stores are not opened anew for each step, which is five times as fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+from lineage import saved_file
+from lineage.store import GraphStore, open_store
+from lineage.store.embedded.backend import EmbeddedBackend
+from lineage.store.values import GraphDump
+from tests.ingest.folder_histories import Ingested, Way, random_history
+
+__all__ = ["Outcome", "run_history", "stored_content"]
+
+_LINEAGE = frozenset(("CONTRIBUTES", "REFERENCES", "FEEDS"))
+_DEFINING = ("file:", "dbt:")
+_EVERY = 25
+_SHOWN = 6
+"""Number of differing values that are printed."""
+
+
+@dataclass
+class Outcome:
+    """What a history came to: how it differs, and counts of its steps and of what was spared."""
+
+    differs: str = ""
+    steps: Counter[str] = field(default_factory=Counter)
+    spared: Counter[str] = field(default_factory=Counter)
+
+
+def stored_content(store: GraphStore) -> list[str]:
+    """Return everything that a store contains, but for what an ingest took.
+
+    A live edge of a job that defines its output is as old as the job's observation of it, wherever that is stored.
+    """
+    dump = store.dump()
+    nodes = [(label, key, _fixed(properties)) for label, key, properties in dump.nodes]
+    return sorted(map(repr, [*nodes, *_relationships(dump), *store.datasets()]))
+
+
+def _relationships(dump: GraphDump) -> Iterator[tuple[object, ...]]:
+    seen = {
+        (source, target): properties["last_seen"]
+        for name, source, target, properties in dump.relationships
+        if name == "WRITES" and source.startswith(_DEFINING)
+    }
+    for name, source, target, properties in dump.relationships:
+        unit = seen.get((properties.get("job", ""), target.partition("#")[0])) if name in _LINEAGE else None
+        last_seen = {"last_seen": max(unit, properties["last_seen"])} if unit is not None else {}
+        yield name, source, target, _fixed({**properties, **last_seen})
+
+
+def _fixed(properties: dict[str, object]) -> list[tuple[str, object]]:
+    """Return properties in order, without what an ingest took."""
+    return [(key, properties[key]) for key in sorted(properties) if key != "seconds"]
+
+
+def run_history(
+    seed: str, steps: int, folder: Path, say: Callable[[str], object] = lambda _: None, *, stay_open: bool = False
+) -> Outcome:
+    """Run a history in a new folder; return its outcome, after the first step that differs if one does.
+
+    Stores that `stay_open` are not opened anew for each step, as a command does, which takes most of the time.
+    """
+    outcome = Outcome()
+    sessions = Counter({"last": 1})
+    saved = SimpleNamespace(user_cache_path=lambda *_, **__: folder / "saved")
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(saved_file, "platformdirs", saved))
+        stores: dict[Way, GraphStore | Path] = {way: folder / f"{way}.lbug" for way in Way}
+        if stay_open:
+            number_of = property(lambda _: sessions["last"])
+            stack.enter_context(mock.patch.object(EmbeddedBackend, "last_session", number_of))
+            stores = {way: stack.enter_context(open_store(folder / f"{way}.lbug")) for way in Way}
+        for number, step in enumerate(random_history(seed, steps, folder)):
+            say(f"{number}: {step}")
+            outcome.steps[step.kind] += 1
+            found = {way: step.run(stores[way], way) for way in Way}
+            if (ours := found[Way.SAVED]) is not None:
+                outcome.spared.update(ours.spared)
+            else:
+                sessions["last"] += 1
+            outcome.differs = _results_differ(found) or _difference(*map(_content, stores.values()))
+            if outcome.differs:
+                outcome.differs = f"step {number} ({step}): {outcome.differs}"
+                break
+    return outcome
+
+
+def _content(store: GraphStore | Path) -> list[str]:
+    if not isinstance(store, Path):
+        return stored_content(store)
+    with open_store(store) as opened:
+        return stored_content(opened)
+
+
+def _results_differ(found: dict[Way, Ingested | None]) -> str:
+    """Return how what the ingests said of themselves differs, empty if it does not."""
+    said = ([] if one is None else [repr(one.figures), repr(one.diagnostics)] for one in found.values())
+    return _difference(*said)
+
+
+def _difference(saved: list[str], anew: list[str]) -> str:
+    """Return the values that only one has, empty if there are none."""
+    if saved == anew:
+        return ""
+    one, other = Counter(saved), Counter(anew)
+    lines = [f"  only saved: {text}" for text in (one - other).elements()][:_SHOWN]
+    lines += [f"  only anew:  {text}" for text in (other - one).elements()][:_SHOWN]
+    return "\n".join(("", *lines))
+
+
+def main() -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("histories", nargs="?", type=int, default=200, help="number of histories (default: 200)")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--steps", type=int, default=10, help="steps of a history (default: 10)")
+    parser.add_argument("--only", type=int, help="the number of one history, which is then printed")
+    parser.add_argument("--open", action="store_true", help="leave the stores open")
+    given = parser.parse_args()
+    numbers = range(given.histories) if given.only is None else [given.only]
+    differing, began = 0, time.perf_counter()
+    steps: Counter[str] = Counter()
+    spared: Counter[str] = Counter()
+    for number in numbers:
+        folder = Path(tempfile.mkdtemp())
+        say = print if given.only is not None else str
+        outcome = run_history(f"{given.seed}/{number}", given.steps, folder, say, stay_open=given.open)
+        shutil.rmtree(folder, ignore_errors=True)
+        steps.update(outcome.steps)
+        spared.update(outcome.spared)
+        if outcome.differs:
+            differing += 1
+            print(f"history {number} differs at {outcome.differs}", flush=True)
+        elif number % _EVERY == _EVERY - 1:
+            print(f"{number + 1:,} histories, {time.perf_counter() - began:.0f} s", flush=True)
+    print(f"{len(numbers):,} histories, {differing:,} differ, {time.perf_counter() - began:.0f} s")
+    print(", ".join(f"{count:,} {kind}" for kind, count in sorted(steps.items())))
+    print(", ".join(f"{count:,} {what}" for what, count in sorted(spared.items())))
+    sys.exit(bool(differing))
+
+
+if __name__ == "__main__":
+    main()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind, file_job_key
 from lineage.model.statement import StatementLineage
 
 __all__ = ["Attribute", "Attribution", "FileOrigin", "of_files"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribution:
     """The job that a statement belongs to, and when it ran."""
 
@@ -28,7 +28,7 @@ Attribute = Callable[[StatementLineage, str | None], Attribution]
 """Takes a statement (its `source` names the text) and its target's key; returns its attribution."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileOrigin:
     """A file: its display name and its key."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError
 from lineage.store import GraphStore
 from lineage_ingest.api import opened_store
@@ -22,7 +22,7 @@ __all__ = ["CompareOptions", "compare_lineage"]
 _PROGRESS_EVERY = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CompareOptions:
     """Options of `compare_lineage`. Names must be made as in the ingest: give the same namespace and defaults."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from lineage.catalog import Catalog, CatalogError
 from lineage.catalog.database.errors import DatabaseError
+from lineage.frozen import frozen
 from lineage.sql import Budget
 
 __all__ = [
@@ -38,7 +39,7 @@ class OptionError(ValueError):
         self.option = option
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class IngestOptions:
     """What SQL files and query logs have in common: table schemas, names, functions and limits."""
 
@@ -63,7 +64,7 @@ class IngestOptions:
     """SQL files: time of the definitions (default: now). Logs: time of statements that have none in the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SqlOptions(IngestOptions):
     """Options of `ingest_sql`."""
 
@@ -90,7 +91,7 @@ class SqlOptions(IngestOptions):
     """Resolve and store every file, also those that have not changed since the last ingest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DbtOptions(IngestOptions):
     """Options of `ingest_dbt`. `catalog` adds schemas of tables that neither the project nor the store describes."""
 
@@ -104,7 +105,7 @@ class DbtOptions(IngestOptions):
     """Resolve and store every model, also those that have not changed since the last ingest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BiOptions(IngestOptions):
     """Options of `ingest_bi`. Names and dialect are those of connections that `connections` does not map."""
 
@@ -118,7 +119,7 @@ class BiOptions(IngestOptions):
     """The files are a part of what the server has: nothing is retired."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DatabaseFileOptions:
     """Options of `ingest_duckdb` and `ingest_sqlite`."""
 
@@ -139,7 +140,7 @@ class DatabaseFileOptions:
     `if __name__ == "__main__":` around its main part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DatabaseOptions(DatabaseFileOptions):
     """Options of `ingest_postgres`."""
 

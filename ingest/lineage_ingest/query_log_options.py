@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage_ingest.options import IngestOptions
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -14,7 +15,7 @@ from lineage_ingest.query_log.streaming.stream_input import Kafka
 __all__ = ["FollowOptions", "LogOptions"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LogOptions(IngestOptions):
     """Options of `ingest_log` and `follow_log`."""
 
@@ -40,7 +41,7 @@ class LogOptions(IngestOptions):
     """Spark's master and configuration."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FollowOptions:
     """Options of `follow_log` beside those of the log."""
 

@@ -7,8 +7,9 @@ in the store as well.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lineage.frozen import frozen
 from lineage.model.names import renamed_path
 from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 
@@ -18,7 +19,7 @@ _GONE = "\0"
 _NO_RENAMES: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaterNames:
     """Final names of tables and columns, by the names that they have at one statement."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage.model.batch import JobRecord
 from lineage.model.names import dataset_of
 from lineage.store.protocol import GraphStore
@@ -15,7 +15,7 @@ from lineage.store.values import Direction, StoredEdge, StoredJob
 __all__ = ["StatedOutput", "observe_again", "stated_outputs"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatedOutput:
     """The edges of one job into one output."""
 

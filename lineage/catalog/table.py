@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lineage.frozen import frozen
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["CatalogError", "TableSchema"]
@@ -13,7 +12,7 @@ class CatalogError(ValueError):
     """A catalog that cannot be read; the message has the cause and the position."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class TableSchema:
     """A table's columns in order. `inferred`: derived from usage, so there may be more columns.
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import split_name
 from lineage.model.statement import Completeness, StatementLineage
@@ -24,7 +25,7 @@ class NeedKind(StrEnum):
     """An answer to a diagnostic."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Need:
     """What a statement lacks: the columns of the table `name`, or what a diagnostic (`code`) says, without names."""
 
@@ -50,7 +51,7 @@ class Need:
         return _HELP.get(self.code, "see the page on diagnostics in the documentation")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeedCount:
     """A need, the number of statements that have it, the first of them, and how far it leads.
 

@@ -13,6 +13,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from lineage.frozen import frozen
 from lineage.model.visible_text import visible_line
 
 __all__ = ["Look", "cell_text", "lay_out", "wrap", "wrap_styled"]
@@ -25,7 +26,7 @@ _NUMBER = re.compile(r"[\d,]+(?:\.\d+)?%?")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """How people see the columns of a listing.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.facts import FactsRecord
@@ -160,7 +161,7 @@ def query_job_key(fingerprint: str, *defaults: str | None) -> str:
     return f"query:{fingerprint}@{'/'.join(part or '' for part in defaults)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnRecord:
     """A column or a nested field of a dataset. `inferred`: derived from usage, not from a schema.
 
@@ -196,7 +197,7 @@ class ColumnRecord:
         return ColumnPath.parse(self.path).parent is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetRecord:
     """A dataset and its known columns.
 
@@ -230,7 +231,7 @@ class DatasetRecord:
         return column_key(self.key, path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobRecord:
     """A job as one batch observed it: first and last time, number of observations, datasets read and written (keys).
 
@@ -263,7 +264,7 @@ class JobRecord:
     positions: tuple[SourcePosition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeRecord:
     """An edge from one source to one target in one job: one relationship in the graph.
 
@@ -307,7 +308,7 @@ class EdgeRecord:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetChange:
     """A dataset (by key) was dropped, renamed to the key `other`, or swapped with `other`.
 
@@ -328,7 +329,7 @@ class DatasetChange:
         return (self.dataset,) if self.other is None or self.kind.of_column else (self.dataset, self.other)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiagnosticRecord:
     """A diagnostic and what it refers to: a job's key, or the source (a file) if there is no job."""
 
@@ -351,7 +352,7 @@ class DiagnosticRecord:
         return "diagnostic:" + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageRecord:
     """Number of queries that read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
 
@@ -382,7 +383,7 @@ UNFINISHED = "unfinished"
 """The only count of a run that is not stored completely: it is in progress, or was interrupted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunRecord:
     """One ingest: its source, its time, and its counts (statements, resolved, …).
 
@@ -405,7 +406,7 @@ class RunRecord:
         return UNFINISHED in self.counts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LineageBatch:
     """What one ingest writes to a store. Applying a batch is idempotent.
 

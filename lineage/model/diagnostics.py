@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from lineage.frozen import frozen
 
 __all__ = ["Diagnostic", "DiagnosticCode", "Severity", "Span"]
 
@@ -90,7 +91,7 @@ class DiagnosticCode(StrEnum):
     INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """A finding: what was found, where, and what to do about it.
 

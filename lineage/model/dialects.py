@@ -7,9 +7,10 @@ parsing is sqlglot's.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.spelling import Spelled
 
 __all__ = ["DIALECTS", "Dialect", "ExpressionText", "Folding", "UnknownDialectError", "dialect_named"]
@@ -54,7 +55,7 @@ class ExpressionText(StrEnum):
 _LOWER, _UPPER, _KEEP = Folding.LOWER, Folding.UPPER, Folding.KEEP
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """A dialect's name, its rules for the case of identifiers, and the facts in which it differs from others.
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from lineage.frozen import frozen
 
 __all__ = ["Check", "CheckResult", "Constraint", "Facts", "FactsRecord", "Freshness", "facts_from", "facts_text"]
 
@@ -21,7 +23,7 @@ MAX_CHECKS = 200
 """Maximum number of tests of one dataset or column."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckResult:
     """The last result of a test: pass, warn, fail, error or skipped; `failures` is the number of rows that failed."""
 
@@ -30,7 +32,7 @@ class CheckResult:
     failures: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """A test of a dataset or its columns (paths), by its unique key. Without `result`, it has not been run.
 
@@ -46,7 +48,7 @@ class Check:
     result: CheckResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constraint:
     """A declared constraint: its type (`not_null`, `primary_key`, `check`, …), columns, and its masked expression."""
 
@@ -55,7 +57,7 @@ class Constraint:
     expression: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Freshness:
     """How recent a source's rows were: `status` is pass, warn or error, `loaded_at` the time of the newest row."""
 
@@ -64,7 +66,7 @@ class Freshness:
     loaded_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """What one source states of a dataset or column, as of a time.
 
@@ -109,7 +111,7 @@ def latest_result(one: CheckResult | None, other: CheckResult | None) -> CheckRe
     return one if one.at >= other.at else other
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactsRecord:
     """The facts of one source about a dataset (by key) and its columns (by path)."""
 

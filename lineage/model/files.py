@@ -7,9 +7,9 @@ do the same files in two environments (development and production, or two dialec
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 
 __all__ = ["BEFORE_PROJECTS", "SQL_SUFFIXES", "Environment", "FileKey", "beginning"]
@@ -24,7 +24,7 @@ _IN_PATH = re.compile(r"[%:@>]|[\x00-\x1f]")
 _IN_ENVIRONMENT = re.compile(r"[%,>]|[\x00-\x1f]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """The defaults that complete the names in a file. An empty namespace means the dialect's name."""
 
@@ -59,7 +59,7 @@ class Environment:
         return ",".join(_escape(_IN_ENVIRONMENT, part) for part in parts).rstrip(",")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileKey:
     """A file of a project, in an environment. A file without a project has its absolute path and an empty project.
 

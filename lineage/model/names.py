@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
 from lineage.model.spelling import Spelled, spelling_of
@@ -89,7 +89,7 @@ def split_name(name: str) -> list[tuple[str, bool]]:
     return parts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnPath:
     """A column by its parts: the name of a top-level column, then those of the nested fields.
 
@@ -242,7 +242,7 @@ def parse_column_name(name: str, dialect: Dialect) -> tuple[tuple[str, ...], str
     return folded, dialect.fold_column(column, quoted=quoted)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Naming:
     """The dialect, and the defaults that complete partial names.
 

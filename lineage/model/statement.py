@@ -7,10 +7,11 @@ create.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.evidence import Chain
 from lineage.model.spelling import Spelled
@@ -60,7 +61,7 @@ class TableRef(NamedTuple):
         return {"table": self.table}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EarlierStatement:
     """An earlier statement of the script that created a temporary table, with the spans (`places`) of a proof in it.
 
@@ -237,7 +238,7 @@ class RowIdType(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnSchema:
     """A column of a known schema; the type is as written in the source."""
 
@@ -264,7 +265,7 @@ class ChangeKind(StrEnum):
         return self in (ChangeKind.DROP_COLUMN, ChangeKind.RENAME_COLUMN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableChange:
     """A dataset is dropped, renamed to `other`, or swapped with `other`.
 
@@ -277,7 +278,7 @@ class TableChange:
     column: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementLineage:
     """What one statement reads and writes, and the edges between them.
 

@@ -8,8 +8,9 @@ IDENTITY; one masking step makes the path masking.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from lineage.frozen import frozen
 
 __all__ = [
     "CONTRIBUTION_ORDER",
@@ -60,7 +61,7 @@ CONTRIBUTION_ORDER = (Subtype.IDENTITY, Subtype.TRANSFORMATION, Subtype.AGGREGAT
 _CONTRIBUTING = frozenset(CONTRIBUTION_ORDER)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepEffect:
     """One step of a path: its subtype, and whether it hides the value."""
 

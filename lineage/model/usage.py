@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+
+from lineage.frozen import frozen
 
 __all__ = ["MAX_NAMED_USERS", "UserCounts", "latest"]
 
@@ -13,7 +14,7 @@ MAX_NAMED_USERS = 1_000
 """Maximum number of users listed by name; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class UserCounts:
     """Queries by user: the most frequent users by name, in descending order, and the number of the others.
 

@@ -7,12 +7,13 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import platformdirs
 from filelock import FileLock, Timeout
 
+from lineage.frozen import frozen
 from lineage.neo4j_server.errors import ServerSetupError
 
 __all__ = ["HOME_VARIABLE", "USER", "ServerHome", "ServerState", "default_home", "exclusive"]
@@ -45,7 +46,7 @@ def exclusive(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator
         yield
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerState:
     """The chosen ports, and the process started last (None after a stop)."""
 
@@ -54,7 +55,7 @@ class ServerState:
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerHome:
     """The paths inside one server's home folder."""
 

@@ -7,9 +7,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.neo4j_server.errors import ServerSetupError
 from lineage.neo4j_server.release import MINIMUM_JAVA
 
@@ -22,7 +22,7 @@ _INSTALL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Java:
     """A Java launcher and its major version."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.neo4j_server import process
 from lineage.neo4j_server.home import USER, ServerHome, ServerState, exclusive
 from lineage.neo4j_server.probe import ServerReply, answers_bolt, ask_over_http
@@ -15,7 +15,7 @@ from lineage.neo4j_server.settings import HOST
 __all__ = ["ManagedServer", "ServerStatus", "managed_server", "process_marks", "server_status", "stop_server"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManagedServer:
     """A running local server: its addresses and login."""
 
@@ -54,7 +54,7 @@ class ManagedServer:
         return ask_over_http(http, self.user, self.password) if answers_bolt(bolt) else ServerReply.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerStatus:
     """The status of a running server: whether it responds, and its memory and disk usage."""
 

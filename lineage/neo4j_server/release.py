@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lineage.frozen import frozen
 
 __all__ = ["ADMIN_CLASS", "ARTIFACTS", "JVM_OPTIONS", "MINIMUM_JAVA", "SERVER_CLASS", "VERSION", "Artifact"]
 
@@ -13,7 +13,7 @@ SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact:
     """A published jar; its dependencies are resolved transitively."""
 

@@ -6,9 +6,9 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.neo4j_server.errors import ServerSetupError
 from lineage.neo4j_server.java import Java
 from lineage.neo4j_server.release import ARTIFACTS
@@ -19,7 +19,7 @@ __all__ = ["JarResolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_re
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JarResolver:
     """A command that copies the jars into a folder, its input file, and how to parse its output.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.neo4j_server.errors import ServerSetupError
 
 __all__ = ["HOST", "ServerSettings", "render_configuration"]
@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 _SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerSettings:
     """Memory (sizes such as `512m`) and ports; without a port, the one used before or a free one is used.
 

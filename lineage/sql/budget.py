@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import DiagnosticCode
 
 __all__ = ["Budget", "BudgetError", "BudgetExceededError"]
@@ -28,7 +29,7 @@ class BudgetExceededError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """The limits of one statement. A statement that exceeds one gets a diagnostic and table-level lineage.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from pathlib import Path
 
 import lineage.sql.resolve.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
@@ -48,7 +49,7 @@ from lineage.sql.resolve.without_tree import lineage_from_keywords, lineage_with
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExtractionOptions:
     """How names are qualified, which variant of the rules applies, and the budget of a statement."""
 

@@ -10,10 +10,10 @@ import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
+from lineage.frozen import frozen
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
@@ -41,7 +41,7 @@ class Leads(IntEnum):
     """From a dataset to its column, downstream; from a column to its dataset, upstream."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """The part of the graph to explore: a direction, kinds of edges, and the live edges or those valid at a time.
 

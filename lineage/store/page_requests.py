@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind
@@ -27,7 +27,7 @@ Position = tuple[str | int, ...]
 """The position of a row in an ordered list: its value (a time in microseconds since 1970) and its key."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageRequest:
     """Rows of an ordered list between two positions: the first `limit` of them, or the last if `backwards`.
 
@@ -42,7 +42,7 @@ class PageRequest:
     backwards: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetFilter:
     """A filter of datasets; all conditions must hold.
 
@@ -59,7 +59,7 @@ class DatasetFilter:
     unread_since: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiagnosticFilter:
     """A filter of diagnostics: any of the codes and severities (empty means all), and a source."""
 
@@ -68,7 +68,7 @@ class DiagnosticFilter:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobFilter:
     """A filter of jobs: any of the kinds (empty means all); retired jobs are included only if `retired`.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, field, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, JobKind
 from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.facts import Facts, facts_from
@@ -53,7 +54,7 @@ class Direction(StrEnum):
     UPSTREAM = "upstream"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredDataset:
     """A dataset of the graph. `dropped_at` is set by a DROP and cleared when the dataset is created again.
 
@@ -108,7 +109,7 @@ class StoredDataset:
         return replace(self, first_seen=min(self.first_seen, first), last_seen=max(self.last_seen, last))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FormerName:
     """A name that a dataset had until a RENAME. Another dataset may have it by now."""
 
@@ -116,7 +117,7 @@ class FormerName:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredColumn:
     """A column or nested field; `parent` is the key of the column that contains a field.
 
@@ -185,7 +186,7 @@ class StoredColumn:
 _BEFORE_FACTS = attrgetter(*(one.name for one in fields(StoredColumn) if one.name != "facts"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredEdge:
     """An edge of one job between two nodes, valid from `valid_from`: live (`valid_to` is None) or retired.
 
@@ -212,7 +213,7 @@ class StoredEdge:
         return self.valid_to is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeChange:
     """An edge that differs between two times: added, removed (one side is None) or changed."""
 
@@ -220,7 +221,7 @@ class EdgeChange:
     after: StoredEdge | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredStep:
     """An edge as a step of a path: what a path shows of it."""
 
@@ -234,7 +235,7 @@ class StoredStep:
     partly_masking: tuple[Subtype, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hop:
     """An edge, and the requested key that led to it: its end, or a parent or a field of that end."""
 
@@ -242,7 +243,7 @@ class Hop:
     edge: StoredEdge
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredFeed:
     """Table-level lineage of one job."""
 
@@ -262,7 +263,7 @@ class FeedKey(NamedTuple):
     job: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredJob:
     """A job; `source_line` is the line of its source where its SQL begins, `positions` those of its statements.
 
@@ -313,7 +314,7 @@ class StoredJob:
         return self.duration_us / self.observations if self.duration_us and self.observations else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobSelection:
     """A selection of jobs; all conditions must hold.
 
@@ -332,7 +333,7 @@ class JobSelection:
     retired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobHead:
     """The identity of a job, and when it was first seen and retired."""
 
@@ -345,7 +346,7 @@ class JobHead:
     retired_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeAnnotation:
     """The description or the tags of a dataset or column (by key), where they are not None.
 
@@ -357,7 +358,7 @@ class NodeAnnotation:
     tags: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobIdentity:
     """The new key of a SQL file's job, the key of its file, and the name of the file."""
 
@@ -366,7 +367,7 @@ class JobIdentity:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetiredJobs:
     """Numbers of jobs and edges retired."""
 
@@ -374,7 +375,7 @@ class RetiredJobs:
     edges: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredRun:
     """An ingest. `last_seen` moves when the same content is ingested again.
 
@@ -391,7 +392,7 @@ class StoredRun:
     complete_sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StoredDiagnostic(DiagnosticRecord):
     """A diagnostic, the run that last reported it, and the time of that run."""
 
@@ -409,7 +410,7 @@ class StoredDiagnostic(DiagnosticRecord):
         return FileKey.parse(self.file_key).path if self.file_key else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredUsage:
     """Use of a dataset or column on a day (UTC), summed over ingests: numbers of queries that read and wrote it."""
 
@@ -422,7 +423,7 @@ class StoredUsage:
     last_write: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetUsage:
     """Use of a dataset over several days: numbers of queries that read and wrote it."""
 
@@ -434,7 +435,7 @@ class DatasetUsage:
     last_read: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchHit:
     """A dataset or column whose name matches; a higher `score` is a better match."""
 
@@ -444,7 +445,7 @@ class SearchHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedChanges:
     """Numbers of nodes that a batch created, and of edges that it created, refreshed and retired."""
 
@@ -458,7 +459,7 @@ class AppliedChanges:
         return AppliedChanges(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferedText:
     """A text buffered for its owner, such as an unfinished run. `key` is the owner, a `~` and a name without `~`.
 
@@ -472,7 +473,7 @@ class BufferedText:
     buffered_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphDump:
     """The whole graph as sorted plain values: (label, key, properties) and (type, from, to, properties).
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal.breadth_first import Label, Search
@@ -22,7 +22,7 @@ from lineage.traversal.target import Target
 __all__ = ["Answer", "Outline", "PossiblyAffected", "Reached", "ReachedDataset"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """A reached column without its paths, cheap enough to build for all columns."""
 
@@ -37,7 +37,7 @@ class Outline:
     root: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reached:
     """A reached column: its distance, the kinds of path to it, and the paths that prove it.
 
@@ -113,7 +113,7 @@ class Reached:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PossiblyAffected:
     """A dataset reached by table-level lineage only: `job` connects it to `neighbour`, one hop nearer the start."""
 
@@ -134,7 +134,7 @@ class PossiblyAffected:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReachedDataset:
     """A dataset with reached columns: their number, and the number of hops to the nearest one."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange
 from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.names import dataset_of, split_dataset_key
@@ -31,7 +32,7 @@ class Sort(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeDifference:
     """A dataset or column that was added or removed, or renamed from `earlier`."""
 
@@ -49,7 +50,7 @@ class NodeDifference:
         return {**shown, "earlier": self.earlier} if self.earlier else shown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeDifference:
     """An edge that was added or removed, or whose properties changed."""
 
@@ -72,7 +73,7 @@ class EdgeDifference:
         return {"change": str(self.sort), **ends, "job": self.edge.job, **sides}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """The differences between two times. `truncated` means that there are more edges than listed."""
 

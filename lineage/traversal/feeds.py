@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.store.values import Direction, FeedKey
 from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.options import TraversalOptions
@@ -23,7 +23,7 @@ _Feed = tuple[str, str, str]
 """The dataset nearer the start, the dataset that the feed leads to, and the job."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FeedStep:
     """A dataset that a feed of `job` leads to, one hop farther than `neighbour`."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage.model.transformations import EdgeKind
 
 __all__ = ["TraversalOptions"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TraversalOptions:
     """Options of a traversal: how far to go, and over which edges. The answer names the limits that cut it.
 

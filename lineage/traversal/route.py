@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.evidence import Chain
 from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, StepEffect, Subtype, compose_path, strongest
@@ -14,7 +14,7 @@ __all__ = ["PathStep", "Route"]
 _ORDER = {subtype: index for index, subtype in enumerate(Subtype)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathStep:
     """One step of a path; `job` is one of the jobs with this edge, one that does not mask if there is any.
 
@@ -55,7 +55,7 @@ class PathStep:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """A path of at least one step, from the sources to the consumers."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lineage.frozen import frozen
 
 __all__ = ["Target"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A dataset (`column` is None) or one of its columns: its key and its full display name."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.usage import UserCounts, latest
 from lineage.store.values import StoredUsage
 
 __all__ = ["UsageTotal", "total_usage"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageTotal:
     """Usage over a range of days: number of reading and writing queries, and their users, the most frequent first.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.names import column_key, column_text
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage_ingest.renamed_tables import LaterNames, is_gone, table_after
@@ -14,7 +14,7 @@ __all__ = ["Use", "use_of"]
 _STAR = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Use:
     """Keys of the datasets and columns that a statement of a job reads and writes. `source` names its text."""
 

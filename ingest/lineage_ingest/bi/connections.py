@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
@@ -62,7 +63,7 @@ def default_schema(dialect: str | None) -> str | None:
     return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BiConnection:
     """A database as the tool knows it: by its name or id, with what the export says of it.
 
@@ -87,7 +88,7 @@ def naming_of(connection: BiConnection) -> Naming:
     return Naming(dialect, connection.namespace, database, schema)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConnectionMap:
     """What options say of connections: by name, and for all others."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TypeAlias
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
 from lineage_ingest.bi.exported import BiExport
@@ -19,7 +20,7 @@ __all__ = ["KINDS", "BiKind", "read_export"]
 FileReader: TypeAlias = Callable[[Iterable[ExportFile], ConnectionMap, str, Callable[[int], None]], BiExport]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BiKind:
     """A dashboard tool: its name, what it exports, the module and function that read it."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key, split_location, split_name
@@ -35,7 +36,7 @@ _OF_NAMES = frozenset(
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolvedQuery:
     """A query with its lineage, and its columns in order; none if they are not known."""
 

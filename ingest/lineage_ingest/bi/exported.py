@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import BiConnection
 
@@ -16,7 +17,7 @@ __all__ = ["BiExport", "Board", "BoardFilter", "ExportedTable", "QueryAsset", "Q
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryAsset:
     """A card, chart, data source, view, explore or worksheet: a query whose result people see.
 
@@ -45,7 +46,7 @@ class QueryAsset:
     """How keys begin and end that it has had by other titles, if the tool gives it an id."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoardFilter:
     """A column by which a dashboard's filter decides the rows: of the query with this key, or of a table."""
 
@@ -55,7 +56,7 @@ class BoardFilter:
     parts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Board:
     """A dashboard: the keys of the queries that it shows."""
 
@@ -74,7 +75,7 @@ class Board:
     identity: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportedTable:
     """A table of a database with its columns, as the tool knows them."""
 
@@ -83,7 +84,7 @@ class ExportedTable:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BiExport:
     """All that was read. Without `is_whole` something could not be read, so what is absent may still exist."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.batch import (
     ColumnRecord,
     DatasetChange,
@@ -36,7 +37,7 @@ from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, not_read
 __all__ = ["ExportNames", "build_batch"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportNames:
     """The names in one export: of datasets, files and jobs."""
 

@@ -9,10 +9,10 @@ import math
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 
 __all__ = [
@@ -58,7 +58,7 @@ _ARCHIVES = frozenset((".zip", ".twbx", ".tdsx"))
 _OPENED_BY_READERS = frozenset((".pbix",))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportFile:
     """A file, or a member of an archive: its name for messages, its path in the export, its content.
 

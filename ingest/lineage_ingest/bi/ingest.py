@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
@@ -27,7 +28,7 @@ __all__ = ["BiRequest", "BiSummary", "Reader", "ingest_bi_export"]
 Progress = Callable[[str, int, int | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BiRequest:
     """An export to ingest: the tool, its files, the server's name if it is given, and how tables are named.
 
@@ -47,7 +48,7 @@ class BiRequest:
 Reader = Callable[[BiRequest, Progress], BiExport]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BiSummary:
     """What an ingest of an export read, resolved and changed; `gone` is what the export no longer contains."""
 

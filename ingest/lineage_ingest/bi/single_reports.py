@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError
@@ -12,7 +12,7 @@ from lineage_ingest.bi.files import ExportFile, UnreadableExportError
 __all__ = ["SingleReport", "read_single_reports"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SingleReport:
     """What one file says; `scope` is what all of its keys begin with."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import typer
@@ -19,6 +18,7 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage.cli.progress import progress_bar
+from lineage.frozen import frozen
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -32,7 +32,7 @@ __all__ = ["duckdb", "sqlite"]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="The database file; it is opened read-only.")]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _FileOptions:
     """The options of both commands."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -25,6 +24,7 @@ from lineage.cli.options import (
     dialect_option,
     note_cached_schemas,
 )
+from lineage.frozen import frozen
 from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
@@ -50,7 +50,7 @@ PathsArgument = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class LogFormatFlags:
     """Options of a log's format."""
 
@@ -107,7 +107,7 @@ class LogFormatFlags:
     ] = None
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class NamingFlags:
     """Options of names and table schemas."""
 
@@ -123,7 +123,7 @@ class NamingFlags:
     set_operations: SetOperationsOption = SetOperations.EXACT
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class SparkFlags:
     """Options of Spark."""
 
@@ -135,7 +135,7 @@ class SparkFlags:
     ] = None
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
     """Options of all logs."""
 
@@ -187,7 +187,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
         )
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class JdbcFlags:
     """Options of a log in a database."""
 
@@ -226,7 +226,7 @@ class JdbcFlags:
         return Jdbc(self.jdbc_url, at, self.jdbc_query, parse_pairs(self.jdbc_option, "--jdbc-option"))
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class FollowFlags:
     """Options of a log that keeps growing."""
 

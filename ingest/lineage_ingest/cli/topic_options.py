@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import typer
 
+from lineage.frozen import frozen
 from lineage_ingest.cli.parameter_errors import parse_pairs
 from lineage_ingest.openlineage.event_topic import EventTopic
 
 __all__ = ["TopicFlags"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class TopicFlags:
     """Options of a topic."""
 

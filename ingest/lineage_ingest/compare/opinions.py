@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from lineage.frozen import frozen
 from lineage.model.names import dataset_of
 
 __all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow", "several_origins"]
@@ -16,7 +17,7 @@ _MAX_LISTED = 1_000
 """Maximum number of unread rows to list; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpinionEdge:
     """An edge as a product states it, with the proof that it gives.
 
@@ -36,7 +37,7 @@ class OpinionEdge:
     entity: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnreadRow:
     """A part of the input that could not be read: where, why, and what to do. `is_error` is False for a notice."""
 

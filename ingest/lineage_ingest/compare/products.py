@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.compare.opinions import ReadRow
@@ -38,7 +38,7 @@ class OpinionKind(StrEnum):
     OPENLINEAGE = "openlineage"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Product:
     """A product: its name for people, its dialect (None: the export says it), and the reader of its export.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import Freshness
 from lineage_ingest.dbt.info_schema import read_analysed_columns
@@ -29,7 +30,7 @@ class NoManifestError(ValueError):
     """The folder has no manifest.json that can be read at all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifacts:
     """A manifest with the schemas beside it, and the problems of reading them, each with the file's name.
 

@@ -9,10 +9,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
@@ -34,7 +35,7 @@ _OF_THE_OTHER = frozenset(("field", "to_column", "compare_columns", "compare_col
 _WORST_FIRST = ("error", "fail", "warn", "skipped", None, "pass")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableFacts:
     """The facts of a node about its table and the table's columns (by path).
 

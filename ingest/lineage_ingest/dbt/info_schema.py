@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 
 __all__ = ["AnalysedColumns", "read_analysed_columns"]
@@ -21,7 +22,7 @@ _COLUMNS = "dbt.node_columns.parquet"
 _COLUMN = ("node_unique_id", "column_name", "column_index", "data_type_inferred", "data_type_actual")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnalysedColumns:
     """Columns (name, type) in order by unique id, of nodes whose columns were all analysed or read from the database.
 

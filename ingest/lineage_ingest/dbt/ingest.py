@@ -6,11 +6,12 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind, LineageBatch, dbt_job_key, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
@@ -50,7 +51,7 @@ class OlderManifestError(ValueError):
     """The store has the project as of a later time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectRequest:
     """A project to ingest: artifacts, names, options, the folder of its files, and where its state is saved.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from lineage.frozen import frozen
 from lineage_ingest.dbt.manifest_nodes import (
     Consumer,
     DbtNode,
@@ -38,7 +38,7 @@ class Metadata(ManifestValue):
     adapter_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     """A manifest. `invalid` are the nodes that differ from the format, with reasons."""
 

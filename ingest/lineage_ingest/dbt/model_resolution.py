@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import Naming
@@ -25,7 +26,7 @@ from lineage.sql.script.definitions import is_bare_query
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelInput:
     """A model to resolve: its key, its table's full name, its SQL, the tables that the manifest says it reads.
 
@@ -43,7 +44,7 @@ class ModelInput:
     other_builds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelLookups:
     """The questions that resolving a model asked, with digests of the answers.
 
@@ -56,7 +57,7 @@ class ModelLookups:
     seen: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolvedModel:
     """The lineage of a model, the columns of its table (None: not known), and what it looked up.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
@@ -22,7 +22,7 @@ from lineage_ingest.dbt.semantic_layer import semantic_sql
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class DbtTable:
     """A relation of the project: its full name, what is known of its columns, and its node.
 
@@ -45,7 +45,7 @@ class DbtTable:
         return {column_text(one.name): one.data_type for one in (*self.described, *self.complete) if one.data_type}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DbtModel:
     """A model that SQL builds: its table, its SQL, and the file whose text that is."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from lineage.catalog import Catalog, TableSchema
+from lineage.frozen import frozen
 from lineage.model.batch import (
     ColumnRecord,
     DatasetRecord,
@@ -40,7 +41,7 @@ _BUILD = "#build "
 """Between a model's key and the number of another query of it, in the name of that text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Alone:
     """A job that is stated without SQL: its dataset, what it reads, and a diagnostic."""
 

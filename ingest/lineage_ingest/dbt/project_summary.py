@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.store.values import AppliedChanges
 
 __all__ = ["DbtSummary"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DbtSummary:
     """What an ingest of a dbt project read, resolved and changed.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode
@@ -253,7 +254,7 @@ class RelationText(str):
         return made
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Model:
     """What templates may ask of `model`; the rest is not known."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, split_name
@@ -57,7 +57,7 @@ def _most_common(counts: Counter[str]) -> str | None:
     return min(counts, key=lambda name: (-counts[name], name), default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectNames:
     """The names in one project and environment: of relations, files and jobs."""
 

@@ -7,10 +7,11 @@ Formats: https://docs.getdbt.com/reference/artifacts/run-results-json and source
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.facts import CheckResult, Freshness
 
 __all__ = ["RunResults", "freshness_in", "results_in", "time_from"]
@@ -21,7 +22,7 @@ _RUNS_NO_TESTS = frozenset(("compile", "docs", "generate", "parse", "ls", "list"
 _OF_SOURCES = {"pass": "pass", "warn": "warn", "error": "error", "runtime error": "error"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunResults:
     """The results of tests by unique id, of one command; `at` is when it was done."""
 

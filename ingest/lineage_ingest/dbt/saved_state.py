@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.saved_file import SavedFile, digest_of, saved_files_folder
 from lineage_ingest.dbt.model_resolution import ModelLookups
 
@@ -25,7 +26,7 @@ MAX_FILES = 50
 """Number of projects and stores that are remembered; the least recently ingested are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeState:
     """A node as it was stated: digests of its input and of everything stated, its columns, look-ups and counts."""
 
@@ -48,7 +49,7 @@ class NodeState:
     """The columns that facts are about and that the table does not have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectState:
     """What an ingest stated: by whom and with what (`basis`), in which session of the store, when, and the nodes."""
 

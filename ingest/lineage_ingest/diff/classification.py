@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
@@ -39,7 +40,7 @@ class TableEffect(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnDiff:
     """What happens to a column, the most severe first. `is_own`: by an edit of the table's own definition.
 
@@ -63,7 +64,7 @@ class ColumnDiff:
         return self.effect is not ColumnEffect.COSMETIC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableDiff:
     """What happens to a table and its columns. `reasons` explain it, `rebuild` says why it must be built again."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage_ingest.diff.classification import TableDiff
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 
@@ -20,7 +20,7 @@ _DEFINITION = {
 """What defines a consumer; where its model is built differs by environment."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AffectedConsumer:
     """A consumer that a change reaches.
 

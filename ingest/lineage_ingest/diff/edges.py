@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import Environment, FileKey
 from lineage.model.statement import ColumnRef, StatementLineage
@@ -23,7 +23,7 @@ Place = tuple[str, str]
 """A table's full name, and a column."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class MissingRead:
     """A table whose SQL reads a column that does not exist: what it is written as, and why it is not found."""
 
@@ -32,7 +32,7 @@ class MissingRead:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectEdges:
     """The lineage of a project's definitions, by the full name of the table that each makes."""
 

@@ -7,8 +7,9 @@ as given, so that a difference in it is an edit of this definition, and not of o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
 from lineage.sql.canonical.digests import digest
@@ -21,7 +22,7 @@ Progress = Callable[[int, int], None]
 _Lookup = Callable[[str], TableForm]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """The canonical forms of one definition; `stored` is its table as others read it, `text` its SQL as written.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pydantic_core import from_json
 
+from lineage.frozen import frozen
 from lineage.sql.canonical.digests import digest
 from lineage_ingest.dbt.artifacts import Artifacts
 
@@ -18,7 +18,7 @@ __all__ = ["DbtTest", "ManifestJson"]
 _KNOWN = frozenset(("model", "snapshot", "seed", "source", "exposure", "metric", "semantic_model", "saved_query"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DbtTest:
     """A test: its name as dbt selects it, the nodes that it reads, and the column that it is attached to, if any."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.names import dataset_key, split_column_key, split_location
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import TableDiff
@@ -16,7 +16,7 @@ from lineage_ingest.diff.revisions import Revision
 __all__ = ["NewCarrier", "is_any_tagged", "new_carriers"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class NewCarrier:
     """A column to which personal data flows unmasked after the change, and did not before; `source` is tagged."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from lineage.cli.listing import counted
+from lineage.frozen import frozen
 from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.classification import (
@@ -59,7 +60,7 @@ class Risk(StrEnum):
     ADDS = "adds"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectDiff:
     """What a change does: to tables and columns, consumers, readers, personal data; what to rebuild and to test.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind
 from lineage.model.names import dataset_key, dataset_of, split_column_key, split_location
 from lineage.model.statement import DatasetKind
@@ -21,7 +21,7 @@ __all__ = ["DownstreamDataset", "LogReader", "TableReach", "find_reach"]
 _READERS = tuple(kind for kind in JobKind if kind is not JobKind.DBT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogReader:
     """A job outside of the project that reads a table: its users, how often it ran, and when last."""
 
@@ -40,7 +40,7 @@ class LogReader:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DownstreamDataset:
     """A dataset downstream in the store: its reached columns; none if only table-level lineage leads to it."""
 
@@ -59,7 +59,7 @@ class DownstreamDataset:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableReach:
     """What the store knows downstream of one changed table, and who has read it and what is downstream.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import Naming
 from lineage.sql.extraction import options_for
@@ -22,7 +23,7 @@ from lineage_ingest.options import DbtOptions, OptionError, SqlOptions, read_cat
 __all__ = ["Revision", "RevisionOptions", "read_revisions"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RevisionOptions:
     """How the SQL of both sides is read. The dialect of a dbt project is that of its adapter, by default."""
 
@@ -34,7 +35,7 @@ class RevisionOptions:
     project_dir: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """One side: its project, its folder, given schemas, and for dbt the request and the manifest."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.sql.canonical.table_form import TableForm
 
@@ -29,7 +30,7 @@ class Build(StrEnum):
         return self in (Build.INCREMENTAL, Build.SNAPSHOT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableDefinition:
     """What defines one table: a dbt model, snapshot or seed, or the SQL of a file.
 
@@ -62,7 +63,7 @@ class TableDefinition:
     """The text that people wrote, where `text` is made of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectRevision:
     """The definitions of a project, and the tables that they read, by full name."""
 

@@ -8,8 +8,8 @@ tags stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.store.protocol import GraphStore
 from lineage.store.values import NodeAnnotation, StoredColumn, StoredDataset
 
@@ -20,7 +20,7 @@ _AT_ONCE = 2_000
 """Datasets whose annotations are compared at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotation:
     """What a database says of a table or column: its comment, and the roles that own and may read it."""
 
@@ -35,7 +35,7 @@ class Annotation:
         return owner | {f"reader:{role}" for role in self.readers}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnnotationResult:
     """How many descriptions and tags were set, and how many descriptions differ from the comments and were kept."""
 

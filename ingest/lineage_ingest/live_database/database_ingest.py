@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.catalog.database.errors import DatabaseError
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey, beginning
@@ -34,7 +35,7 @@ _RUNS = 1_000
 """Number of latest runs among which the earlier ingests of the database are looked for first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredDatabase:
     """A database that was read, and how it is stored.
 
@@ -53,7 +54,7 @@ class StoredDatabase:
     verify: Verify | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatabaseSummary:
     """What an ingest of a live database read, resolved and changed. `gone` are the objects that no longer exist."""
 

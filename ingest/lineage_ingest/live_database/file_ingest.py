@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lineage.catalog.database.errors import DatabaseError
+from lineage.frozen import frozen
 from lineage.model.dialects import dialect_named
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
@@ -22,7 +23,7 @@ ReadFile = Callable[[Path, str], tuple[LiveDatabase, list[StatedText]]]
 """Reads the catalog of a file; takes the namespace. Raises DatabaseError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileRequest:
     """A database file to ingest, and how; `default_schema` is where its names without a schema are looked up."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobKind, JobRecord, file_job_key
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import column_key, column_text, format_name
@@ -18,7 +18,7 @@ __all__ = ["TableLink", "foreign_table_diagnostic", "link_jobs", "table_links"]
 _DEFAULT_PORT = "5432"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableLink:
     """Rows of `source` are rows of `target`: pairs of columns, and the SQL that made it so."""
 

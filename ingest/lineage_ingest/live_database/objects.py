@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
 from lineage.catalog import TableSchema
+from lineage.frozen import frozen
 from lineage.model.dialects import dialect_named
 from lineage.model.names import format_name
 from lineage.model.statement import ColumnSchema, DatasetKind, RowIdType
@@ -43,7 +44,7 @@ class RelationKind(StrEnum):
         return DatasetKind.VIEW if self.is_view else DatasetKind.TABLE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveColumn:
     """A column. `generated` is the expression of a generated column, `remote` its name on a foreign server."""
 
@@ -60,7 +61,7 @@ class LiveColumn:
     """Whether it is another name of the row's number (SQLite)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForeignServer:
     """Where the data of a foreign table is: the server, its wrapper, and the options of both."""
 
@@ -69,7 +70,7 @@ class ForeignServer:
     options: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveRelation:
     """A table or view. `definition` is a view's query; `problem` says why it could not be read."""
 
@@ -99,7 +100,7 @@ class LiveRelation:
         return tuple(column for column in self.columns if column.generated is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveFunction:
     """A function or procedure in SQL or PL/pgSQL. `signature` is its name with schema and argument types."""
 
@@ -110,7 +111,7 @@ class LiveFunction:
     oid: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inheritance:
     """A child and its parent (by oid): a partition, or a table that inherits."""
 
@@ -119,7 +120,7 @@ class Inheritance:
     is_partition: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveDatabase:
     """A database at one moment. `schemas` are those that were read; `problems` say what could not be."""
 

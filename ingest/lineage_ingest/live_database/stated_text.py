@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lineage.frozen import frozen
 from lineage.model.names import format_name, split_name
 from lineage_ingest.live_database.objects import LiveDatabase, LiveFunction, LiveRelation
 
@@ -12,7 +11,7 @@ __all__ = ["StatedText", "function_name", "is_function", "schema_named"]
 _FUNCTION = "function "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatedText:
     """A text to resolve. `name` identifies it in the database, `source` is its name for display."""
 

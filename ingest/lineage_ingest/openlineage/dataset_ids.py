@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect, Folding
 from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
@@ -17,7 +18,7 @@ __all__ = ["DatasetId", "dataset_id_of", "dataset_id_with_symlinks"]
 _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetId:
     """A dataset by its namespace and name in the graph; `exact` names are not normalized.
 

@@ -9,11 +9,12 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from io import BufferedReader, TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
+
+from lineage.frozen import frozen
 
 __all__ = [
     "STDIN",
@@ -42,7 +43,7 @@ class NoEventFilesError(ValueError):
     """A path or pattern that matches no file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadEvent:
     """A JSON value and its position (file:line)."""
 
@@ -50,7 +51,7 @@ class ReadEvent:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BadText:
     """Invalid JSON in a file: its position and the reason."""
 

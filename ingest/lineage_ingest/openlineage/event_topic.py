@@ -7,10 +7,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
+from lineage.frozen import frozen
 from lineage_ingest.openlineage.read_offsets import ReadOffsets
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TopicError(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventTopic:
     """A topic, and how to read it."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import split_column_key
@@ -21,7 +22,7 @@ from lineage_ingest.openlineage.sql_text import SqlLineage
 __all__ = ["Completed", "complete_by_sql", "speaks_of_all"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed:
     """The edges of a facet and of the SQL, merged; their completeness; diagnostics where the two differ."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import LineageBatch, RunRecord
 from lineage.model.name_lists import name_list
@@ -31,7 +32,7 @@ _MAX_LISTED = 10_000
 """Maximum number of rejected events and ignored facets to list; the rest is only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """A rejected event or line (`is_error`), or an ignored facet: where, and why."""
 

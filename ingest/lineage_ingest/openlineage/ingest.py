@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from weakref import WeakKeyDictionary
 
 from lineage.export.openlineage import PRODUCER
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
@@ -41,7 +42,7 @@ _STORE_LOCKS: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary(
 """A lock for each store that only this process writes: one thread at a time ingests runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventOutcome:
     """Result of one event of a batch: accepted, or rejected with a reason. `warnings` are the ignored facets."""
 
@@ -68,7 +69,7 @@ class EventOutcome:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retention:
     """How long the events of runs are buffered: of open runs, and of ended ones (for late events)."""
 
@@ -280,7 +281,7 @@ class EventIngest:
         self._store.drop_buffered_texts(clock - self._retention.of_open, clock - self._retention.of_ended)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _BufferedRun:
     """The buffered events of a run: merged state, keys of the texts, and whether exactly this state was applied."""
 

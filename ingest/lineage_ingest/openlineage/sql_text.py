@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from lineage.catalog import Catalog
 from lineage.catalog.table import TableSchema
+from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialects import Dialect
@@ -38,7 +39,7 @@ _STAR = "*"
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A dataset of an event: its other names, and its columns with their types, if they are known."""
 

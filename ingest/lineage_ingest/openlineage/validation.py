@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from lineage.export.openlineage import DATASET_FACET
+from lineage.frozen import frozen
 from lineage.model.json_values import find_unstorable
 from lineage_ingest.openlineage.json_schemas import (
     FACETS_WITH_SCHEMA,
@@ -49,7 +49,7 @@ class InvalidEventError(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedEvent:
     """A valid event without its invalid facets; `problems` names these and gives the reasons."""
 

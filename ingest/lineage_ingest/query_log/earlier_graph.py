@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from lineage.catalog import TableSchema
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, DatasetKind
@@ -24,7 +25,7 @@ _FOR_EVER = datetime.max.replace(tzinfo=UTC)
 _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class EarlierGraph:
     """The content of a store just before a time; without a time, its current content.
 

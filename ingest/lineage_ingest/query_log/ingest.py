@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from lineage.catalog import Catalog, TableSchema
+from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
@@ -38,7 +39,7 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSummary:
     """What an ingest of a log read, resolved and changed."""
 

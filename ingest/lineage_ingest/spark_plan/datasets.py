@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.names import format_name
 from lineage.model.namespaces import normal_place
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
@@ -18,7 +19,7 @@ _PARTITION = re.compile(r"/[^/=]+=[^/]*$")
 _SESSION_CATALOG = "spark_catalog"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaField:
     """A column or nested field with its type."""
 
@@ -27,7 +28,7 @@ class SchemaField:
     fields: tuple[SchemaField, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dataset:
     """A dataset: namespace and name, further names of it (`symlinks`), and its columns if they are known."""
 
@@ -43,7 +44,7 @@ class Dataset:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Catalogs:
     """The namespaces of catalogs: of the session's from its metastore or warehouse, of others from their options."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from lineage.export.openlineage import DATASET_FACET, ROWS_DECIDED_BY
+from lineage.frozen import frozen
 from lineage.model.names import ColumnPath, short_name
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
@@ -29,7 +29,7 @@ _DEFINE = ""
 """What a write is called that replaces what the same application wrote there before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Application:
     """The Spark application that writes: the job that OpenLineage calls the parent, and its run."""
 
@@ -68,7 +68,7 @@ class Application:
         return {"parent": self.parent(), "processing_engine": self._engine()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moments:
     """When an execution began and ended."""
 

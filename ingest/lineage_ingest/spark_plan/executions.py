@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
@@ -51,7 +52,7 @@ class ExecutionCounts:
     lost: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Waiting:
     """An execution inside another one, until that ends."""
 

@@ -18,11 +18,11 @@ Classes outside `org.apache.spark` go by their full name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TypeAlias
 
+from lineage.frozen import frozen
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 
 __all__ = ["GROUP", "Extensions", "PlanExtension", "installed_extensions"]
@@ -33,7 +33,7 @@ Names: TypeAlias = Iterable[tuple[str, str]]
 """Datasets: pairs of OpenLineage's namespace and name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanExtension:
     """What a node of one class reads, and what its columns depend on."""
 

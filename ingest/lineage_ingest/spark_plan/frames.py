@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.spark_plan.datasets import Dataset
 from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
@@ -13,7 +13,7 @@ from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
 __all__ = ["CutFrame", "KnownFrames"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutFrame:
     """The columns of a frame, what decides its rows, and the datasets that they come from."""
 

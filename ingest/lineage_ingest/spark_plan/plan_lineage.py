@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
@@ -31,7 +32,7 @@ from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRow
 __all__ = ["PlanLineage", "WriteLineage", "read_lineage"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteLineage:
     """The lineage of one write: the sources of each column of its target, and of the target's rows."""
 

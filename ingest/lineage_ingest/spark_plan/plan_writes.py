@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.statement import ChangeKind
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_topic, schema_of
 from lineage_ingest.spark_plan.extensions import Extensions
@@ -46,7 +47,7 @@ _NAMES_ONLY = frozenset({"CreateViewCommand", "CacheTableAsSelect", "CacheTable"
 """Commands that give a query a name within the session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetedWrite:
     """One dataset that a command writes.
 
@@ -62,7 +63,7 @@ class TargetedWrite:
     creates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetDrop:
     """A dataset that a command drops, or renames to `other`."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lineage.frozen import frozen
 from lineage.sql.resolve.transformation_codes import IDENTITY, ROWS
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_topic, schema_of
 from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
@@ -25,7 +26,7 @@ _GENERATED = frozenset({"RateStreamTable", "RatePerMicroBatchTable", "RateStream
 """Sources of streams that make their rows up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ViewRead:
     """A persisted view that a plan reads, with the relation of its definition."""
 

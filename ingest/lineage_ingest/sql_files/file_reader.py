@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import FileKey
@@ -12,7 +12,7 @@ from lineage.model.files import FileKey
 __all__ = ["SqlFile", "read_sql_file"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlFile:
     """A file: its key, display name (`source`), text, the diagnostics of reading it, and whether it could be read.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage_ingest.sql_files.git_remote import origin_of
 
 __all__ = ["FoundBy", "Project", "ProjectError", "ProjectFinder", "text_of"]
@@ -29,7 +29,7 @@ class FoundBy(StrEnum):
     PATH = "absolute path"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     """A set of SQL files that belong together. Files without a project have an empty name and no root."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
 
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind, target_of_file_job
 from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
 from lineage.store.protocol import GraphStore
@@ -27,7 +27,7 @@ class GoneFilesError(ValueError):
         self.gone = gone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoneFiles:
     """Files that the store has of the ingested folders and that no longer exist; `known` is the number it has.
 

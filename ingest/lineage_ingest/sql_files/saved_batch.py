@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, JobRecord, LineageBatch
 from lineage.model.names import dataset_of
 from lineage.product_digest import product_digest
@@ -39,7 +40,7 @@ _MOMENT = timedelta(microseconds=1)
 _FIELD, _END = "\x1f", "\x1e"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatedJobState:
     """A job as it was stated: the digest of all that was said of it, and the datasets that this names."""
 
@@ -47,7 +48,7 @@ class StatedJobState:
     datasets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchState:
     """What an ingest stated, and when: its jobs, and the digests of its datasets, by key."""
 
@@ -56,7 +57,7 @@ class BatchState:
     records: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unchanged:
     """The jobs and datasets that a batch states as an ingest at `since` did."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey, beginning
 from lineage.store.protocol import GraphStore
@@ -18,7 +18,7 @@ from lineage_ingest.sql_files.projects import Project, ProjectFinder, text_of
 __all__ = ["Covered", "Sources", "read_sources"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Covered:
     """A folder of a project that was scanned completely, by its path in the project (empty: the whole project)."""
 
@@ -30,7 +30,7 @@ class Covered:
         return not self.path or path.startswith(f"{self.path}/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sources:
     """The files of an ingest. Unreadable ones are included, without text."""
 

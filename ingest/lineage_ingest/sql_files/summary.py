@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.store.values import AppliedChanges
@@ -17,7 +18,7 @@ __all__ = ["IngestSummary"]
 _NOTHING_GONE = GoneFiles()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IngestSummary:
     """What an ingest read, resolved and changed.
 

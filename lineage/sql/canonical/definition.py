@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.sql.canonical.canonical_query import canonical_query, tokens_digest
@@ -19,7 +19,7 @@ from lineage.sql.resolve.identifiers import identifiers_of
 __all__ = ["CanonicalSql", "read_sql", "tables_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CanonicalSql:
     """The parsed SQL of a definition; `text` is the digest of its tokens."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from typing import NamedTuple
 
+from lineage.frozen import frozen
 from lineage.sql.canonical.digests import digest
 
 __all__ = ["ClauseForm", "TableForm", "Stability", "ValueForm", "base_table", "opaque_table", "worst"]
@@ -22,7 +23,7 @@ class Stability(IntEnum):
     """It differs each time, as the time and random numbers do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueForm:
     """The value of a column or expression, as a function of the row.
 
@@ -57,7 +58,7 @@ class ClauseForm(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableForm:
     """The rows of a query or table, and its columns in order.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from lineage.frozen import frozen
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, spelling, tree_digest
 from lineage.sql.canonical.function_kinds import AGGREGATES, ORDERED, PLAIN, PLAIN_BY_NAME, RANKS, VOLATILE
@@ -55,7 +55,7 @@ def contains_aggregate(node: exp.Expr) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expressions:
     """Reads the expressions of one statement; `read_query` reads a query inside a block."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
+from lineage.frozen import frozen
 from lineage.model.names import ColumnPath, split_name
 
 __all__ = [
@@ -50,7 +51,7 @@ class Alteration(StrEnum):
     """The column is one of a list that replaces all columns (Hive's REPLACE COLUMNS)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnAlteration:
     """One change of a column (or of a nested field, by its path); `to` is the path after a RENAME.
 

@@ -7,10 +7,10 @@ and names that are called as functions are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 
 __all__ = ["TokenTrace", "trace_tokens"]
@@ -34,7 +34,7 @@ _USING_TABLES = frozenset(("MERGE", "DELETE"))
 _NOT_A_NAME = frozenset(("SELECT", "VALUES", "LATERAL", "UNNEST", "TABLE", "ONLY", "WHERE", "SET", "ON", "WITH"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenTrace:
     """What a statement does, the table that it writes and those that it reads, in order."""
 

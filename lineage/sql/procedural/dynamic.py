@@ -7,10 +7,10 @@ that is known at run time only is traced at table level, by its constant parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
@@ -30,7 +30,7 @@ _QUOTERS = {"QUOTENAME": ("[", "]"), "QUOTE_IDENT": ('"', '"')}
 _RUNNERS = frozenset(("SP_EXECUTESQL", "SP_PREPEXEC"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Execution:
     """What an EXECUTE runs: SQL, or None for something other than SQL in a string."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.frozen import frozen
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.tokens import STRINGS, make_token, word_of
 
@@ -35,7 +36,7 @@ _BEFORE_A_PATH = frozenset((TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAR
 _DECLARED = re.compile(r"@(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     """The arguments of a run: by position, and by name."""
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token
 
+from lineage.frozen import frozen
+
 __all__ = ["Block", "BlockKind", "Declaration", "FunctionBody", "ProgramPiece", "ProgramStep"]
 
 
@@ -22,7 +24,7 @@ class BlockKind(Enum):
     """Any number of times: an assignment also reaches earlier statements of the block."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A block of control flow, by its kind and its number in the text."""
 
@@ -30,7 +32,7 @@ class Block:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionBody:
     """A function's result: one expression or query over its parameters, as tokens.
 
@@ -55,7 +57,7 @@ class Declaration(NamedTuple):
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramStep:
     """The procedural context of a statement.
 

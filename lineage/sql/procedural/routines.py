@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS
 
@@ -28,7 +29,7 @@ _OPTIONS = frozenset(
 _MODES = frozenset(("IN", "OUT", "INOUT", "VARIADIC", "IN OUT"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """A routine's kind and parameters, and its body: an index in the tokens, or a string in some language."""
 

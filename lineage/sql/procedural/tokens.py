@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from sqlglot.dialects.dialect import Dialect as Parser
@@ -16,6 +15,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.sql.scan.facts import dialect_features
 
@@ -48,7 +48,7 @@ _OPENING = re.compile(r"[A-Za-z&]*('''|\"\"\"|'|\")")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fragment:
     """SQL inside strings: its text, and the index in the whole text of each of its characters.
 

@@ -5,8 +5,9 @@ In every dialect, an unqualified name in ORDER BY is an output column first; thi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from lineage.frozen import frozen
 
 __all__ = ["AliasVisibility", "Clause", "alias_visibility"]
 
@@ -24,7 +25,7 @@ class Clause(Enum):
     """A GROUP BY key whose alias is computed from columns that are not keys, and so have no single value a group."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AliasVisibility:
     """Which clauses see an alias. A column of FROM hides it there, unless `before_columns`."""
 

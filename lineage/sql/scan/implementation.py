@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from lineage.frozen import frozen
 from lineage.sql.scan.facts import facts_text
 from lineage.sql.scan.fingerprints import fingerprint, normal_form
 from lineage.sql.scan.mask import mask_literals
@@ -21,7 +21,7 @@ from lineage.sql.scan.split import split_statements
 __all__ = ["PYTHON", "ScanEngine", "chosen_engine", "native_engine"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScanEngine:
     """The scanner's functions of a text and a dialect; the native engine has functions over Arrow arrays, too."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TypeAlias
 
 from sqlglot import exp
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.sql.parse.alterations import column_alterations, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers
@@ -27,7 +28,7 @@ Position = tuple[int, int]
 """The indexes of a text and of a statement in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A table that a statement creates, or (`only_adds`) whose rows it changes; `temporary` ones are composed away.
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
@@ -32,7 +33,7 @@ _MAX_IN_ALL = 20_000
 """Maximum number of calls replaced in a script; further calls are resolved like any unknown function."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Function:
     body: FunctionBody
     tree: exp.Expr

@@ -6,9 +6,10 @@ The content of a temporary table refers to names at the time it was written; lat
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
+from lineage.frozen import frozen
 from lineage.model.statement import ChangeKind, TableChange
 from lineage.sql.resolve.relations import (
     BaseTable,
@@ -25,7 +26,7 @@ from lineage.sql.script.definitions import Position
 __all__ = ["NamesSince", "Renames"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamesSince:
     """The names at a later statement of tables and columns that were read at an earlier one."""
 

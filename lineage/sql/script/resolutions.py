@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import StatementLineage
@@ -70,7 +70,7 @@ class TextSchemas(NamedTuple):
     schemas: tuple[Columns | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextResolution:
     """What another process found out about a text; the attributes are those of `Text`.
 

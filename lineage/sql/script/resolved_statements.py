@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Span
 from lineage.model.statement import StatementLineage
 from lineage.sql.resolve.edges import with_source
@@ -20,7 +20,7 @@ from lineage.sql.script.temp_tables import Content
 __all__ = ["Left", "ResolvedStatements"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Left:
     """What a resolved statement leaves for others: columns, the relation that it creates, the rows that it adds.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
@@ -51,7 +52,7 @@ _AROUND_NAMES = ' \t\r\n"`[]'
 _RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)'", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptPart:
     """A part of a text that was executed separately, such as one row of a session in a query log.
 

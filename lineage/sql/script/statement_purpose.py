@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from sqlglot import exp
 
 from lineage.catalog.ddl import schema_columns
+from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage.sql.canonical.canonical_query import tokens_digest
@@ -37,7 +38,7 @@ class Purpose(Enum):
     NOTHING = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementPurpose:
     """What a statement does, to which table, and what it reads; `digest` is that of its tokens.
 

@@ -10,12 +10,12 @@ import gc
 import multiprocessing
 import signal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
 from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.name_lists import name_list
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.resolutions import TextResolution, TextSchemas
@@ -36,7 +36,7 @@ class WorkerError(RuntimeError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptInput:
     """What a script is made of: the same in every process."""
 

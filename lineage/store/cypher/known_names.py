@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.records import alias_key, change_from
@@ -18,7 +18,7 @@ from lineage.store.planning.naming import NamesOverTime
 __all__ = ["KnownNames", "load_names"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownNames:
     """The changes and aliases of the graph, and the naming that includes those of a batch."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
+from lineage.frozen import frozen
 from lineage.model.files import BEFORE_PROJECTS, beginning
 from lineage.model.names import split_name
 from lineage.store.cypher.backend import Transaction
@@ -40,7 +41,7 @@ _AT_LEAST = 200
 """Minimum number of rows to read at once if some are filtered out afterwards."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _List:
     """A pattern that binds nodes to `n`, and the conditions on them."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
+
+from lineage.frozen import frozen
 
 __all__ = ["Properties", "Property", "PropertyMap", "PropertyType", "derived", "group", "stored"]
 
@@ -31,7 +32,7 @@ Properties = Mapping[str, PropertyType]
 """The properties of a label or relationship type, in the order of the embedded store's tables."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Property:
     """One or more properties that hold one field of a value. `encode` and `decode` convert the field.
 

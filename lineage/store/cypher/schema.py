@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.evidence import Chain, SourcePosition, chain_text, chains_from
@@ -318,7 +319,7 @@ LINEAGE: Mapping[str, PropertyMap[Period]] = {
 """The properties of each type of lineage, live and retired, besides `job`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationshipType:
     """The pairs of labels that a type joins, its properties, and which of these identify one between two nodes."""
 
@@ -354,7 +355,7 @@ RELATIONSHIPS: Mapping[str, RelationshipType] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A node to store, with every property of its label; missing values are None."""
 
@@ -375,7 +376,7 @@ class Node:
         return (self.label, self.key)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relationship:
     """A relationship to store, between nodes given by label and key."""
 
@@ -402,7 +403,7 @@ class Relationship:
         return (*self.kind, self.source, self.target, *self.identity.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refresh:
     """An update of `last_seen` for all live relationships of one kind in a unit (a job and one output)."""
 
@@ -421,7 +422,7 @@ class Refresh:
         return {"job": self.job, "output": self.output, "last_seen": self.last_seen}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SeenAgain:
     """Jobs that were observed again at `last_seen`, unchanged since they were at `since`, and datasets stated likewise.
 
@@ -445,7 +446,7 @@ class SeenAgain:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changes:
     """Changes to write in one transaction, in the order of the fields. Deleting a node deletes its relationships."""
 

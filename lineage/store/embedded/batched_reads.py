@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.store.cypher.backend import Row
 from lineage.store.cypher.statements import own_queries, query
 
@@ -25,7 +25,7 @@ SCANNED_PER_KEY = 50
 _LABEL = re.compile(r"\([tj]:`?(\w+)`?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchedRead:
     """A statement that reads for many keys of a label, as another one does for a single key."""
 

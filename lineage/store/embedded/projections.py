@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS
 
 __all__ = ["ReturnedProperties", "projection"]
@@ -18,7 +18,7 @@ __all__ = ["ReturnedProperties", "projection"]
 _WHOLE = re.compile(r"(?P<before>\sRETURN .*, |\sRETURN )(?P<name>[ne])(?P<after>, o\.key AS of)?\s*$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReturnedProperties:
     """A statement that returns the properties of a node or relationship `name` as adjacent columns."""
 

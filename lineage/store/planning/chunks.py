@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from zlib import crc32
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
 from lineage.model.facts import FactsRecord
 from lineage.model.names import dataset_of
@@ -55,7 +56,7 @@ class Stage(StrEnum):
     """The run, the jobs that it observed, its diagnostics."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchPart:
     """A part of a batch: its stages, and the records that they apply. It can be pickled.
 

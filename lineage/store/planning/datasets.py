@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
@@ -42,7 +43,7 @@ Drops = Mapping[str, Sequence[datetime]]
 """The times at which each dataset and column was dropped, in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllDrops:
     """The DROPs that retire edges into a dataset, and those that retire edges out of it."""
 

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key
 from lineage.model.usage import UserCounts, latest
@@ -70,7 +71,7 @@ class JobEdge(NamedTuple):
         return "Table" if self.target == self.output else "Column"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """When a job first and last read a dataset."""
 
@@ -86,7 +87,7 @@ class Seen:
         return self.widened(other.first_seen, other.last_seen)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobOutput:
     """One output of a job: when the job wrote it, and all observations if the job defines it."""
 
@@ -95,7 +96,7 @@ class JobOutput:
     timeline: Timeline = UNOBSERVED
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class JobCounts:
     """The counts of one run for a job."""
 
@@ -104,7 +105,7 @@ class JobCounts:
     users: UserCounts = field(default_factory=UserCounts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunUsage(StoredUsage):
     """The usage of a dataset or column on a day, as counted by one run."""
 
@@ -132,7 +133,7 @@ def usage_key(run: str, of: str, day: date) -> str:
     return f"usage:{run}|{day.isoformat()}|{of}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownChange:
     """A `Change` node. A DROP is `replaced`, without effect, if its batch creates the dataset again.
 
@@ -144,7 +145,7 @@ class KnownChange:
     remade: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prune:
     """A `Prune` node: at `at`, edges of ad-hoc statements last seen before `older_than` were retired."""
 

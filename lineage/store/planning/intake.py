@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from typing import NamedTuple
 
+from lineage.frozen import frozen
 from lineage.model.batch import (
     DatasetChange,
     DatasetRecord,
@@ -45,7 +46,7 @@ class Stated(NamedTuple):
     spans: tuple[Chain, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observation:
     """A job of the batch, with its edges by output; an output with table-level lineage has feeds only.
 
@@ -58,7 +59,7 @@ class Observation:
     digests: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetNews:
     """A record of a dataset, with its current key and its time."""
 
@@ -67,7 +68,7 @@ class DatasetNews:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intake:
     """A batch with current names; `changes` are in order, with the names of their time.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from operator import attrgetter
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange, definition_job_key, event_job_key_under
 from lineage.model.names import (
     ColumnPath,
@@ -58,7 +59,7 @@ def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
     return ordered
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamesOverTime:
     """All known changes from some time on, in order; at equal times, those of the batch are last."""
 

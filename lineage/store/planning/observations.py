@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from datetime import datetime
+
+from lineage.frozen import frozen
 
 __all__ = ["ABSENT", "CONTENT_SIZE", "KEPT", "TIE", "UNOBSERVED", "Timeline", "observation_text"]
 
@@ -21,7 +22,7 @@ ABSENT = "-"
 """The content of an observation without the unit: its job no longer writes that output."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeline:
     """Observations in order of time: each a moment and a digest of the unit's edges, with an optional tie-breaker.
 

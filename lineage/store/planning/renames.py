@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange, definition_job_key, event_job_key_under
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
@@ -108,7 +109,7 @@ def rekey_items(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rekeying:
     """New keys of datasets, applied to everything whose key contains them; items with equal keys are merged.
 

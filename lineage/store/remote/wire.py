@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from types import UnionType
@@ -15,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
+from lineage.frozen import frozen
 from lineage.model.batch import LineageBatch
 from lineage.store import protocol
 from lineage.store.protocol import GraphStore
@@ -38,7 +38,7 @@ class Effect(StrEnum):
     CHANGES = "changes"
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Method:
     """A method with the models of its arguments and its result."""
 

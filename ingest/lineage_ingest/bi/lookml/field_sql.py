@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.json_objects import objects_in
@@ -45,7 +45,7 @@ _FIELDS_NAMED = ("start_location_field", "end_location_field", "based_on", "base
 """Parameters whose value is the name of a field."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ViewField:
     """A field as people see it: its name, its definition, and, for a dimension group, the timeframe or interval."""
 

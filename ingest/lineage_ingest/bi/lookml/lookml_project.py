@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.json_objects import objects_in
 
@@ -22,7 +23,7 @@ _CONSTANT = re.compile(r"@\{(\w+)\}")
 _MAX_EXTENSIONS = 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """A view or an explore: its merged definition, and the file of its definition."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.metabase.clauses import FIELDS, clauses_in, column_name, operator_of
@@ -30,7 +30,7 @@ _KNOWN_PARTS = frozenset(
 _JOINS = {"left-join": "LEFT JOIN", "right-join": "RIGHT JOIN", "inner-join": "JOIN", "full-join": "FULL JOIN"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Output:
     """An output column: its SQL, its name before equal names are numbered, the fields that it is."""
 

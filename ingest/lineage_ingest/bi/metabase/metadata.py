@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from lineage.frozen import frozen
 from lineage_ingest.bi.connections import (
     BiConnection,
     ConnectionMap,
@@ -33,7 +34,7 @@ __all__ = [
 ObjectId: TypeAlias = int | str | tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableInfo:
     """A table: the id of its database, the parts of its name, the ids of its fields in order."""
 
@@ -42,7 +43,7 @@ class TableInfo:
     fields: tuple[ObjectId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldInfo:
     """A field: its table, its path (nested fields have several parts), the field that it is a foreign key to."""
 
@@ -51,7 +52,7 @@ class FieldInfo:
     target: ObjectId | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CardReference:
     """A card as others refer to it: its key, its JSON, the id of its database."""
 

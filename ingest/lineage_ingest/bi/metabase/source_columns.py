@@ -7,9 +7,10 @@ distinguishes two columns of one name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from lineage.frozen import frozen
 from lineage_ingest.bi.metabase.metadata import as_id
 
 __all__ = ["NO_COLUMNS", "Origin", "SourceColumns", "origin_of"]
@@ -18,7 +19,7 @@ Origin: TypeAlias = tuple[Any, str | None]
 """A field (its id or name), and the alias of the join or the foreign key that it comes by."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceColumns:
     """Columns in order, none if they are not known; `origins` has the column that a field has become."""
 

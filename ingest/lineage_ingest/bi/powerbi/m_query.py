@@ -6,8 +6,8 @@ https://learn.microsoft.com/en-us/powerquery-m/table-functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.name_lists import name_list
 from lineage_ingest.bi.exported import QueryProblems
@@ -53,7 +53,7 @@ _MAX_DEPTH = 200
 _TOO_MANY = "the query has too many steps to be read, or steps that read themselves"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MJoin:
     """A table that is merged: its alias, its source, and the condition."""
 

@@ -5,8 +5,7 @@ https://learn.microsoft.com/en-us/powerquery-m/accessing-data-functions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lineage.frozen import frozen
 from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, called
 from lineage_ingest.bi.powerbi.m_text import record_fields
 
@@ -29,7 +28,7 @@ _WITHOUT_DATABASE = (
 _MAX_DEPTH = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MSource:
     """What a query reads: the dialect and address of a database, and a table's name or SQL."""
 

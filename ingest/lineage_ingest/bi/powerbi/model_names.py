@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage_ingest.bi.powerbi.dax import made_names, references_of, tables_of
 
 __all__ = ["DaxNames", "ModelNames", "ModelRelationship", "ModelRelationships"]
@@ -78,7 +79,7 @@ class ModelNames:
                 found.unknown.append(f"{other or ''}[{name}]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRelationship:
     """Two columns by which the model connects two tables."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lineage.frozen import frozen
 from lineage_ingest.compare.opinions import UnreadRow
 from lineage_ingest.query_log.file_reports import REPORT, FileReports
 from lineage_ingest.query_log.log_files import find_log_files
@@ -16,7 +16,7 @@ from lineage_ingest.query_log.sources.source import Source
 __all__ = ["RecordBatch", "read_record_batches"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordBatch:
     """Records of a file, and how many of its records come before them."""
 

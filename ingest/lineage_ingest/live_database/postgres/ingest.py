@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.postgres_session import PostgresSession, postgres_session
+from lineage.frozen import frozen
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage_ingest.live_database.database_batch import DatabaseBatch
@@ -23,7 +24,7 @@ __all__ = ["DatabaseRequest", "ingest_postgres_database"]
 _SYSTEM = "pg_catalog"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatabaseRequest:
     """A database to ingest, and how. `extraction` is made of the name of the database that is connected to."""
 

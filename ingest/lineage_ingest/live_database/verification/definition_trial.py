@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from lineage.catalog import TableSchema
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
+from lineage.frozen import frozen
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
@@ -50,7 +50,7 @@ _OF_NAMES = frozenset(
 _MISSING = frozenset(("UndefinedTable", "InvalidSchemaName"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Definition:
     """A statement that defines a table or view by a query."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from lineage.frozen import frozen
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, TreeNode
 
 __all__ = ["BaseColumn", "QueryAnalysis", "ReadColumns", "analyse_query"]
@@ -47,7 +48,7 @@ class ReadColumns:
         return self.must | self.may
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryAnalysis:
     """What a query reads: for each output column in order, and for its rows. `functions` are those that it calls."""
 

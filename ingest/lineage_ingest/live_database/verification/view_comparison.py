@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import ColumnPath
 from lineage.model.statement import ColumnRef, Completeness, StatementLineage
@@ -25,7 +26,7 @@ class ViewVerdict(StrEnum):
     NOT_COMPARED = "not compared"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComparedView:
     """A view or query that was compared: the differences, or why it was not compared."""
 
@@ -35,7 +36,7 @@ class ComparedView:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VerificationReport:
     """The comparisons of one ingest."""
 

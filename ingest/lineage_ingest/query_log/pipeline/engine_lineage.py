@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name, split_name
 from lineage.model.statement import ColumnRef, Completeness, Edge, StatementLineage
@@ -109,7 +110,7 @@ def _last(table: str) -> str:
     return split_name(table)[-1][0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Written:
     """The columns of a table that the engine wrote, each with its source columns."""
 

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lineage.frozen import frozen
 from lineage_ingest.query_log.coercion import is_texty, strings
 from lineage_ingest.query_log.file_format import look_at
 from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
@@ -71,7 +72,7 @@ class LogUnreachableError(RuntimeError):
     """The database with the log cannot be reached, or rejects the query."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkOptions:
     """Spark's master and configuration."""
 

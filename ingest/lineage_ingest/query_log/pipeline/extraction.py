@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from lineage.catalog import Catalog, TableSchema
+from lineage.frozen import frozen
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
 from lineage.model.names import ColumnPath, Naming, split_name
@@ -69,7 +70,7 @@ _STAR = "*"
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogContext:
     """The settings of an ingest."""
 
@@ -95,7 +96,7 @@ class LogContext:
         return self.observed_at or self.begins_at or self.at
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class KnownSchemas:
     """The tables known before a unit is extracted, by namespace and name.
 

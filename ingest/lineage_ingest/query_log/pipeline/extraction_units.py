@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from lineage.frozen import frozen
 from lineage_ingest.query_log.pipeline.versions import Bindings
 
 __all__ = [
@@ -58,7 +59,7 @@ class StatedColumn(NamedTuple):
     source_column: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogStatement:
     """A statement (or a script) of the log, with the default database and schema that complete its names."""
 
@@ -94,7 +95,7 @@ class LogStatement:
         return replace(self, database=database, schema=schema, search_path=search_path, bindings=bound)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExtractionUnit:
     """Parts that are resolved together, in execution order, with the times of the first and last run.
 

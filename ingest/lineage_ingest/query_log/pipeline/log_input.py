@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from lineage.frozen import frozen
 from lineage_ingest.query_log.log_files import find_log_files, size_of
 from lineage_ingest.query_log.sources import Source
 
@@ -14,7 +15,7 @@ __all__ = ["Jdbc", "LogInput"]
 _REMOTE = "://"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Jdbc:
     """A database that contains the log."""
 
@@ -25,7 +26,7 @@ class Jdbc:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogInput:
     """The source of a log and its location: files, folders and patterns, or a database."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.frozen import frozen
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Problem, Status, log_batch
 from lineage_ingest.query_log.time_columns import is_absurd, times
@@ -58,7 +59,7 @@ class NotOverJdbcError(ValueError):
     """The source is read from files only, not over JDBC."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """The columns of a CSV file without a header, in order, and a test of its first row that recognizes them."""
 
@@ -79,7 +80,7 @@ class Layout:
         return (*self.columns, *[""] * count)[:count]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """How to read a source's files into rows of its own columns."""
 
@@ -120,7 +121,7 @@ class Reading:
         return bool(re.fullmatch(values, row[index]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assembly:
     """How several rows of a source are merged into one. This happens before they are normalised."""
 
@@ -132,7 +133,7 @@ class Assembly:
     """Converts a table of complete groups into the table of merged rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A query log format: its columns, how it is read, and how its rows are converted to the log schema.
 

@@ -14,7 +14,6 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +22,7 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from lineage import __version__
+from lineage.frozen import frozen
 from lineage.model.batch import LineageBatch
 
 __all__ = ["Checkpoint", "CheckpointError", "default_checkpoint"]
@@ -42,7 +42,7 @@ def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:
     return Path(f"{store}.streams") / digest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checkpoint:
     """A checkpoint that this process has locked."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as f
 
 from lineage.catalog import Catalog, TableSchema
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
@@ -47,7 +48,7 @@ _WAIT = 0.5
 """Seconds to wait for an unreachable store (`_PATIENCE`), and between attempts (`_WAIT`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchDone:
     """The result of a micro-batch, for display."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial, reduce
 from glob import has_magic
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lineage.frozen import frozen
 from lineage_ingest.query_log.log_reader import read_log_file, read_messages
 from lineage_ingest.query_log.normalization import normalize_rows
 from lineage_ingest.query_log.pipeline.engines import SparkOptions
@@ -36,7 +37,7 @@ class StreamInputError(ValueError):
     """The input is invalid: a missing folder, a single file, or neither folders nor a topic."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kafka:
     """A Kafka topic. `options` are for Spark's Kafka source, which passes `kafka.…` options to the client."""
 
@@ -45,7 +46,7 @@ class Kafka:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamInput:
     """A stream: files that arrive in folders, or messages that each have the content of a file."""
 

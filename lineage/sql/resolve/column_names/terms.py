@@ -7,11 +7,11 @@ written. What is not read here has no certain name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.frozen import frozen
 from lineage.sql.resolve.column_names.unnamed_column import mark_literal
 
 __all__ = ["Term", "TermKind", "UncertainTextError", "read_term"]
@@ -67,7 +67,7 @@ class TermKind(StrEnum):
     BRACKETS = "brackets"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A part of an expression; `TermKind` says what its fields are."""
 

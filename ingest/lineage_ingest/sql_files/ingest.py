@@ -99,7 +99,7 @@ def ingest_sql_files(
     if stated is not None:
         stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    applied, stored = store_batch(store, batch, stated, before, settled=schemas.settled, alone=not adopted)
+    applied, stored = store_batch(store, batch, stated, before, schemas=schemas, alone=not adopted)
     notify("storing", 1, 1)
     return IngestSummary(
         batch,

@@ -1,9 +1,11 @@
-"""What a store knows of tables, for a catalog; tables whose columns differ from their schema are noted."""
+"""What a store knows of tables, for a catalog; it tells whether a table has exactly the columns that are stated."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 
+from lineage.model.batch import DatasetRecord
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredDataset
 
@@ -11,15 +13,15 @@ __all__ = ["StoredSchemas"]
 
 
 class StoredSchemas:
-    """The datasets and columns of a store.
+    """The datasets and columns of a store, before an ingest.
 
-    A table may have columns that its newest schema lacks, as long as others define or use them. Whether they stay is
-    decided anew each time that the schema is stated, so such a table is not `settled`.
+    A table may have columns that its newest schema lacks, as long as others define or use them, and may lack columns
+    that statements name. Whether they stay, or come back, is decided anew each time that the table is stated.
     """
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._asked: frozenset[str] = frozenset()
+        self._paths: dict[str, set[str]] = defaultdict(set)
         self._unplaced: set[str] = set()
 
     def datasets(self) -> list[StoredDataset]:
@@ -28,13 +30,17 @@ class StoredSchemas:
 
     def columns(self, datasets: Collection[str]) -> Iterator[StoredColumn]:
         """Yield the columns of datasets, by key, in order."""
-        self._asked |= frozenset(datasets)
+        for key in datasets:
+            self._paths[key].clear()
         for column in self._store.columns(datasets):
+            self._paths[column.dataset].add(column.path)
             if column.ordinal is None and column.parent is None:
                 self._unplaced.add(column.dataset)
             yield column
 
-    @property
-    def settled(self) -> frozenset[str]:
-        """The datasets that have exactly the columns of their schema, among those whose columns were read."""
-        return self._asked - self._unplaced
+    def is_settled(self, record: DatasetRecord) -> bool:
+        """Return whether stating a dataset as it was stated last decides nothing about its columns."""
+        if record.key not in self._paths:
+            return not record.schema_known
+        paths = self._paths[record.key]
+        return record.key not in self._unplaced and all(column.path in paths for column in record.columns)

@@ -18,6 +18,7 @@ from lineage_ingest.sql_files.saved_batch import (
     state_of,
     unchanged_since,
 )
+from lineage_ingest.sql_files.stored_schemas import StoredSchemas
 from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["store_batch"]
@@ -29,21 +30,22 @@ def store_batch(
     stated: BatchStateFile | None,
     before: BatchState | None,
     *,
-    settled: Set[str],
+    schemas: StoredSchemas,
     alone: bool,
 ) -> tuple[AppliedChanges, int | None]:
     """Store a batch; return what has changed, and the number of files that were stored; None if all were.
 
     `before` is what the last ingest stated, which `stated` has; the batch is compared with it, and replaces it there,
     if the ingest writes nothing else (`alone`). A batch that renames or drops is always stored as a whole, and so is
-    the next one. Of datasets with a schema, those are left out that had exactly its columns before (`settled`).
+    the next one. Tables about whose columns something is to be decided are stored again, too: `schemas` are those from
+    before the ingest.
 
     Raises:
         StoreError: the store could not be read or written. Ingest again: nothing is lost or doubled.
     """
     is_comparable = stated is not None and alone and not batch.changes
     now = state_of(batch) if is_comparable else None
-    unsettled = {record.key for record in batch.datasets if record.schema_known} - settled
+    unsettled = {record.key for record in batch.datasets if not schemas.is_settled(record)}
     unchanged = _unchanged(store, before, now, unsettled)
     is_repeatable = now is not None and is_newest(store, batch)
     applied = _apply(store, batch, unchanged)

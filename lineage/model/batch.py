@@ -167,7 +167,7 @@ class ColumnRecord:
 
     `path` is the text of its `ColumnPath`: a name that contains a dot is quoted. `since` is when a schema first had
     it, if that is before the time of the dataset's record. `spelling` is the path as written, if it differs from
-    `path` in case only.
+    `path` in case only. What is only `described` may be out of date: it adds no column to a dataset of known schema.
     """
 
     path: str
@@ -177,6 +177,7 @@ class ColumnRecord:
     aliases: tuple[str, ...] = ()
     since: datetime | None = None
     spelling: str | None = None
+    described: bool = False
 
     @property
     def name(self) -> str:

@@ -269,8 +269,10 @@ class ProjectBatch:
             columns = ColumnRecord.of_schema(table.complete)
             return DatasetRecord(namespace, name, table.kind, dialect, columns, schema_known=True)
         if table.described:
+            is_model = self._names.is_built(table.node)  # its schema is known if its SQL was readable before
             columns = tuple(
-                replace(one, inferred=True, ordinal=None) for one in ColumnRecord.of_schema(table.described)
+                replace(one, inferred=True, ordinal=None, described=is_model)
+                for one in ColumnRecord.of_schema(table.described)
             )
             return DatasetRecord(namespace, name, table.kind, dialect, columns)
         return None

@@ -133,6 +133,8 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
                 placed = replace(column, ordinal=position)
             key = column_key(news.key, column.path)
             known = state.columns.get(key)
+            if column.described and dataset.schema_at is not None and (known is None or known.dropped_at is not None):
+                continue
             complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
             if before_schema and (known is None or known.inferred or known.ordinal is None):
                 outdated.add(key)

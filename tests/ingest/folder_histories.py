@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -45,14 +46,14 @@ class Ingested:
     spared: Counter[str] = field(default_factory=Counter)
 
 
-class Step:
+class Step(ABC):
     """A step of a history. `kind` names it; it is run once for each store."""
 
     kind: str
 
+    @abstractmethod
     def run(self, store: GraphStore | Path, way: Way) -> Ingested | None:
         """Run the step in one of the stores, which is given by its path, or stays open for the whole history."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

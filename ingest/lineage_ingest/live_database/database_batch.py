@@ -157,12 +157,7 @@ class DatabaseBatch:
             "if its tables have changed since, create it again; else please report this bug with the definition, its "
             "names and literals replaced",
         )
-        return replace(
-            statement,
-            completeness=Completeness.PARTIAL,
-            reason=problem.message,
-            diagnostics=[*statement.diagnostics, problem],
-        )
+        return _partial(statement, problem)
 
     @staticmethod
     def _without_tables(relation: LiveRelation, statement: StatementLineage, missing: list[str]) -> StatementLineage:
@@ -174,12 +169,7 @@ class DatabaseBatch:
             statement.span,
             "it was dropped or renamed, or is temporary: the view cannot be used without it",
         )
-        return replace(
-            statement,
-            completeness=Completeness.PARTIAL,
-            reason=problem.message,
-            diagnostics=[*statement.diagnostics, problem],
-        )
+        return _partial(statement, problem)
 
     def _attribute(self, statement: StatementLineage, target: str | None) -> Attribution:
         text, at = self._texts[statement.source or ""], self._database.at
@@ -288,3 +278,13 @@ def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
     for relation in (*database.relations, *database.outside):
         if relation.columns or relation.problem is None:
             yield replace(database.schema_of(relation), exact=bool(relation.schema))
+
+
+def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLineage:
+    """Return a statement whose lineage is partial, for the reason that a diagnostic gives."""
+    return replace(
+        statement,
+        completeness=Completeness.PARTIAL,
+        reason=problem.message,
+        diagnostics=[*statement.diagnostics, problem],
+    )

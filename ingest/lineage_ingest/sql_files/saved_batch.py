@@ -1,7 +1,7 @@
 """What the last ingest of SQL files stated, kept beside the store, so that the next one stores only what has changed.
 
-Two batches are compared, not their files: a job or a table is unchanged if all that is said of it is as it was,
-whatever that follows from. The file holds digests and names, no SQL. It is valid for one store, and only as long as no
+Two batches are compared, not their files: a job or a table is unchanged if the batch states the same of it, for
+whatever reason. The file holds digests and names, no SQL. It is valid for one store, and only as long as no
 other session has written to that store and the product is the same.
 """
 

@@ -44,7 +44,7 @@ class KnownDataset(Protocol):
 
 
 class KnownColumn(Protocol):
-    """A column as a store returns it."""
+    """What a store knows of a column."""
 
     @property
     def dataset(self) -> str:
@@ -59,8 +59,8 @@ class KnownColumn(Protocol):
         """The type as written in the source."""
 
     @property
-    def parent(self) -> str | None:
-        """The key of the column that a field belongs to."""
+    def nested(self) -> bool:
+        """Whether it is a field of another column."""
 
     @property
     def inferred(self) -> bool:
@@ -73,7 +73,7 @@ class SchemaSource(Protocol):
     def datasets(self) -> Iterable[KnownDataset]:
         """Return all datasets."""
 
-    def columns(self, datasets: Collection[str]) -> Iterable[KnownColumn]:
+    def column_heads(self, datasets: Collection[str]) -> Iterable[KnownColumn]:
         """Return the columns of datasets, by key, in order."""
 
 
@@ -269,8 +269,8 @@ class Catalog:
         """
         known = [d for d in store.datasets() if d.schema_known and (namespace is None or d.namespace == namespace)]
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}
-        for column in store.columns(list(columns)):
-            if column.parent is None and not column.inferred:
+        for column in store.column_heads(list(columns)):
+            if not column.nested and not column.inferred:
                 columns[column.dataset].append(ColumnSchema(column.spelled_name, column.data_type))
         tables = (TableSchema(dataset.name, tuple(columns[dataset.key])) for dataset in known)
         return cls((table for table in tables if table.columns), dialect)

@@ -16,6 +16,7 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import (
     AppliedChanges,
     BufferedText,
+    ColumnHead,
     DatasetUsage,
     Direction,
     EdgeChange,
@@ -182,6 +183,9 @@ class GraphStore(Protocol):
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; dropped ones if `dropped`."""
+
+    def column_heads(self, datasets: Collection[str]) -> list[ColumnHead]:
+        """Return what the schemas of these datasets say of their columns and fields, as `columns` sorts them."""
 
     def expand(
         self,

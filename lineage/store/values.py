@@ -30,6 +30,7 @@ __all__ = [
     "GraphDump",
     "BufferedText",
     "Hop",
+    "ColumnHead",
     "JobHead",
     "JobIdentity",
     "JobSelection",
@@ -166,9 +167,7 @@ class StoredColumn:
     @property
     def spelled_name(self) -> str:
         """Its own name, with its spelling if it has one."""
-        if self.spelling is None:
-            return self.name
-        return Spelled(self.name, ColumnPath.parse(self.spelling).name)
+        return _spelled_name(self.path, self.spelling)
 
     def without_ordinal(self) -> Self:
         """Return the column without its ordinal, which becomes `last_ordinal`."""
@@ -181,6 +180,11 @@ class StoredColumn:
             return self.dropped_at is None
         is_named = self.first_seen is None or self.first_seen <= as_of
         return is_named and (self.dropped_at is None or as_of < self.dropped_at)
+
+
+def _spelled_name(path: str, spelling: str | None) -> str:
+    name = ColumnPath.parse(path).name
+    return name if spelling is None else Spelled(name, ColumnPath.parse(spelling).name)
 
 
 _BEFORE_FACTS = attrgetter(*(one.name for one in fields(StoredColumn) if one.name != "facts"))
@@ -331,6 +335,23 @@ class JobSelection:
     kinds: tuple[JobKind, ...] = ()
     files: tuple[str, ...] = ()
     retired: bool = False
+
+
+class ColumnHead(NamedTuple):
+    """What a schema says of a column or field (`nested`); `inferred` ones are known from queries."""
+
+    dataset: str
+    path: str
+    ordinal: int | None
+    spelling: str | None
+    data_type: str | None
+    nested: bool
+    inferred: bool
+
+    @property
+    def spelled_name(self) -> str:
+        """Its own name, with its spelling if it has one."""
+        return _spelled_name(self.path, self.spelling)
 
 
 @frozen

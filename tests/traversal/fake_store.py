@@ -121,6 +121,13 @@ class FakeStore:
         ]
         return [column for column in columns if dropped or column.dropped_at is None]
 
+    def column_heads(self, datasets: Collection[str]) -> list[ColumnHead]:
+        """Return what schemas say of columns, in order."""
+        return [
+            ColumnHead(one.dataset, one.path, one.ordinal, one.spelling, one.data_type, False, one.inferred)
+            for one in self.columns(datasets)
+        ]
+
     def expand(
         self,
         keys: Collection[str],

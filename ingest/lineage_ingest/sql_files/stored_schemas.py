@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from lineage.model.batch import DatasetRecord
 from lineage.store.protocol import GraphStore
-from lineage.store.values import StoredColumn, StoredDataset
+from lineage.store.values import ColumnHead, StoredDataset
 
 __all__ = ["StoredSchemas"]
 
@@ -28,13 +28,13 @@ class StoredSchemas:
         """Return all datasets."""
         return self._store.datasets()
 
-    def columns(self, datasets: Collection[str]) -> Iterator[StoredColumn]:
+    def column_heads(self, datasets: Collection[str]) -> Iterator[ColumnHead]:
         """Yield the columns of datasets, by key, in order."""
         for key in datasets:
             self._paths[key].clear()
-        for column in self._store.columns(datasets):
+        for column in self._store.column_heads(datasets):
             self._paths[column.dataset].add(column.path)
-            if column.ordinal is None and column.parent is None:
+            if column.ordinal is None and not column.nested:
                 self._unplaced.add(column.dataset)
             yield column
 

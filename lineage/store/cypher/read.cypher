@@ -29,6 +29,11 @@ MATCH (n:`Table`) WHERE n.search ENDS WITH $suffix RETURN n
 // name: columns_of_dataset
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) RETURN n
 
+// name: column_heads
+MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) WHERE n.dropped_at IS NULL
+RETURN t.key AS dataset, n.path AS path, n.ordinal AS ordinal, n.spelling AS spelling, n.data_type AS data_type,
+       n.parent IS NOT NULL AS nested, n.inferred AS inferred
+
 // name: unplaced_columns_of_sources
 MATCH (j:Job)-[:WRITES]->(d:`Table`)-[:HAS_COLUMN]->(n:`Column`)
 WHERE j.file_key IN $sources AND d.schema_at IS NOT NULL

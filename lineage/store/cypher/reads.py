@@ -31,6 +31,7 @@ from lineage.store.cypher.statements import query
 from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
+    ColumnHead,
     Direction,
     FeedKey,
     Hop,
@@ -106,11 +107,16 @@ def column_spellings(transaction: Transaction, keys: Collection[str]) -> dict[st
 def columns(transaction: Transaction, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
     """Return the columns of these datasets, by dataset, ordinal and path; those without an ordinal last."""
     found = (column_from(row["n"]) for row in _by_key(transaction, "columns_of_dataset", datasets))
+    return sorted((column for column in found if dropped or column.dropped_at is None), key=_place)
 
-    def place(column: StoredColumn) -> tuple[str, bool, int, str]:
-        return (column.dataset, column.ordinal is None, column.ordinal or 0, column.path)
 
-    return sorted((column for column in found if dropped or column.dropped_at is None), key=place)
+def column_heads(transaction: Transaction, datasets: Collection[str]) -> list[ColumnHead]:
+    """Return what the schemas of these datasets say of their columns, as `columns` sorts them."""
+    return sorted((ColumnHead(**row) for row in _by_key(transaction, "column_heads", datasets)), key=_place)
+
+
+def _place(column: StoredColumn | ColumnHead) -> tuple[str, bool, int, str]:
+    return column.dataset, column.ordinal is None, column.ordinal or 0, column.path
 
 
 def expand(

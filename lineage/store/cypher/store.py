@@ -198,6 +198,7 @@ class CypherStore:
     column_spellings = _reading(reads.column_spellings)
     former_names = _reading(former_names)
     columns = _reading(reads.columns)
+    column_heads = _reading(reads.column_heads)
     expand = _reading(reads.expand)
 
     def explore(

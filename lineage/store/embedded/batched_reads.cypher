@@ -7,6 +7,19 @@ WHERE t.key IN $keys
 HINT (t JOIN h) JOIN n
 RETURN t.key AS wanted, n
 
+// name: column_heads
+MATCH (t:`Table`)-[h:HAS_COLUMN]->(n:`Column`)
+WHERE t.key IN $keys AND n.dropped_at IS NULL
+HINT (t JOIN h) JOIN n
+RETURN t.key AS wanted, t.key AS dataset, n.path AS path, n.ordinal AS ordinal, n.spelling AS spelling,
+       n.data_type AS data_type, n.parent IS NOT NULL AS nested, n.inferred AS inferred
+
+// name: jobs_of_dataset
+MATCH (t:`Table`)<-[e:READS|WRITES]-(n:Job)
+WHERE t.key IN $keys
+HINT (t JOIN e) JOIN n
+RETURN DISTINCT t.key AS wanted, t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired
+
 // name: reads_of_job
 MATCH (j:Job)-[e:READS]->(t:`Table`)
 WHERE j.key IN $keys

@@ -68,6 +68,27 @@ def test_a_node_of_another_form_is_left_out_but_not_retired(tmp_path: Path) -> N
     assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}
 
 
+def test_a_damaged_text_costs_its_node_only(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    told = {**STAGED, "description": "Bestellungen"}
+    target = write(tmp_path / "target", manifest(RAW, told, MART, at="2026-03-02T06:00:00Z"))
+    path = target / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b"Bestellungen", b"Bestell\xfcngen"))
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    [problem] = summary.diagnostics
+    assert problem.diagnostic.message == "model.shop.stg is left out: its text is damaged"
+    assert summary.gone == ()
+    assert edges(tmp_path, "stg") == {"orders.id -> id", "orders.amount -> amount"}
+    assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+
+
+def test_numbers_that_json_does_not_have(tmp_path: Path) -> None:
+    target = write(tmp_path / "target", manifest(RAW, STAGED, {**MART, "meta": {"weight": float("nan")}}))
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    assert found(summary) == set()
+    assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", "no", '{"nodes": []}'])
 def test_no_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text, encoding="utf-8")

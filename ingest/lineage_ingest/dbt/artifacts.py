@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_core import from_json
 
@@ -15,6 +15,7 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import Freshness
 from lineage_ingest.dbt.info_schema import read_analysed_columns
+from lineage_ingest.dbt.json_parts import Part, parts_of, read_parts, value_of
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
 from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
@@ -65,10 +66,10 @@ def read_artifacts(target: Path) -> Artifacts:
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise NoManifestError(f"{path} cannot be read: {why}; run `dbt compile` or `dbt build` first") from error
-    data, is_whole = _read_json(raw)
-    if not isinstance(data, dict) or not isinstance(data.get("nodes"), dict):
+    parts, is_whole = read_parts(raw)
+    if not _has_nodes(parts):
         raise NoManifestError(f"{path} is not a dbt manifest: it has no object `nodes`")
-    manifest = parse_manifest(data)
+    manifest = parse_manifest(parts)
     if not is_whole:
         problems.append(("manifest.json", _damaged("the file ends in the middle: models after that are missing")))
     problems += (("manifest.json", _damaged(f"{key} is left out: {reason}")) for key, reason in manifest.invalid)
@@ -86,7 +87,7 @@ def read_artifacts(target: Path) -> Artifacts:
     analysed = read_analysed_columns(target)
     problems += analysed.problems
     catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
-    macros = data.get("macros")
+    macros = _macros_in(parts, problems)
     freshness = freshness_in(_read_beside(target / "sources.json", problems))
     return Artifacts(
         target,
@@ -94,11 +95,27 @@ def read_artifacts(target: Path) -> Artifacts:
         at,
         is_whole,
         catalog,
-        macros if isinstance(macros, dict) else {},
+        macros,
         tuple(problems),
         results,
         freshness,
     )
+
+
+def _has_nodes(parts: Mapping[str, Part] | None) -> TypeGuard[Mapping[str, Part]]:
+    try:
+        return parts is not None and "nodes" in parts and parts_of(parts["nodes"]) is not None
+    except ValueError:
+        return False
+
+
+def _macros_in(parts: Mapping[str, Part], problems: list[tuple[str, Diagnostic]]) -> Mapping[str, Any]:
+    try:
+        macros = value_of(parts["macros"]) if "macros" in parts else None
+    except ValueError:
+        problems.append(("manifest.json", _damaged("macros is left out: its text is damaged")))
+        return {}
+    return macros if isinstance(macros, dict) else {}
 
 
 def _read_json(raw: bytes) -> tuple[Any, bool]:

@@ -33,6 +33,7 @@ from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile
+from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 
@@ -406,6 +407,6 @@ def _digest_stated(table: DbtTable, *more: str) -> str:
     columns = [
         (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in table.complete
     ]
-    described = [(one.name, one.quote, one.data_type) for one in node.columns.values()]
+    described = [(one.name, one.quote, one.data_type) for one in outlines_of(node.columns)]
     own = (node.original_file_path, node.config.materialized, *more)
     return digest_of(table.name, table.kind, len(table.complete), columns, described, *own)

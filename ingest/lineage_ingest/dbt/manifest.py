@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
+from msgspec import Struct
+from msgspec.json import Decoder
+from pydantic import ValidationError
 
 from lineage.frozen import frozen
+from lineage_ingest.dbt.json_parts import Part, parts_of, value_of
 from lineage_ingest.dbt.manifest_nodes import (
     Consumer,
     DbtNode,
@@ -24,6 +27,7 @@ from lineage_ingest.dbt.manifest_nodes import (
     TestNode,
     or_empty,
 )
+from lineage_ingest.dbt.unread_columns import columns_in
 
 __all__ = ["Manifest", "Metadata", "parse_manifest"]
 
@@ -62,83 +66,131 @@ class Manifest:
         return (node for node in self.nodes.values() if node.resource_type in built)
 
 
-_NODE, _CONSUMER, _TEST = TypeAdapter(DbtNode), TypeAdapter(Consumer), TypeAdapter(TestNode)
-_GROUP = TypeAdapter(NodeGroup)
 _NOT_STATED = frozenset(
     ("raw_code", "compiled_code", "compiled_path", "build_path", "created_at", "checksum", "extra_ctes", "deferred")
 )
-_READ = frozenset((ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED))
-_TESTS = frozenset((ResourceType.TEST,))
-_OPERATIONS = frozenset((ResourceType.OPERATION,))
 _CONSUMERS = {
     "exposures": ResourceType.EXPOSURE,
     "metrics": ResourceType.METRIC,
     "semantic_models": ResourceType.SEMANTIC_MODEL,
     "saved_queries": ResourceType.SAVED_QUERY,
 }
-T = TypeVar("T")
+V = TypeVar("V", bound=ManifestValue)
 
 
-def parse_manifest(data: Mapping[str, Any]) -> Manifest:
-    """Return the manifest in a JSON object, without what differs from the format."""
-    invalid: list[tuple[str, str]] = []
-    try:
-        metadata = Metadata.model_validate(or_empty(data.get("metadata")))
-    except ValidationError as error:
-        metadata = Metadata()
-        invalid.append(("metadata", _reason(error)))
-
-    stated: dict[str, str] = {}
-
-    def valid(found: Any, adapter: TypeAdapter[T], kinds: frozenset[str] | None = None) -> dict[str, T]:
-        read: dict[str, T] = {}
-        for key, value in found.items() if isinstance(found, Mapping) else ():
-            kind = value.get("resource_type") if isinstance(value, Mapping) else None
-            if kinds is not None and isinstance(kind, str) and kind not in kinds:
-                continue
-            try:
-                read[str(key)] = adapter.validate_python(value)
-            except ValidationError as error:
-                invalid.append((str(key), _reason(error)))
-                continue
-            if adapter is not _GROUP:
-                stated[str(key)] = _digest_stated(value)
-        return read
-
+def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
+    """Return the manifest whose members these are, without what differs from the format."""
+    reader = _Reader()
+    metadata = reader.read("metadata", parts.get("metadata"), Metadata)
+    nodes: dict[str, DbtNode] = {}
+    operations: dict[str, DbtNode] = {}
+    tests: dict[str, TestNode] = {}
+    for key, part in reader.members(parts, "nodes"):
+        match reader.kind_of(part):
+            case ResourceType.TEST:
+                reader.add(tests, key, part, TestNode)
+            case ResourceType.OPERATION:
+                reader.add(operations, key, part, DbtNode)
+            case ResourceType.MODEL | ResourceType.SNAPSHOT | ResourceType.SEED | None:
+                reader.add(nodes, key, part, DbtNode)
+    sources: dict[str, DbtNode] = {}
+    for key, part in reader.members(parts, "sources"):
+        reader.add(sources, key, part, DbtNode)
     consumers: dict[str, Consumer] = {}
-    for name, kind in _CONSUMERS.items():
-        found = data.get(name)
-        typed = {key: {"resource_type": kind, **value} if isinstance(value, dict) else value
-                 for key, value in found.items()} if isinstance(found, dict) else {}  # fmt: skip
-        consumers |= valid(typed, _CONSUMER)
-    found = data.get("unit_tests")
-    unit_tests = {
-        key: {"resource_type": "unit_test", **value} if isinstance(value, dict) else value
-        for key, value in (found.items() if isinstance(found, dict) else ())
-    }
+    for section, kind in _CONSUMERS.items():
+        for key, part in reader.members(parts, section):
+            reader.add(consumers, key, part, Consumer, kind)
+    for key, part in reader.members(parts, "unit_tests"):
+        reader.add(tests, key, part, TestNode, "unit_test")
+    groups = [reader.read(key, part, NodeGroup) for key, part in reader.members(parts, "groups")]
     return Manifest(
-        metadata=metadata,
-        nodes=valid(data.get("nodes"), _NODE, _READ),
-        sources=valid(data.get("sources"), _NODE),
+        metadata=metadata or Metadata(),
+        nodes=nodes,
+        sources=sources,
         consumers=consumers,
-        operations=valid(data.get("nodes"), _NODE, _OPERATIONS),
-        tests=valid(data.get("nodes"), _TEST, _TESTS) | valid(unit_tests, _TEST),
-        owners={
-            one.name: owner
-            for one in valid(data.get("groups"), _GROUP).values()
-            if (owner := one.owner.name or one.owner.email) is not None
-        },
-        stated=stated,
-        invalid=tuple(invalid),
+        operations=operations,
+        tests=tests,
+        owners={one.name: owner for one in groups if one is not None and (owner := one.owner.name or one.owner.email)},
+        stated=reader.stated,
+        invalid=tuple(reader.invalid),
     )
 
 
-def _digest_stated(value: Mapping[str, Any]) -> str:
-    said = to_json({name: one for name, one in value.items() if name not in _NOT_STATED})
-    return hashlib.blake2b(said, digest_size=12).hexdigest()
+class _Reader:
+    """Reads the values of a manifest; what differs from the format is noted and left out."""
+
+    def __init__(self) -> None:
+        self.stated: dict[str, str] = {}
+        self.invalid: list[tuple[str, str]] = []
+
+    def members(self, parts: Mapping[str, Part], section: str) -> Iterator[tuple[str, Part]]:
+        """Yield the members of a section; none if it is missing or no object."""
+        try:
+            yield from (parts_of(parts[section]) or {}).items() if section in parts else ()
+        except ValueError as error:
+            self.invalid.append((section, _reason(error)))
+
+    def kind_of(self, part: Part) -> str | None:
+        """Return the resource type of a node; None if it states none, and differs from the format."""
+        try:
+            kind = _KIND.decode(part).resource_type
+        except ValueError:
+            return None
+        return kind if isinstance(kind, str) else None
+
+    def add(self, found: dict[str, V], key: str, part: Part, of: type[V], kind: str | None = None) -> None:
+        """Read a node, of a kind that it need not state, into `found`, and note what it states."""
+        value = self.read(key, part, of, kind)
+        if value is not None:
+            found[key] = value
+            self.stated[key] = _digest_stated(parts_of(part) or {}, kind)
+
+    def read(self, key: str, part: Part | None, of: type[V], kind: str | None = None) -> V | None:
+        """Return the value, of a kind that it need not state; None if it differs from the format."""
+        try:
+            return of.model_validate(_fields(part, of, kind) if part is not None else {})
+        except ValueError as error:
+            self.invalid.append((key, _reason(error)))
+            return None
 
 
-def _reason(error: ValidationError) -> str:
+def _fields(part: Part, of: type[ManifestValue], kind: str | None) -> Any:
+    """Return the fields that are read of a value, and its kind."""
+    parts = parts_of(part)
+    if parts is None:
+        return or_empty(value_of(part))
+    found = {name: value_of(parts[name]) for name in _names_of(of) if name in parts}
+    if kind is not None:
+        found.setdefault("resource_type", kind)
+    if of is DbtNode and "columns" in parts:
+        found["columns"] = columns_in(parts["columns"])
+    return found
+
+
+@cache
+def _names_of(of: type[ManifestValue]) -> tuple[str, ...]:
+    names = (one.alias or name for name, one in of.model_fields.items())
+    return tuple(name for name in names if name != "columns")
+
+
+class _Kind(Struct):
+    resource_type: Any = None
+
+
+_KIND = Decoder(_Kind)
+
+
+def _digest_stated(parts: Mapping[str, Part], kind: str | None) -> str:
+    said = [(kind or "").encode()]
+    for name, part in parts.items():
+        if name not in _NOT_STATED:
+            said += (name.encode(), part)
+    return hashlib.blake2b(b"\0".join(said), digest_size=12).hexdigest()
+
+
+def _reason(error: ValueError) -> str:
     """Return where the first error is, and what it is; without the value, which may be SQL."""
+    if not isinstance(error, ValidationError):
+        return "its text is damaged"
     first = error.errors(include_input=False, include_url=False)[0]
     return f"{'.'.join(map(str, first['loc'])) or 'value'}: {first['msg']}"

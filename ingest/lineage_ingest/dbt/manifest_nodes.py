@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import with_default_schema
 
@@ -119,6 +127,11 @@ class DescribedColumn(ManifestValue):
     config: Annotated[_Labels, BeforeValidator(or_empty)] = _NO_LABELS
 
 
+def _unless_unread(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Return columns as they are if they are read when they are asked for."""
+    return value if isinstance(value, Mapping) and not isinstance(value, dict) else handler(or_empty(value))
+
+
 class _Contract(ManifestValue):
     enforced: bool = False
 
@@ -180,7 +193,7 @@ class DbtNode(ManifestValue):
     compiled_code: str | None = None
     compiled_path: str | None = None
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
-    columns: Annotated[dict[str, DescribedColumn], BeforeValidator(or_empty)] = Field(default_factory=dict)
+    columns: Annotated[Mapping[str, DescribedColumn], WrapValidator(_unless_unread)] = Field(default_factory=dict)
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     version: str | None = None
     latest_version: str | None = None

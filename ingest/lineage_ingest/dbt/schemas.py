@@ -12,6 +12,7 @@ from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["catalog_columns", "described_columns", "seed_columns"]
 
@@ -27,7 +28,7 @@ def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]
     dialect = naming.dialect
     return tuple(
         ColumnSchema(_folded(dialect, column.name, bool(column.quote)), column.data_type)
-        for column in node.columns.values()
+        for column in outlines_of(node.columns)
     )
 
 

@@ -6,7 +6,6 @@ Whether they have the usual form, in which nothing can differ from the format, i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -41,6 +40,7 @@ class UnreadColumns(Mapping[str, DescribedColumn]):
     def __init__(self, text: bytes, outlines: Mapping[str, ColumnOutline]) -> None:
         self._text = text
         self._outlines = outlines
+        self._columns: dict[str, DescribedColumn] = {}
 
     @property
     def outlines(self) -> Collection[ColumnOutline]:
@@ -48,6 +48,9 @@ class UnreadColumns(Mapping[str, DescribedColumn]):
         return self._outlines.values()
 
     def __getitem__(self, name: str) -> DescribedColumn:
+        if self._text:
+            self._columns = _COLUMNS.validate_json(self._text)
+            self._text, self._outlines = b"", self._columns
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -55,10 +58,6 @@ class UnreadColumns(Mapping[str, DescribedColumn]):
 
     def __len__(self) -> int:
         return len(self._outlines)
-
-    @cached_property
-    def _columns(self) -> dict[str, DescribedColumn]:
-        return _COLUMNS.validate_json(self._text)
 
 
 def columns_in(part: Part) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage.traversal import impact, resolve
-from tests.dbt.manifests import manifest, model, relation
+from tests.dbt.manifests import manifest, model, relation, source
 from tests.dbt.test_again import MART, RAW, STAGED
 from tests.dbt.test_broken_artifacts import edges, found, ingest
 
@@ -48,6 +48,18 @@ def test_an_incremental_model_has_the_lineage_of_all_its_builds(tmp_path: Path, 
         assert (str(job.completeness), sorted(job.reads)) == (
             "full", [f"postgres/wh.main.{name}" for name in ("changes", "everything", "inc")]
         )  # fmt: skip
+
+
+def test_what_all_builds_lack_is_said_once(tmp_path: Path) -> None:
+    bare = source("bare", {})
+    later = "{% if is_incremental() %} join {{ ref('stg') }} using (id) {% endif %}"
+    raw = "select * from {{ source('raw', 'bare') }} " + later
+    compiled = 'select * from "wh"."raw"."bare"'
+    inc = incremental(raw, compiled, "source.shop.raw.bare", "stg")
+    summary = ingest(tmp_path, manifest(RAW, bare, STAGED, inc))
+    listed = [(str(one.diagnostic.code), one.diagnostic.message) for one in summary.diagnostics]
+    assert len(listed) == len(set(listed)) == summary.batch.run.counts["diagnostics"]
+    assert ("UNRESOLVED_STAR", "the columns behind `*` are unknown: no schema of wh.raw.bare") in listed
 
 
 @pytest.mark.parametrize(

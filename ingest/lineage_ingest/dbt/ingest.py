@@ -223,18 +223,18 @@ class _Ingest:
                 continue
             statement = resolved.statement
             self.batch.add_model(model, statement, resolved.other_builds)
-            codes = {one.code for one in statement.diagnostics}
+            problems = [found for one in (statement, *resolved.other_builds.values()) for found in one.diagnostics]
             self.nodes[key] = NodeState(
                 # A time limit depends on more than the input: try again next time.
-                "" if DiagnosticCode.TIME_EXCEEDED in codes else inputs[key],
+                "" if any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems) else inputs[key],
                 stated[key],
                 resolved.columns,
                 resolved.lookups,
                 str(statement.completeness),
-                len(statement.diagnostics),
+                len(problems),
                 len(statement.edges) + sum(len(one.edges) for one in resolved.other_builds.values()),
                 len(resolved.columns or model.table.complete or model.table.described),
-                sum(one.severity is Severity.ERROR for one in statement.diagnostics),
+                sum(one.severity is Severity.ERROR for one in problems),
             )
         return unchanged
 

@@ -36,6 +36,8 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(UV_READY)
 	@echo "installing what requirements.lock lists into $(VENV) (a minute, the first time)"
 	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@if ls build/native/*.whl >/dev/null 2>&1; then \
+	  $(UV) pip install --quiet --python $(BIN)/python --no-deps build/native/*.whl; fi  # what is not locked was removed
 	@touch $@
 
 NATIVE := lineage/native

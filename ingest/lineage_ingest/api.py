@@ -99,7 +99,9 @@ def ingest_sql(
         raise OptionError("it requires --project", "project_root")
     listed = listed_paths(paths)
     extraction = _extraction_options(options, options.dialect)
-    catalog = read_catalog(options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False)
+    catalog = read_catalog(
+        options.catalog, options.dialect, refresh=options.refresh_catalog, whole=False, cache=options.cache
+    )
     verification = None
     if options.connect is not None:
         catalog, verification = _connected(options, catalog)

@@ -151,11 +151,12 @@ class DatabaseOptions(DatabaseFileOptions):
 
 
 def read_catalog(
-    catalog: Catalog | Paths | None, dialect: str, *, refresh: bool = False, whole: bool = True
+    catalog: Catalog | Paths | None, dialect: str, *, refresh: bool = False, whole: bool = True, cache: bool = False
 ) -> Catalog:
     """Return a catalog of table schemas; its files are read in this dialect.
 
     `refresh`: databases are not read from the cache. `whole`: all tables of databases are read now.
+    `cache`: large files of DDL are parsed when they have changed.
 
     Raises:
         OptionError: a file cannot be read.
@@ -165,7 +166,7 @@ def read_catalog(
         if isinstance(catalog, Catalog):
             return catalog.complete() if whole else catalog
         listed = listed_paths(catalog or (), "catalog", required=False)
-        found = Catalog.from_files(listed, dialect, refresh=refresh)
+        found = Catalog.from_files(listed, dialect, refresh=refresh, cache=cache)
         return found.complete() if whole else found
     except DatabaseError:
         raise

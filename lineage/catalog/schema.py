@@ -179,12 +179,13 @@ class Catalog:
 
     @classmethod
     def from_files(
-        cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi", *, refresh: bool = False
+        cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi", *, refresh: bool = False, cache: bool = False
     ) -> Catalog:
         """Return the schemas in files of DDL, JSON (`.json`) or information_schema (`.csv`), and of databases (URIs).
 
         The last of several definitions of a table applies, and files before databases. Databases are read when tables
-        are looked up; with `refresh`, not from the cache.
+        are looked up; with `refresh`, not from the cache. With `cache`, large files of DDL are parsed when they have
+        changed.
 
         Raises:
             CatalogError: a file cannot be read; the message has its path.
@@ -198,7 +199,7 @@ class Catalog:
                 continue
             path = Path(given)
             try:
-                read = readers.get(path.suffix.lower(), cls.from_ddl)
+                read = readers.get(path.suffix.lower(), cls._from_saved_ddl if cache else cls.from_ddl)
                 catalog = catalog.with_tables(read(path, dialect))
             except UnicodeDecodeError as error:
                 raise CatalogError(f"{path}: it is not text in UTF-8{_database_hint(path)}") from error
@@ -210,6 +211,15 @@ class Catalog:
         from lineage.catalog.database.live_schemas import LiveSchemas  # noqa: PLC0415
 
         return cls(catalog, dialect, [LiveSchemas(DatabaseAddress.parse(one), refresh=refresh) for one in addresses])
+
+    @classmethod
+    def _from_saved_ddl(cls, path: Path, dialect: str | Dialect) -> Catalog:
+        from lineage.catalog.saved_ddl import read_saved_ddl  # noqa: PLC0415  seldom used
+
+        catalog = cls((), dialect)
+        for table in read_saved_ddl(path, catalog.dialect):
+            catalog.add(table)
+        return catalog
 
     @classmethod
     def from_information_schema(cls, path: str | Path, dialect: str | Dialect = "ansi") -> Catalog:

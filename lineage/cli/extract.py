@@ -101,7 +101,7 @@ def extract(
         print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
-    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
+    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog, cache=not no_cache)
     folder = None if no_cache else folder_of(texts)
     saved = SavedResolutions(folder, options) if folder is not None else None
     with seldom_collecting():

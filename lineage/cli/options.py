@@ -232,7 +232,7 @@ def note_cached_schemas(catalogs: list[str] | None, *, refresh: bool) -> None:
             note(f"schemas of {address} as of {at:%H:%M} UTC, from the cache; --refresh-catalog reads them again")
 
 
-def read_catalogs(paths: list[str] | None, dialect: str, *, refresh: bool = False) -> Catalog:
+def read_catalogs(paths: list[str] | None, dialect: str, *, refresh: bool = False, cache: bool = False) -> Catalog:
     """Return the schemas of several files and databases. A later file overrides an earlier one.
 
     Raises:
@@ -240,7 +240,7 @@ def read_catalogs(paths: list[str] | None, dialect: str, *, refresh: bool = Fals
         DatabaseError: a database's address is malformed, or its driver is missing.
     """
     try:
-        return Catalog.from_files(paths or (), dialect, refresh=refresh)
+        return Catalog.from_files(paths or (), dialect, refresh=refresh, cache=cache)
     except DatabaseError:
         raise
     except CatalogError as error:
@@ -254,10 +254,12 @@ def read_schemas(
     texts: Iterable[str] | None = None,
     *,
     refresh: bool = False,
+    cache: bool = False,
 ) -> Catalog:
     """Return the schemas of files, databases and a store. Files take precedence.
 
-    Of databases, the tables that `texts` may name are read; without `texts`, all tables.
+    Of databases, the tables that `texts` may name are read; without `texts`, all tables. With `cache`, large files of
+    DDL are parsed when they have changed.
 
     Raises:
         typer.BadParameter: a file cannot be read, or the store has several namespaces and none was given.
@@ -266,7 +268,7 @@ def read_schemas(
     """
     naming = options.naming
     note_cached_schemas(paths, refresh=refresh)
-    given = read_catalogs(paths, naming.dialect.name, refresh=refresh)
+    given = read_catalogs(paths, naming.dialect.name, refresh=refresh, cache=cache)
     given = given.complete() if texts is None else given.prepare(texts)
     if store is None:
         return given

@@ -49,7 +49,8 @@ def prepare_project(target: str | Path | None, options: DbtOptions, store: str |
         raise OptionError(str(error), "functions") from error
     project = options.project or metadata.project_name or folder.resolve().parent.name
     names = ProjectNames(project, extraction.naming)
-    catalog = read_catalog(options.catalog, dialect, refresh=options.refresh_catalog).qualified(extraction.naming)
+    catalog = read_catalog(options.catalog, dialect, refresh=options.refresh_catalog, cache=not options.full)
+    catalog = catalog.qualified(extraction.naming)
     basis = digest_of(
         product_digest(Path(__file__).parents[1]),
         extraction.naming,

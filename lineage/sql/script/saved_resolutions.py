@@ -8,9 +8,7 @@ holds digests of texts, names, and results as they are printed, with literals ma
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import pickle
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import Naming
 from lineage.product_digest import product_digest
 from lineage.saved_file import SavedFile, digest_of, saved_files_folder
+from lineage.saved_values import UnexpectedClassError, from_saved, to_saved
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.definitions import Definition
 from lineage.sql.script.resolutions import TextResolution
@@ -41,9 +40,6 @@ _CLASSES = (
     "lineage.sql.resolve.column_names.unnamed_column",
     "lineage.sql.script.definitions",
     "lineage.sql.script.resolutions",
-)
-_BUILTINS = frozenset(
-    (("builtins", "frozenset"), ("builtins", "set"), ("collections", "defaultdict"), ("builtins", "list"))
 )
 
 
@@ -82,7 +78,7 @@ class SavedResolutions:
         self._used: dict[int, tuple[bytes, TextResolution]] = {}
         content = self._file.read()
         if content is not None:
-            listed: dict[bytes, tuple[bytes, int]] = _Unpickler(io.BytesIO(content)).load()
+            listed: dict[bytes, tuple[bytes, int]] = from_saved(content, _CLASSES)
             self._known = {key: _Saved(*one) for key, one in listed.items()}
 
     def find(self, texts: Mapping[str, str], script: Script) -> dict[int, TextResolution]:
@@ -96,7 +92,7 @@ class SavedResolutions:
                 continue
             try:
                 resolution = _unpack(known.packed, index, self._options.naming)
-            except pickle.UnpicklingError:  # it refers to a class that is not expected
+            except UnexpectedClassError:  # it refers to a class that is not expected
                 continue
             if script.still_searches(index, resolution):
                 found[index] = resolution
@@ -129,7 +125,7 @@ class SavedResolutions:
             return
         everything = {key: tuple(one) for key, one in kept.items()}
         everything |= {key: (one.packed, one.unused + 1) for key, one in others}
-        self._file.write(pickle.dumps(everything, pickle.HIGHEST_PROTOCOL))
+        self._file.write(to_saved(everything))
 
 
 def _key(name: str, text: str) -> bytes:
@@ -181,13 +177,11 @@ def _pack(found: TextResolution) -> bytes:
     namings = None if found.namings is None else tuple(map(_without_dialect, found.namings))
     searched = tuple(((name, _without_dialect(naming)), answer) for (name, naming), answer in found.searched)
     head = (tuple(own), namings, found.undone, found.query_targets, found.variables, found.parts)
-    return pickle.dumps((*head, found.resolutions, searched), pickle.HIGHEST_PROTOCOL)
+    return to_saved((*head, found.resolutions, searched))
 
 
 def _unpack(packed: bytes, index: int, naming: Naming) -> TextResolution:
-    definitions, namings, undone, targets, variables, parts, resolutions, searched = _Unpickler(
-        io.BytesIO(packed)
-    ).load()
+    definitions, namings, undone, targets, variables, parts, resolutions, searched = from_saved(packed, _CLASSES)
     return TextResolution(
         tuple(tuple(_moved(one, index) for one in listed) for listed in definitions),
         None if namings is None else tuple(Naming(naming.dialect, *one) for one in namings),
@@ -213,12 +207,3 @@ def _without_dialect(naming: Naming) -> Sequence[Any]:
         naming.namespace, naming.default_database, naming.default_schema, naming.session_tables, naming.search_path,
         naming.versions, naming.remade,
     )  # fmt: skip
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads plain values and those of this package only: a file can hold nothing that runs."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _BUILTINS or module.startswith(_CLASSES):
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is not expected in a saved resolution")

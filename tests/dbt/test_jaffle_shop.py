@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,12 @@ def test_the_job_is_the_model(store: GraphStore) -> None:
     assert "credit_card'" not in str(job.sql)  # literals are masked
 
 
-def test_what_dbt_has_only_parsed_gives_the_same_edges(project: Path, tmp_path: Path, store: GraphStore) -> None:
+@pytest.mark.parametrize("compiled_before", [True, False])
+def test_what_dbt_has_only_parsed_gives_the_same_edges(
+    project: Path, tmp_path: Path, store: GraphStore, compiled_before: bool
+) -> None:
+    if not compiled_before:
+        shutil.rmtree(project / "target" / "compiled")
     run_dbt(project, "parse", "--no-partial-parse")
     with open_store(tmp_path / "parsed.lbug") as parsed:
         summary = ingest_dbt(project / "target", store=parsed)
@@ -97,6 +103,8 @@ def test_what_dbt_has_only_parsed_gives_the_same_edges(project: Path, tmp_path: 
         # The results are of the build; its properties describe a column that `customers` does not have.
         assert codes == {"NOT_COMPILED", "ARTIFACT_OUTDATED", "UNKNOWN_COLUMN"}
         assert not summary.has_errors
+        told = {found.source for found in summary.diagnostics if str(found.diagnostic.code) == "NOT_COMPILED"}
+        assert (told == {"manifest.json"}) is compiled_before
         for table in ("customers", "orders", "stg_payments"):
             assert edges_into(parsed, table) == edges_into(store, table)
 

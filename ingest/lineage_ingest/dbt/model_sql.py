@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.dbt.compiled_files import CompiledFiles
+from lineage_ingest.dbt.macro_calls import called_macros
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -33,8 +35,11 @@ class ModelSql(NamedTuple):
 class ModelTexts:
     """Returns the SQL of the models of one manifest."""
 
-    def __init__(self, manifest: Manifest, macros: Mapping[str, Any], folder: Path | None) -> None:
-        """Read models of a manifest; `folder` is that of the project."""
+    def __init__(
+        self, manifest: Manifest, macros: Mapping[str, Any], folder: Path | None, compiled: CompiledFiles
+    ) -> None:
+        """Read models of a manifest; `folder` is that of the project, `compiled` has what dbt compiled before."""
+        self._compiled = compiled
         self._folder = folder
         self._manifest = manifest
         self._macros = macros
@@ -46,6 +51,8 @@ class ModelTexts:
         """Return the SQL of a model or snapshot."""
         if node.compiled_code:
             found = ModelSql(node.compiled_code, node.compiled_path or node.original_file_path)
+        elif (earlier := self._compiled.find(node)) is not None:
+            found = ModelSql(earlier.text, earlier.path)
         else:
             found = self._rendered(node)
         if node.config.materialized == "incremental" and self._has_other_builds(node):
@@ -58,19 +65,8 @@ class ModelTexts:
         """Return whether a template, or a macro that it calls, asks whether the model's table exists."""
         if _IS_INCREMENTAL.search(node.raw_code or ""):
             return True
-        waiting, seen = list(node.depends_on.macros), set[str]()
-        while waiting:
-            name = waiting.pop()
-            macro = self._macros.get(name)
-            if name in seen or not isinstance(macro, Mapping) or str(macro.get("package_name")) in self._dbt_packages:
-                continue
-            seen.add(name)
-            if _IS_INCREMENTAL.search(str(macro.get("macro_sql", ""))):
-                return True
-            needs = macro.get("depends_on")
-            found = needs.get("macros") if isinstance(needs, Mapping) else None
-            waiting += [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-        return False
+        called = called_macros(node, self._macros, self._dbt_packages)
+        return any(_IS_INCREMENTAL.search(str(macro.get("macro_sql", ""))) for macro in called)
 
     def _with_other_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
         """Return an incremental model's SQL with the queries of its other builds; its compiled SQL is that of one."""
@@ -82,7 +78,7 @@ class ModelTexts:
             known = {" ".join(found.text.split())}
             others = [one.text for one in rendered if " ".join(one.text.split()) not in known]
             return found._replace(other_builds=tuple(dict.fromkeys(others)))
-        if not node.compiled_code:  # what is not known is reported already
+        if found.doubts:  # what is not known is reported already
             return found
         is_later = bool(node.relation_name) and str(node.relation_name) in found.text
         message = (

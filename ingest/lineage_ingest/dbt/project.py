@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 from lineage.frozen import frozen
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
+from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
@@ -62,6 +63,7 @@ class DbtProject:
         self.artifacts = artifacts
         self._folder = folder
         manifest = artifacts.manifest
+        self._compiled = CompiledFiles(artifacts.target, folder, manifest, artifacts.macros)
         self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
         self.tables: dict[str, DbtTable] = {
             key: self._table(node) for key, node in self._nodes.items() if not node.is_ephemeral
@@ -76,7 +78,7 @@ class DbtProject:
 
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder)
+        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder, self._compiled)
         steps = self._build_steps()
         found = []
         for key in self._in_order():
@@ -136,6 +138,8 @@ class DbtProject:
     def problems(self) -> Iterator[tuple[str, Diagnostic]]:
         """Yield the problems of the artifacts, and what builds without SQL do besides, each with the file's name."""
         yield from self.artifacts.problems
+        if self._compiled.found:
+            yield "manifest.json", _compiled_earlier(self._compiled.found)
         steps = self._build_steps()
         for node in self._nodes.values():
             if node.resource_type == ResourceType.SEED or node.is_python:
@@ -174,3 +178,12 @@ class DbtProject:
                 done.add(key)
                 stack.append((key, True))
                 stack.extend((other, False) for other in reversed(self._nodes[key].depends_on.nodes))
+
+
+def _compiled_earlier(models: int) -> Diagnostic:
+    message = (
+        f"models that this dbt command did not compile: {models:,}; the SQL that an earlier one compiled is read, which "
+        "is newer than the files that it is made of"
+    )
+    hint = "if variables or the environment differ, run `dbt compile`, and ingest again"
+    return Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.INFO, message, hint=hint)

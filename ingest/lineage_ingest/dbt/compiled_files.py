@@ -1,0 +1,114 @@
+"""The SQL that earlier dbt commands compiled: a command compiles only the models that it selects.
+
+dbt leaves each model's SQL in the target folder. It is what the model's table was built with as long as nothing that it
+is made of has changed since: the model's file, those of its macros, its properties and the project. A file of another
+target (of dbt's `--target`) names other relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lineage_ingest.dbt.macro_calls import called_macros
+from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode
+
+__all__ = ["CompiledFile", "CompiledFiles"]
+
+_PACKAGES = "dbt_packages"
+"""The folder of packages in a project; another one can be configured, and then their models are not found."""
+
+
+class CompiledFile(NamedTuple):
+    """The compiled SQL of a model, and the path of its file as a manifest has it."""
+
+    text: str
+    path: str
+
+
+class CompiledFiles:
+    """The compiled models in one target folder."""
+
+    def __init__(self, target: Path, folder: Path | None, manifest: Manifest, macros: Mapping[str, Any]) -> None:
+        """Look in `target`, with the sources of the project in `folder`."""
+        self._target = target
+        self._folder = folder
+        self._macros = macros
+        self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
+        self._root = manifest.metadata.project_name
+        self._own_packages = frozenset(("dbt", f"dbt_{manifest.metadata.adapter_type}", "dbt_postgres", "dbt_spark"))
+        self._times: dict[Path, float | None] = {}
+        self.found = 0
+        """Number of models whose files are read."""
+
+    def find(self, node: DbtNode) -> CompiledFile | None:
+        """Return what was compiled of a model that this manifest has no compiled SQL of; None if it may be outdated."""
+        if self._folder is None:
+            return None
+        path = self._target / "compiled" / node.package_name / node.original_file_path
+        compiled_at = self._time(path)
+        if compiled_at is None or not self._is_newest(compiled_at, node):
+            return None
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        relations = self._relations(node)
+        if not relations or not all(one in text for one in relations):
+            return None
+        self.found += 1
+        return CompiledFile(text, self._as_in_manifests(path))
+
+    def _is_newest(self, compiled_at: float, node: DbtNode) -> bool:
+        times = (self._time(one) if one is not None else None for one in self._sources(node))
+        return all(at is not None and at <= compiled_at for at in times)
+
+    def _sources(self, node: DbtNode) -> Iterator[Path | None]:
+        """Yield the files that a model's SQL is made of; None for one whose place is not known."""
+        yield self._path(node.package_name, node.original_file_path)
+        yield self._path(self._root, "dbt_project.yml")
+        if node.patch_path:
+            package, _, path = node.patch_path.partition("://")
+            yield self._path(package, path)
+        for macro in called_macros(node, self._macros, self._own_packages):
+            of, at = macro.get("package_name"), macro.get("original_file_path")
+            yield self._path(of, at) if isinstance(of, str) and isinstance(at, str) else None
+
+    def _path(self, package: str | None, path: str) -> Path | None:
+        if self._folder is None or not path:
+            return None
+        if package in (self._root, None):
+            return self._folder / path
+        return self._folder / _PACKAGES / str(package) / path
+
+    def _time(self, path: Path) -> float | None:
+        """Return when a file was last changed; None if it is not there."""
+        if path not in self._times:
+            try:
+                self._times[path] = path.stat().st_mtime
+            except OSError:
+                self._times[path] = None
+        return self._times[path]
+
+    def _relations(self, node: DbtNode) -> list[str]:
+        """Return the relations that a model needs, as SQL has them."""
+        found, waiting, seen = [], list(node.depends_on.nodes), set[str]()
+        while waiting:
+            key = waiting.pop()
+            needed = self._nodes.get(key)
+            if needed is None or key in seen:
+                continue
+            seen.add(key)
+            if needed.is_ephemeral:
+                waiting += needed.depends_on.nodes
+            else:
+                found.append(str(needed.relation_name))
+        return found
+
+    def _as_in_manifests(self, path: Path) -> str:
+        try:
+            return path.resolve().relative_to(Path(str(self._folder)).resolve()).as_posix()
+        except ValueError:
+            return path.as_posix()

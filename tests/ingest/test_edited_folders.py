@@ -82,6 +82,13 @@ def test_random_histories(tmp_path: Path) -> None:
     assert max(spared["files resolved"], spared["files stored"]) < spared["files"]
 
 
+def test_the_same_ingested_again_changes_times_only(tmp_path: Path) -> None:
+    """In this history, a statement names a column that a schema dropped."""
+    outcome = run_history("i/167", 3, tmp_path, stay_open=True, again=True)
+    assert not outcome.differs
+    assert outcome.steps["again"] > 6
+
+
 def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path) -> None:
     root, other, store = tmp_path / "models", tmp_path / "other", tmp_path / "graph.lbug"
     texts = {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT x FROM a", "c": "SELECT y FROM u"}

@@ -6,8 +6,8 @@ One store is ingested into as a user does, the other without using anything that
 step both must contain the same: nodes, edges, proofs, all times, diagnostics, changes, runs. Two projects read each
 other's tables; between their ingests come logs, files and prunes of any time. Prints a line for each history that
 differs, and how much was spared; ends with code 1 if any differ. `--only` repeats one history and prints its steps;
-with `--open`, stores are not opened anew for each step, which is five times as fast. With `--again`, what is ingested is
-ingested twice more, unchanged: the last time must change times only. (Before that, SQL is resolved against what the
+with `--open`, stores are not opened anew for each step, which is five times as fast. With `--again`, what is ingested
+is ingested twice more, unchanged: the last time must change times only. (Before that, SQL is resolved against what the
 store has learnt from the first time.)
 """
 

@@ -1,6 +1,7 @@
 """Ingest random projects of SQL files again and again while they are edited, and compare two ways of doing so.
 
-python -m tests.ingest.edited_folders [HISTORIES] [--seed N] [--only NUMBER] [--steps N] [--open] [--again]
+python -m tests.ingest.edited_folders [HISTORIES] [--seed N] [--only NUMBER] [--steps N] [--open]
+    [--again] [--turns]
 
 One store is ingested into as a user does, the other without using anything that an earlier ingest saved. After every
 step both must contain the same: nodes, edges, proofs, all times, diagnostics, changes, runs. Two projects read each
@@ -8,7 +9,7 @@ other's tables; between their ingests come logs, files and prunes of any time. P
 differs, and how much was spared; ends with code 1 if any differ. `--only` repeats one history and prints its steps;
 with `--open`, stores are not opened anew for each step, which is five times as fast. With `--again`, what is ingested
 is ingested twice more, unchanged: the last time must change times only. (Before that, SQL is resolved against what the
-store has learnt from the first time.)
+store has learnt from the first time.) With `--turns`, two projects are mostly ingested in turn.
 """
 
 from __future__ import annotations
@@ -107,11 +108,13 @@ def run_history(
     *,
     stay_open: bool = False,
     again: bool = False,
+    turns: bool = False,
 ) -> Outcome:
     """Run a history in a new folder; return its outcome, after the first step that differs if one does.
 
     Stores that `stay_open` are not opened anew for each step, as a command does, which takes most of the time. With
-    `again`, each ingest of files is repeated twice, unchanged; the last one must change times only.
+    `again`, each ingest of files is repeated twice, unchanged; the last one must change times only. With `turns`, two
+    projects are ingested in turn.
     """
     outcome = Outcome()
     sessions = Counter({"last": 1})
@@ -125,7 +128,7 @@ def run_history(
             stores = {way: stack.enter_context(open_store(folder / f"{way}.lbug")) for way in Way}
         before: list[str] = []
         is_repeated = False
-        for number, step in enumerate(random_history(seed, steps, folder, again=again)):
+        for number, step in enumerate(random_history(seed, steps, folder, again=again, turns=turns)):
             say(f"{number}: {step}")
             outcome.steps[step.kind] += 1
             found = {way: step.run(stores[way], way) for way in Way}
@@ -177,6 +180,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="the number of one history, which is then printed")
     parser.add_argument("--open", action="store_true", help="leave the stores open")
     parser.add_argument("--again", action="store_true", help="repeat each ingest, which must change times only")
+    parser.add_argument("--turns", action="store_true", help="two projects, mostly in turn")
     given = parser.parse_args()
     numbers = range(given.histories) if given.only is None else [given.only]
     differing, began = 0, time.perf_counter()
@@ -186,7 +190,9 @@ def main() -> None:
         folder = Path(tempfile.mkdtemp())
         say = print if given.only is not None else str
         name = f"{given.seed}/{number}"
-        outcome = run_history(name, given.steps, folder, say, stay_open=given.open, again=given.again)
+        outcome = run_history(
+            name, given.steps, folder, say, stay_open=given.open, again=given.again, turns=given.turns
+        )
         shutil.rmtree(folder, ignore_errors=True)
         steps.update(outcome.steps)
         spared.update(outcome.spared)

@@ -114,7 +114,12 @@ def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path
     assert [stored(), stored()] == [1, 0]
     (root / "a.sql").write_text("-- a comment\nCREATE VIEW a AS SELECT x || 'x' AS x FROM t", encoding="utf-8")
     assert [stored(), stored()] == [1, 0]  # its statement is on another line
-    assert [stored(other), stored(), stored()] == [None, None, 0]
+    assert [stored(other), stored(), stored(other), stored()] == [None, 0, 0, 0]  # they take turns
+    (other / "o.sql").write_text("CREATE VIEW o AS SELECT x FROM a", encoding="utf-8")
+    # What concerns the table that both name is stored: all that the other project has, two files of three of the first.
+    assert [stored(other), stored(), stored(other), stored()] == [None, 2, None, 2]
+    (other / "o.sql").write_text("CREATE VIEW o AS SELECT 1 AS x", encoding="utf-8")
+    assert [stored(other), stored(other), stored()] == [None, 0, 0]
     assert [stored(full=True), stored(), stored(cache=False), stored(), stored()] == [None, 0, None, None, 0]
     assert [stored(later=-3), stored(), stored()] == [None, None, 0]
     (root / "d.sql").write_text("DROP TABLE x", encoding="utf-8")

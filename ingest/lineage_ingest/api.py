@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lineage_ingest.openlineage.files import EventSummary
     from lineage_ingest.query_log.pipeline.engine import Progress
     from lineage_ingest.sql_files import IngestSummary
-    from lineage_ingest.sql_files.saved_batch import BatchStateFile
+    from lineage_ingest.sql_files.saved_batch import BatchStateFiles
 
 __all__ = [
     "ingest_bi",
@@ -127,16 +127,16 @@ def ingest_sql(
 
 def _stated_before(
     given: GraphStore | str | Path | None, store: GraphStore, options: SqlOptions
-) -> BatchStateFile | None:
+) -> BatchStateFiles | None:
     """Return the file with what the last ingest into a store stated; None if it is not to be used.
 
     Others may write to a store that was opened elsewhere, in the same session.
     """
     if not options.cache or is_open_store(given) or not store.is_exclusive:
         return None
-    from lineage_ingest.sql_files.saved_batch import BatchStateFile  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.sql_files.saved_batch import BatchStateFiles  # noqa: PLC0415  the other ingests start faster
 
-    return BatchStateFile(str(Path(store.address).absolute()))
+    return BatchStateFiles(str(Path(store.address).absolute()))
 
 
 def ingest_dbt(

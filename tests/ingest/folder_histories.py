@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -19,10 +19,13 @@ from lineage.store import GraphStore, open_store
 from lineage.store.page_requests import JobFilter
 from lineage_ingest import IngestSummary, LogOptions, SqlOptions, ingest_log, ingest_sql
 from lineage_ingest.sql_files import ingest_sql_files
-from lineage_ingest.sql_files.saved_batch import BatchStateFile
+from lineage_ingest.sql_files.saved_batch import BatchStateFiles
 from tests.sql.random_folders import Folder, edited, random_folder, random_statement
 
-__all__ = ["Ingested", "Step", "Way", "random_history"]
+__all__ = ["AGAIN", "Ingested", "Step", "Way", "random_history"]
+
+AGAIN = "again"
+"""The kind of a step that ingests what the step before it did, unchanged."""
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _PROJECTS = ("one", "two")
@@ -44,6 +47,8 @@ class Ingested:
     figures: dict[str, Any]
     diagnostics: object
     spared: Counter[str] = field(default_factory=Counter)
+    changes: bool = False
+    """Whether files drop or rename tables or columns: to state that again says something new."""
 
 
 class Step(ABC):
@@ -79,7 +84,9 @@ class _IngestFiles(Step):
         files = int(figures["files"])
         resolved, stored = (files if one is None else one for one in (summary.resolved, summary.stored))
         spared = Counter({"files": files, "files resolved": resolved, "files stored": stored})
-        return Ingested(figures, (summary.diagnostics, summary.notices, summary.gone), spared)
+        return Ingested(
+            figures, (summary.diagnostics, summary.notices, summary.gone), spared, bool(summary.batch.changes)
+        )
 
     def _in_open_store(self, store: GraphStore, way: Way) -> IngestSummary:
         return ingest_sql_files(
@@ -92,7 +99,7 @@ class _IngestFiles(Step):
             project_root=self.root,
             retire_most=True,
             cache=way is Way.SAVED,
-            stated=BatchStateFile(str(self.root.parent)) if way is Way.SAVED else None,
+            stated=BatchStateFiles(str(self.root.parent)) if way is Way.SAVED else None,
         )
 
     def _by_path(self, store: Path, way: Way) -> IngestSummary:
@@ -177,15 +184,26 @@ class _Maintain(Step):
                     assert opened.job_keys_of([key], JobFilter()) is not None
 
 
-def random_history(seed: str, steps: int, folder: Path) -> Iterator[Step]:
-    """Yield the steps of a history; before each, the files in `folder` are as the step needs them."""
-    return _History(random.Random(seed), folder).steps(steps)
+def random_history(seed: str, steps: int, folder: Path, *, again: bool = False, turns: bool = False) -> Iterator[Step]:
+    """Yield the steps of a history; before each, the files in `folder` are as the step needs them.
+
+    With `again`, each ingest of files that is the newest is repeated twice, a minute later each time. With `turns`,
+    there are always two projects, which are mostly ingested in turn.
+    """
+    latest = _BEGIN
+    for step in _History(random.Random(seed), folder, turns=turns).steps(steps):
+        yield step
+        if again and isinstance(step, _IngestFiles) and step.at >= latest:
+            for minutes in (1, 2):
+                latest = step.at + timedelta(minutes=minutes)
+                yield replace(step, kind=AGAIN, at=latest)
 
 
 class _History:
-    def __init__(self, rng: random.Random, folder: Path) -> None:
+    def __init__(self, rng: random.Random, folder: Path, *, turns: bool) -> None:
         self.rng = rng
         self.folder = folder
+        self.switches = 0.9 if turns else 0.3
         self.hour = 0
         self.files = 0
         first = random_folder(rng)
@@ -196,7 +214,7 @@ class _History:
         if rng.random() < 0.7:  # the other project has no other kinds of statements, so that many files stay
             second = random_folder(rng, first.dialect, first.kinds)
         self.projects = dict(zip(_PROJECTS, (first, second), strict=True))
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not turns:
             del self.projects["two"]
         self.name = rng.choice(sorted(self.projects))
         self.calm = rng.random() < 0.5
@@ -214,7 +232,7 @@ class _History:
 
     def _step(self, kind: str) -> Iterator[Step]:
         rng = self.rng
-        if rng.random() < 0.3:  # mostly one project several times in a row
+        if rng.random() < self.switches:  # mostly one project several times in a row
             self.name = rng.choice(sorted(self.projects))
         name = self.name
         if kind in ("edit", "edits", "part", "earlier", "same time"):

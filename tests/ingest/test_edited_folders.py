@@ -82,6 +82,13 @@ def test_random_histories(tmp_path: Path) -> None:
     assert max(spared["files resolved"], spared["files stored"]) < spared["files"]
 
 
+def test_the_same_ingested_again_changes_times_only(tmp_path: Path) -> None:
+    """In this history, a statement names a column that a schema dropped."""
+    outcome = run_history("i/167", 3, tmp_path, stay_open=True, again=True)
+    assert not outcome.differs
+    assert outcome.steps["again"] > 6
+
+
 def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path) -> None:
     root, other, store = tmp_path / "models", tmp_path / "other", tmp_path / "graph.lbug"
     texts = {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT x FROM a", "c": "SELECT y FROM u"}
@@ -107,7 +114,12 @@ def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path
     assert [stored(), stored()] == [1, 0]
     (root / "a.sql").write_text("-- a comment\nCREATE VIEW a AS SELECT x || 'x' AS x FROM t", encoding="utf-8")
     assert [stored(), stored()] == [1, 0]  # its statement is on another line
-    assert [stored(other), stored(), stored()] == [None, None, 0]
+    assert [stored(other), stored(), stored(other), stored()] == [None, 0, 0, 0]  # they take turns
+    (other / "o.sql").write_text("CREATE VIEW o AS SELECT x FROM a", encoding="utf-8")
+    # What concerns the table that both name is stored: all that the other project has, two files of three of the first.
+    assert [stored(other), stored(), stored(other), stored()] == [None, 2, None, 2]
+    (other / "o.sql").write_text("CREATE VIEW o AS SELECT 1 AS x", encoding="utf-8")
+    assert [stored(other), stored(other), stored()] == [None, 0, 0]
     assert [stored(full=True), stored(), stored(cache=False), stored(), stored()] == [None, 0, None, None, 0]
     assert [stored(later=-3), stored(), stored()] == [None, None, 0]
     (root / "d.sql").write_text("DROP TABLE x", encoding="utf-8")

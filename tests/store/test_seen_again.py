@@ -5,11 +5,13 @@ A checkpoint of ladybug damages relationships that follow 1,024 nodes without an
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage.store import GraphStore, open_store
-from lineage_ingest import SqlOptions, ingest_sql
+from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
 
 
 def _columns(number: int) -> list[str]:
@@ -46,3 +48,22 @@ def test_beside_many_columns_that_nothing_reads(tmp_path: Path) -> None:
     views = (f"CREATE VIEW of_{name} AS SELECT {', '.join(_columns(300))} FROM {name} WHERE c0 > 1;" for name in "ac")
     (folder / "2.sql").write_text("\n".join(views))
     _check_ingests(folder, tmp_path / "s.lbug")
+
+
+def test_beside_a_statement_of_the_same_moment_that_is_no_definition(tmp_path: Path) -> None:
+    """Writes of ad-hoc statements have no observations; a plan of the database may look at them first."""
+    folder, log = tmp_path / "sql", tmp_path / "log.jsonl"
+    folder.mkdir()
+    (folder / "v.sql").write_text("CREATE VIEW v AS SELECT x FROM t", encoding="utf-8")
+    row = {"query_text": "INSERT INTO u SELECT a FROM s", "started_at": "2026-01-01T00:00:00+00:00"}
+    log.write_text(json.dumps(row), encoding="utf-8")
+    mapping = {name: name for name in row}
+    ingest_log(
+        log, source="generic", store=tmp_path / "s.lbug", options=LogOptions(dialect="postgres", mapping=mapping)
+    )
+    options = SqlOptions(dialect="postgres", project="p", project_root=folder, cache=True)
+    found = []
+    for day in (1, 2, 3):
+        options = replace(options, observed_at=datetime(2026, 1, day, tzinfo=UTC))
+        found.append(ingest_sql(folder, store=tmp_path / "s.lbug", options=options).stored)
+    assert found == [None, 0, 0]

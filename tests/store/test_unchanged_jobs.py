@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.store import GraphStore
 from lineage.store.planning.observations import ABSENT
+from lineage.store.values import Direction
 from tests.store.batch_builders import (
     JobWithEdges,
     batch,
@@ -47,7 +47,7 @@ def model(prefix: str, *lines: str, at: float) -> JobWithEdges:
 
 
 def state(store: GraphStore, prefix: str) -> str:
-    """Return what a store says of the datasets with a prefix, without it, runs, and when edges were last seen."""
+    """Return what a store says of the datasets with a prefix, without it and runs, in every way that edges are read."""
     keys = [one for one in store.dataset_keys() if one.startswith(key(prefix))]
     jobs = store.job_keys_of(keys)
     listed = sorted({one for found in jobs.values() for one in found})
@@ -55,8 +55,14 @@ def state(store: GraphStore, prefix: str) -> str:
     found = (
         [(one.key, one.first_seen, one.last_seen, one.retired_at, one.reads, one.writes) for one in store.jobs(listed)],
         store.datasets(keys),
-        store.columns(keys, dropped=True),
-        [replace(one, last_seen=one.valid_from) for one in (*store.edges_of(listed), *days)],
+        columns := store.columns(keys, dropped=True),
+        [*store.edges_of(listed), *days],
+        [one for one in store.changed_edges(day(0), day(10))[0] if prefix in repr(one)],
+        *(
+            [*store.feeds(keys, way, as_of=at), *store.expand([*keys, *(one.key for one in columns)], way, as_of=at)]
+            for way in Direction
+            for at in (None, day(4))
+        ),
     )
     return "\n".join(str(one) for part in found for one in part).replace(prefix, "")
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from lineage.catalog import Catalog
@@ -44,6 +44,7 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
+_MOMENT = timedelta(microseconds=1)
 _RUNS = 1_000
 """Number of latest runs among which a later ingest of the project is looked for."""
 
@@ -115,12 +116,14 @@ class _Ingest:
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
         seconds = time.perf_counter() - self.began
         batch = self.batch.records(self.label, content, self._counts(), seconds)
+        is_newest = self._is_newest(batch)
         self._see_skipped_again()
         applied = self._apply(batch)
         if silent:
             store.forget_facts(silent)
         if request.state is not None and (session := store.last_session) is not None:
-            request.state.write(ProjectState(request.basis, session, request.at, self.nodes))
+            lasting = is_newest and self._is_known_by_its_keys(batch)
+            request.state.write(ProjectState(request.basis, session, request.at, self.nodes, lasting=lasting))
         return DbtSummary(
             batch,
             applied,
@@ -150,7 +153,7 @@ class _Ingest:
         found = self.request.state.read() if self.request.state is not None else None
         if found is None or found.basis != self.request.basis or found.at > self.request.at:
             return None
-        if found.session != self.store.last_session:
+        if found.session != self.store.last_session or not (found.lasting or found.at == self.request.at):
             return None
         jobs, datasets = self._stored(found.nodes)
         return None if self.store.is_seen_after(jobs, datasets, found.at) else found
@@ -171,6 +174,25 @@ class _Ingest:
         at = self.request.at
         if self.earlier is not None and self.earlier.at != at and self.skipped:
             self.store.see_again(*self._stored(self.skipped), self.earlier.at, at)
+
+    def _is_newest(self, batch: LineageBatch) -> bool:
+        """Return, before a batch is applied, whether it is newer than all that is known of what it states.
+
+        If it is not, stating the same again later may say more: what is of the same moment counts only against older.
+        """
+        if self.earlier is not None and not (batch.jobs or batch.datasets):
+            return self.earlier.lasting  # nothing is stated
+        datasets = _datasets_of(batch)
+        jobs = [job.key for job in batch.jobs]
+        return not self.store.is_seen_after(jobs, datasets, self.request.at - _MOMENT)
+
+    def _is_known_by_its_keys(self, batch: LineageBatch) -> bool:
+        """Return, after a batch is applied, whether the store knows its datasets by the keys that it gives them.
+
+        It may know another key as the main one: what is seen again by the project's key would not be found.
+        """
+        datasets = _datasets_of(batch)
+        return not datasets or datasets.issubset(self.store.dataset_keys())
 
     def _refuse_older(self) -> None:
         """Refuse a manifest from before the last ingest: that one did not state again what had not changed.
@@ -307,7 +329,8 @@ class _Ingest:
                 continue
             digest = found.digest()
             self.nodes[key] = replace(node, facts=digest, facts_input=given, absent=found.absent)
-            if digest and (was is None or (was.facts, was.stated) != (digest, node.stated)):
+            # The same facts are stated again if other columns are there to have them.
+            if digest and (was is None or (was.facts, was.absent, was.stated) != (digest, found.absent, node.stated)):
                 self.batch.add_facts(dataset, found)
         if all(self._states_as_before(key, known[key]) for key in known) and self.earlier is not None:
             return []
@@ -394,6 +417,12 @@ class _Ingest:
             "edges": sum(node.edges for node in built),
             "consumers": len(self.project.consumers),
         }
+
+
+def _datasets_of(batch: LineageBatch) -> set[str]:
+    """Return the datasets that a batch describes, reads or writes."""
+    named = (key for job in batch.jobs for key in (*job.reads, *job.writes))
+    return {*named, *(record.key for record in batch.datasets)}
 
 
 def _digest_input(model: DbtModel) -> str:

@@ -2,8 +2,8 @@
 
 It holds digests, names of tables and columns, and look-ups: no SQL. It is valid for one store, and only as long as no
 other session has written to that store, the product and the options are the same, the manifest is not older, and the
-store knows of nothing from after that ingest. If any of this fails, everything is resolved and stated again, which is
-always right.
+store knows of nothing from after that ingest, and knew of nothing from its moment. If any of this fails, everything is
+resolved and stated again, which is always right.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lineage_ingest.dbt.model_resolution import ModelLookups
 
 __all__ = ["NodeState", "ProjectState", "StateFile"]
 
-_FORMAT = 3
+_FORMAT = 4
 MAX_FILES = 50
 """Number of projects and stores that are remembered; the least recently ingested are forgotten."""
 
@@ -51,12 +51,17 @@ class NodeState:
 
 @frozen
 class ProjectState:
-    """What an ingest stated: by whom and with what (`basis`), in which session of the store, when, and the nodes."""
+    """What an ingest stated: by whom and with what (`basis`), in which session of the store, when, and the nodes.
+
+    If it is not `lasting`, it is valid for the next ingest of the same time only: the store knew of something from that
+    moment or later, or knows a dataset by another key, so that to state the same at a later time would say more.
+    """
 
     basis: str
     session: int
     at: datetime
     nodes: Mapping[str, NodeState]
+    lasting: bool = True
 
 
 class StateFile:
@@ -74,7 +79,9 @@ class StateFile:
             return None
         data = json.loads(content)
         nodes = {key: _node_from(found) for key, found in data["nodes"].items()}
-        return ProjectState(data["basis"], int(data["session"]), datetime.fromisoformat(data["at"]), nodes)
+        return ProjectState(
+            data["basis"], int(data["session"]), datetime.fromisoformat(data["at"]), nodes, data["lasting"]
+        )
 
     def write(self, state: ProjectState) -> None:
         """Replace the state. A file that cannot be written is left out: the next ingest then states everything."""
@@ -82,6 +89,7 @@ class StateFile:
             "basis": state.basis,
             "session": state.session,
             "at": state.at.isoformat(),
+            "lasting": state.lasting,
             "nodes": {key: _node_to(node) for key, node in state.nodes.items()},
         }
         self._file.write(json.dumps(data, separators=(",", ":")).encode())

@@ -26,7 +26,7 @@ from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
-from lineage_ingest.sql_files.saved_batch import BatchStateFile
+from lineage_ingest.sql_files.saved_batch import BatchStateFiles
 from lineage_ingest.sql_files.sources import Sources, read_sources
 from lineage_ingest.sql_files.stored_schemas import StoredSchemas
 from lineage_ingest.sql_files.storing import store_batch
@@ -52,7 +52,7 @@ def ingest_sql_files(
     jobs: int = 1,
     verification: FileVerification | None = None,
     cache: bool = False,
-    stated: BatchStateFile | None = None,
+    stated: BatchStateFiles | None = None,
     full: bool = False,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
@@ -62,7 +62,7 @@ def ingest_sql_files(
     `project` names the project of all files and `project_root` its root folder; by default both are found from the
     files' paths. `jobs` is the largest number of processes that resolve the files. `verification` compares their
     lineage with a database's own analysis. With `cache`, files are resolved only if they, or what they depend on, have
-    changed since an earlier run. `stated` has what the last ingest into the store stated: what is unchanged is only
+    changed since an earlier run. `stated` has what the last ingests into the store stated: what is unchanged is only
     seen again, unless everything is to be stored (`full`).
 
     Raises:
@@ -75,8 +75,9 @@ def ingest_sql_files(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     at = observed_at or datetime.now(UTC)
-    before = stated.read(store.last_session) if stated is not None and not full else None
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
+    name = _name_of(sources)
+    before = stated.read(store.last_session, name) if stated is not None else None
     saved = _saved_resolutions(sources, options) if cache else None
     schemas = StoredSchemas(store)
     builder, report = _resolve(sources, schemas, options, catalog, at, notify, jobs, verification, saved)
@@ -99,7 +100,8 @@ def ingest_sql_files(
     if stated is not None:
         stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    applied, stored = store_batch(store, batch, stated, before, schemas=schemas, alone=not adopted)
+    before = None if full else before
+    applied, stored = store_batch(store, batch, stated, before, project=name, schemas=schemas, alone=not adopted)
     notify("storing", 1, 1)
     return IngestSummary(
         batch,
@@ -114,6 +116,13 @@ def ingest_sql_files(
         resolved=None if saved is None else saved.resolved,
         stored=stored,
     )
+
+
+def _name_of(sources: Sources) -> str:
+    """Return what an ingest is remembered by: its projects, or the paths that were given, and the environment."""
+    names = sorted(project.name for project in sources.projects())
+    paths = [] if names and all(names) else sorted(str(path.absolute()) for path in sources.found.named)
+    return "\n".join((*names, *paths, str(sources.environment)))
 
 
 def _saved_resolutions(sources: Sources, options: ExtractionOptions) -> SavedResolutions | None:

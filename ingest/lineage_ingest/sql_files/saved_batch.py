@@ -1,15 +1,16 @@
 """What the last ingest of SQL files stated, kept beside the store, so that the next one stores only what has changed.
 
 Two batches are compared, not their files: a job or a table is unchanged if the batch states the same of it, for
-whatever reason. The file holds digests and names, no SQL. It is valid for one store, and only as long as no
-other session has written to that store and the product is the same.
+whatever reason. The files hold digests and names, no SQL. They are valid for one store, and only as long as no other
+session has written to that store than ingests that are remembered here, and the product is the same. Each project has a
+file, so that projects that take turns find their own; one more lists those that are valid.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -24,7 +25,7 @@ from lineage.store.protocol import GraphStore
 
 __all__ = [
     "BatchState",
-    "BatchStateFile",
+    "BatchStateFiles",
     "StatedJobState",
     "Unchanged",
     "can_be_seen_again",
@@ -33,9 +34,9 @@ __all__ = [
     "unchanged_since",
 ]
 
-_FORMAT = 1
-_MAX_STORES = 50
-"""Number of stores that are remembered; the least recently used are forgotten."""
+_FORMAT = 2
+_MAX_FILES = 200
+"""Number of projects and stores that are remembered; the least recently used are forgotten."""
 _MOMENT = timedelta(microseconds=1)
 _FIELD, _END = "\x1f", "\x1e"
 
@@ -65,23 +66,41 @@ class Unchanged:
     datasets: frozenset[str]
     since: datetime
 
+    def without(self, datasets: Container[str], stated: BatchState) -> Unchanged:
+        """Return what is left without some datasets, the jobs that name any of them, and all that these jobs name."""
+        jobs = {key for key in self.jobs if any(name in datasets for name in stated.jobs[key].datasets)}
+        named = {name for key in jobs for name in stated.jobs[key].datasets}
+        kept = frozenset(key for key in self.datasets - named if key not in datasets)
+        return Unchanged(self.jobs - jobs, kept, self.since)
 
-class BatchStateFile:
-    """The file of one store, given by its absolute path: what its last session has stated, if that was an ingest."""
+
+class BatchStateFiles:
+    """The files of one store, given by its absolute path: what the ingests that wrote to it last have stated."""
 
     def __init__(self, store: str, folder: Path | None = None) -> None:
-        root = folder or saved_files_folder("sql-stores")
-        basis = digest_of(_FORMAT, store, product_digest(Path(__file__).parents[1]))
-        self._file = SavedFile(root / f"{digest_of(store)}.json", basis, max_files=_MAX_STORES)
+        self._store = store
+        self._folder = folder or saved_files_folder("sql-stores")
+        self._basis = digest_of(_FORMAT, store, product_digest(Path(__file__).parents[1]))
+        self._valid: dict[str, str] = {}
+        """The digest of each project's file, as long as no other session has written to the store."""
 
-    def read(self, session: int | None) -> BatchState | None:
-        """Return what the session that wrote last has stated; None if that is not known."""
-        content = self._file.read()
-        if content is None or session is None:
+    def read(self, session: int | None, project: str) -> BatchState | None:
+        """Return what the last ingest of a project has stated; None if others have written since, or it is not known.
+
+        `session` is the one that wrote last.
+        """
+        self._valid = {}
+        listed = self._file().read()
+        if listed is None or session is None:
+            return None
+        index = json.loads(listed)
+        if index["session"] != session:
+            return None
+        self._valid = index["projects"]
+        content = self._file(project).read()
+        if content is None or _digest(content) != self._valid.get(project):
             return None
         data = json.loads(content)
-        if data["session"] != session:
-            return None
         names = data["datasets"]
         jobs = {
             key: StatedJobState(digest, tuple(names[number] for number in numbers))
@@ -89,8 +108,11 @@ class BatchStateFile:
         }
         return BatchState(datetime.fromisoformat(data["at"]), jobs, data["records"])
 
-    def write(self, session: int | None, state: BatchState) -> None:
-        """Replace the file. One that cannot be written is left out: the next ingest then states everything."""
+    def write(self, session: int | None, project: str, state: BatchState) -> None:
+        """Replace a project's file; those of the projects that were valid when it was read stay so.
+
+        What cannot be written is left out: the next ingest then states everything.
+        """
         if session is None:
             return
         numbers: dict[str, int] = {}
@@ -98,18 +120,23 @@ class BatchStateFile:
             key: (job.digest, [numbers.setdefault(name, len(numbers)) for name in job.datasets])
             for key, job in state.jobs.items()
         }
-        data = {
-            "session": session,
-            "at": state.at.isoformat(),
-            "jobs": jobs,
-            "records": state.records,
-            "datasets": list(numbers),
-        }
-        self._file.write(json.dumps(data, separators=(",", ":")).encode())
+        data = {"at": state.at.isoformat(), "jobs": jobs, "records": state.records, "datasets": list(numbers)}
+        content = json.dumps(data, separators=(",", ":")).encode()
+        self._file(project).write(content)
+        self._valid[project] = _digest(content)
+        self._file().write(json.dumps({"session": session, "projects": self._valid}).encode())
 
     def forget(self) -> None:
-        """Delete the file, if there is one."""
-        self._file.forget()
+        """Make the files of all projects invalid, until one is written."""
+        self._file().forget()
+
+    def _file(self, *project: str) -> SavedFile:
+        path = self._folder / f"{digest_of(self._store, *project)}.json"
+        return SavedFile(path, self._basis, max_files=_MAX_FILES)
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def state_of(batch: LineageBatch) -> BatchState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from datetime import datetime
 
 from lineage.model.batch import DatasetRecord
 from lineage.store.protocol import GraphStore
@@ -23,10 +24,17 @@ class StoredSchemas:
         self._store = store
         self._paths: dict[str, set[str]] = defaultdict(set)
         self._unplaced: set[str] = set()
+        self._last_seen: dict[str, datetime] = {}
 
     def datasets(self) -> list[StoredDataset]:
         """Return all datasets."""
-        return self._store.datasets()
+        found = self._store.datasets()
+        self._last_seen = {one.key: one.last_seen for one in found}
+        return found
+
+    def seen_after(self, at: datetime) -> set[str]:
+        """Return the datasets that were seen after a time."""
+        return {key for key, seen in self._last_seen.items() if seen > at}
 
     def column_heads(self, datasets: Collection[str]) -> Iterator[ColumnHead]:
         """Yield the columns of datasets, by key, in order."""

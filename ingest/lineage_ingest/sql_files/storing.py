@@ -11,7 +11,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.sql_files.saved_batch import (
     BatchState,
-    BatchStateFile,
+    BatchStateFiles,
     Unchanged,
     can_be_seen_again,
     is_newest,
@@ -27,18 +27,19 @@ __all__ = ["store_batch"]
 def store_batch(
     store: GraphStore,
     batch: LineageBatch,
-    stated: BatchStateFile | None,
+    stated: BatchStateFiles | None,
     before: BatchState | None,
     *,
+    project: str,
     schemas: StoredSchemas,
     alone: bool,
 ) -> tuple[AppliedChanges, int | None]:
     """Store a batch; return what has changed, and the number of files that were stored; None if all were.
 
-    `before` is what the last ingest stated, which `stated` has; the batch is compared with it, and replaces it there,
-    if the ingest writes nothing else (`alone`). A batch that renames or drops is always stored as a whole, and so is
-    the next one. Tables about whose columns something is to be decided are stored again, too: `schemas` are those from
-    before the ingest.
+    `before` is what the last ingest of the project stated, which `stated` has; the batch is compared with it, and
+    replaces it there, if the ingest writes nothing else (`alone`). What names a table that others have seen since is
+    stored as well. A batch that renames or drops is always stored as a whole, and so is the next one. Tables about
+    whose columns something is to be decided are stored again, too: `schemas` are those from before the ingest.
 
     Raises:
         StoreError: the store could not be read or written. Ingest again: nothing is lost or doubled.
@@ -46,7 +47,7 @@ def store_batch(
     is_comparable = stated is not None and alone and not batch.changes
     now = state_of(batch) if is_comparable else None
     unsettled = {record.key for record in batch.datasets if not schemas.is_settled(record)}
-    unchanged = _unchanged(store, before, now, unsettled)
+    unchanged = _unchanged(store, before, now, unsettled, schemas)
     is_repeatable = now is not None and is_newest(store, batch)
     applied = _apply(store, batch, unchanged)
     described = (record.key for record in batch.datasets if record.schema_known)
@@ -54,17 +55,21 @@ def store_batch(
         applied += store.apply(opened)
         is_repeatable = False  # the store has more than was stated
     if stated is not None and now is not None and is_repeatable:
-        stated.write(store.last_session, now)
+        stated.write(store.last_session, project, now)
     return applied, _files_to_store(batch, unchanged)
 
 
 def _unchanged(
-    store: GraphStore, before: BatchState | None, now: BatchState | None, unsettled: Set[str]
+    store: GraphStore,
+    before: BatchState | None,
+    now: BatchState | None,
+    unsettled: Set[str],
+    schemas: StoredSchemas,
 ) -> Unchanged | None:
     """Return what need not be stored again; None if everything is to be."""
     if before is None or now is None or before.at >= now.at:
         return None
-    unchanged = unchanged_since(before, now)
+    unchanged = unchanged_since(before, now).without(schemas.seen_after(before.at), now)
     unchanged = replace(unchanged, datasets=unchanged.datasets - unsettled)
     return unchanged if unchanged.jobs and can_be_seen_again(store, unchanged) else None
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Collection
 from datetime import datetime
 
 from lineage.model.batch import DatasetChange
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.reads import edge_from, jobs
-from lineage.store.cypher.records import change_from, column_from, diagnostic_from, writes_from
+from lineage.store.cypher.records import change_from, column_from, diagnostic_from
 from lineage.store.cypher.statements import query
 from lineage.store.page_requests import JobFilter
 from lineage.store.planning.graph_state import EdgeType
-from lineage.store.planning.rival_definitions import FILE_JOBS
 from lineage.store.planning.validity import holds_at
 from lineage.store.values import EdgeChange, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
 
@@ -97,7 +95,7 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
         outputs[row["dataset"]].append(row["job"])
     asked = [{"output": output, "jobs": writers} for output, writers in sorted(outputs.items())]
     rows = [row for name in ("edges_of_units", "row_edges_of_units") for row in transaction.read(query(name), asked)]
-    return sorted(_dated(transaction, [edge for edge in map(edge_from, rows) if edge.live]), key=_by_job)
+    return sorted(date_live(transaction, [edge for edge in map(edge_from, rows) if edge.live]), key=_by_job)
 
 
 def edges_into(
@@ -107,17 +105,7 @@ def edges_into(
     asked = [{"key": key} for key in sorted(set(datasets))]
     names = ("edges_into_dataset", "row_edges_into_dataset")
     edges = (edge_from(row) for name in names for row in transaction.read(query(name), asked))
-    return sorted(_dated(transaction, [edge for edge in edges if _holds(edge, as_of)]), key=_by_job)
-
-
-def _dated(transaction: Transaction, edges: Collection[StoredEdge]) -> Iterator[StoredEdge]:
-    """Yield the edges; the live ones of files are as old as their job's observation of the output (`seen_again`)."""
-    jobs = {edge.job for edge in edges if edge.live and edge.job.startswith(FILE_JOBS)}
-    rows = transaction.read(query("writes_of_job"), [{"key": key} for key in sorted(jobs)])
-    seen = {(row["job"], row["dataset"]): writes_from(row["e"]).last_seen for row in rows}
-    for edge in edges:
-        at = seen.get((edge.job, dataset_of(edge.target))) if edge.live else None
-        yield edge if at is None or at <= edge.last_seen else replace(edge, last_seen=at)
+    return sorted(date_live(transaction, [edge for edge in edges if _holds(edge, as_of)]), key=_by_job)
 
 
 def _holds(edge: StoredEdge, as_of: datetime | None) -> bool:
@@ -160,5 +148,8 @@ def changed_edges(
         before = next((one for one in periods if holds_at(one.valid_from, one.valid_to, since)), None)
         after = next((one for one in periods if holds_at(one.valid_from, one.valid_to, until)), None)
         if before is not None or after is not None:
-            changes.append(EdgeChange(before, after))
-    return changes[:limit], cut or len(changes) > limit
+            changes.append((before, after))
+    shown = changes[:limit]
+    dated = iter(date_live(transaction, [one for pair in shown for one in pair if one is not None]))
+    answer = [EdgeChange(*(next(dated) if one is not None else None for one in pair)) for pair in shown]
+    return answer, cut or len(changes) > limit

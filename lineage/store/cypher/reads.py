@@ -14,6 +14,7 @@ from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
 from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.records import (
     column_from,
     dataset_from,
@@ -144,7 +145,8 @@ def expand(
         rows = _edges(transaction, "into_column", reached, relations, as_of)
         if EdgeType.REFERENCES in relations:
             rows += _edges(transaction, "into_dataset", asked, [EdgeType.REFERENCES], as_of)
-    hops = [Hop(via, edge_from(row)) for row in rows for via in reached[row["asked"]]]
+    edges = date_live(transaction, [edge_from(row) for row in rows])
+    hops = [Hop(via, edge) for row, edge in zip(rows, edges, strict=True) for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
 
 
@@ -191,7 +193,7 @@ def feeds(
         found.append(
             StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
         )
-    return sorted(found, key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
+    return sorted(date_live(transaction, found), key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
 
 
 def feed_keys(

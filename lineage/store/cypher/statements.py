@@ -128,9 +128,10 @@ def refresh_statement(target_label: str, *types: str) -> str:
     return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
+_LAST = "(([''] + e.observations)[-1])"  # writes of ad-hoc jobs have no observations, and a plan may look at them first
 _GOES_ON = (
-    f"e.last_seen = $valid_from AND size(e.observations) < {KEPT} AND NOT (e.observations[-1]) CONTAINS '{TIE}' "
-    f"AND left(right(e.observations[-1], {CONTENT_SIZE + 1}), 1) = ' '"
+    f"e.last_seen = $valid_from AND size(e.observations) < {KEPT} AND NOT {_LAST} CONTAINS '{TIE}' "
+    f"AND left(right({_LAST}, {CONTENT_SIZE + 1}), 1) = ' '"
 )
 """Whether another observation changes only the last text of a `Timeline`: it is present, has no tie, and has room."""
 
@@ -148,7 +149,9 @@ def seen_again_statements() -> tuple[str, ...]:
         "see_read_datasets_again",
         "see_datasets_again",
     )
-    return tuple(_fill(named[one], {"goes_on": _GOES_ON, "content_size": str(CONTENT_SIZE)}) for one in names)
+    return tuple(
+        _fill(named[one], {"goes_on": _GOES_ON, "last": _LAST, "content_size": str(CONTENT_SIZE)}) for one in names
+    )
 
 
 @cache

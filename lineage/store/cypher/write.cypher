@@ -106,8 +106,8 @@ UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET
 // name: see_writes_again
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE <goes_on>
 CREATE (j)-[:WRITES {first_seen: e.first_seen, last_seen: $last_seen, observations:
-CASE WHEN left(e.observations[-1], size($observed)) = $observed THEN e.observations
-ELSE e.observations + [$observed + right(e.observations[-1], <content_size>)] END}]->(t)
+CASE WHEN left(<last>, size($observed)) = $observed THEN e.observations
+ELSE e.observations + [$observed + right(<last>, <content_size>)] END}]->(t)
 
 // name: delete_earlier_writes
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE <goes_on> DELETE e

@@ -15,7 +15,7 @@ from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.validity import retire_at
 from lineage.store.values import StoredColumn
 
-__all__ = ["complete_column", "ensure_column", "remove_columns", "with_parents"]
+__all__ = ["complete_column", "ensure_column", "is_unsupported", "remove_columns", "with_parents"]
 
 _FOR_EVER = datetime.max.replace(tzinfo=UTC)
 _AS_THEY_ARE: Mapping[str, str] = {}
@@ -73,6 +73,22 @@ def ensure_column(
             by_reference = not _authority(known)
             written = spelling_of(inner, spellings.get(inner)) if by_reference else known.spelling
             state.columns[key] = replace(known, first_seen=first, spelling=written)
+
+
+def is_unsupported(state: GraphState, dataset: str, record: ColumnRecord, at: datetime) -> bool:
+    """Return whether the known schema of a dataset outweighs the record of a column at `at`.
+
+    A column that was dropped before does not come back, nor does a field of it, because a statement names it, or a
+    description has it: both may be out of date. Lineage brings it back (`ensure_column`), a query that defines the
+    dataset, and usage. What is only described is not added either.
+    """
+    known = state.columns.get(column_key(dataset, record.path))
+    if record.described and (known is None or known.dropped_at is not None):
+        return True
+    if not record.inferred or record.ordinal is not None:
+        return False
+    around = (state.columns.get(column_key(dataset, inner)) for inner in with_parents(record.path))
+    return any(one is not None and one.dropped_at is not None and one.dropped_at < at for one in around)
 
 
 def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,13 @@ from lineage.model.names import column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.chunks import Stage
-from lineage.store.planning.columns import complete_column, ensure_column, remove_columns, with_parents
+from lineage.store.planning.columns import (
+    complete_column,
+    ensure_column,
+    is_unsupported,
+    remove_columns,
+    with_parents,
+)
 from lineage.store.planning.dataset_references import DatasetReference, latest
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import DatasetNews, Intake
@@ -21,7 +27,7 @@ from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
 from lineage.store.planning.validity import merge_periods, retire_at
-from lineage.store.values import StoredDataset
+from lineage.store.values import StoredColumn, StoredDataset
 
 __all__ = [
     "AllDrops",
@@ -133,7 +139,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
                 placed = replace(column, ordinal=position)
             key = column_key(news.key, column.path)
             known = state.columns.get(key)
-            if column.described and dataset.schema_at is not None and (known is None or known.dropped_at is not None):
+            if dataset.schema_at is not None and is_unsupported(state, news.key, column, news.at):
                 continue
             complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
             if before_schema and (known is None or known.inferred or known.ordinal is None):
@@ -174,7 +180,8 @@ def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str]
     # An inferred column may have an ordinal, too, although no schema had it.
     known = {key: state.columns[key] for key in absent}
     had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
-    _remove(state, absent, had, naming)
+    remove_columns(state, absent)
+    _record_drops(state, [known[key] for key in had], absent, naming)
 
 
 def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
@@ -189,15 +196,23 @@ def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
             absent[key] = at
     for key in columns_of_other_files(state, absent):
         del absent[key]
-    _remove(state, absent, absent.keys(), naming)
-
-
-def _remove(state: GraphState, absent: Mapping[str, datetime], had: Set[str], naming: NamesOverTime) -> None:
-    """Remove columns (by key, with the time of the schema that lacks them); record those that a schema `had`."""
-    dropped = {key: state.columns[key] for key in had}
+    known = {key: state.columns[key] for key in absent}
     remove_columns(state, absent)
-    for key, column in dropped.items():
-        dataset, path = column.dataset, column.path
+    # A column that stays, because lineage uses it, lost its place in the schema earlier: that is recorded.
+    _record_drops(state, [one for key, one in known.items() if _is_gone(state, key)], absent, naming)
+
+
+def _is_gone(state: GraphState, column: str) -> bool:
+    known = state.columns.get(column)
+    return known is None or known.dropped_at is not None
+
+
+def _record_drops(
+    state: GraphState, dropped: Iterable[StoredColumn], absent: Mapping[str, datetime], naming: NamesOverTime
+) -> None:
+    """Record columns as dropped, at the time (by key) of the schema that lacks them."""
+    for column in dropped:
+        key, dataset, path = column.key, column.dataset, column.path
         # A change is stored with the names of its time, but these are current names.
         if naming.column_today(dataset, path, absent[key]) == (dataset, path):
             change = DatasetChange(ChangeKind.DROP_COLUMN, dataset, absent[key], column=path)

@@ -1,0 +1,72 @@
+"""Columns that a schema drops: what brings them back, and that the same ingested again changes nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming
+from lineage.sql.extraction import ExtractionOptions
+from lineage.store.protocol import GraphStore
+from lineage_ingest.sql_files import ingest_sql_files
+
+NEVER = datetime(2000, 1, 1, tzinfo=UTC)
+WITH_U, WITHOUT = "CREATE TABLE c (u int, x int)", "CREATE TABLE c (x int); INSERT INTO c (x) SELECT a FROM r"
+WRITES_X = "INSERT INTO c (x) SELECT a FROM q;"
+LIVE, DROPPED, GONE = "live", "dropped", "gone"
+
+
+def ingest(store: GraphStore, folder: Path, sql: str, day: int) -> None:
+    """Ingest a project of one file."""
+    folder.mkdir(exist_ok=True)
+    (folder / "f.sql").write_text(sql, encoding="utf-8")
+    options = ExtractionOptions(Naming(dialect_named("postgres")))
+    at = datetime(2026, 1, day, tzinfo=UTC)
+    ingest_sql_files([folder], store, options, observed_at=at, project=folder.name, retire_most=True)
+
+
+def fate(store: GraphStore) -> tuple[str, int]:
+    """Return what became of the column, and how often it was dropped."""
+    [column] = [one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u"] or [None]
+    drops = [one for one in store.dataset_changes(NEVER, datetime(2027, 1, 1, tzinfo=UTC)) if one.column == "u"]
+    return GONE if column is None else LIVE if column.dropped_at is None else DROPPED, len(drops)
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param("CREATE TEMP TABLE t AS SELECT x FROM c WHERE u > 1", DROPPED, id="named"),
+        pytest.param(
+            WRITES_X + "CREATE TEMP TABLE t AS SELECT x FROM c WHERE u > 1", DROPPED, id="named-beside-a-write"
+        ),
+        pytest.param("INSERT INTO c (u) VALUES (1)", DROPPED, id="named-by-a-write"),
+        pytest.param("CREATE VIEW v AS SELECT u FROM c", LIVE, id="lineage-out-of-it"),
+        pytest.param("INSERT INTO c (u) SELECT a FROM q", LIVE, id="lineage-into-it"),
+    ],
+)
+def test_a_dropped_column_comes_back_for_lineage_only(
+    store: GraphStore, tmp_path: Path, other: str, expected: str
+) -> None:
+    one, two = tmp_path / "p1", tmp_path / "p2"
+    ingest(store, one, WITH_U, 1)
+    ingest(store, one, WITHOUT, 2)
+    found = []
+    for day in range(3, 7):
+        ingest(store, two, other, day)
+        found.append(fate(store))
+    assert found == [(expected, 1)] * 4
+
+
+def test_a_column_that_stays_because_it_is_used_is_dropped_once(store: GraphStore, tmp_path: Path) -> None:
+    """Its table is stated without it each time; a view of a later time reads it."""
+    one, two = tmp_path / "p1", tmp_path / "p2"
+    ingest(store, one, WITH_U, 1)
+    ingest(store, two, "CREATE VIEW v AS SELECT u FROM c", 9)
+    found = []
+    for day in range(2, 6):
+        ingest(store, one, WITHOUT, day)
+        found.append(fate(store))
+    assert found == [(LIVE, 1)] * 4

@@ -89,6 +89,7 @@ def test_nothing_changes_when_dbt_compiles_another_model(tmp_path: Path) -> None
 _CHANGES: dict[str, Callable[[Path], object]] = {
     **{name: lambda folder, name=name: os.utime(folder / name, (_BASE + 90, _BASE + 90)) for name in _SOURCES},  # type: ignore[misc]
     **{f"no {name}": lambda folder, name=name: (folder / name).unlink() for name in _SOURCES},  # type: ignore[misc]
+    "other packages": lambda folder: _written(folder / "package-lock.yml", "", _BASE + 90),
     "another target": lambda folder: _rewritten(folder, _COMPILED.replace('"main"', '"dev_ana"')),
     "not text": lambda folder: (folder / "target/compiled/shop/models/mart.sql").write_bytes(b"\xff\xfe select"),
     "nothing compiled": lambda folder: (folder / "target/compiled/shop/models/mart.sql").unlink(),

@@ -19,6 +19,8 @@ __all__ = ["CompiledFile", "CompiledFiles"]
 
 _PACKAGES = "dbt_packages"
 """The folder of packages in a project; another one can be configured, and then their models are not found."""
+_OF_PACKAGES = ("package-lock.yml", "packages.yml", "dependencies.yml")
+"""Files that change with the versions of packages, whose own files are as old as their release."""
 
 
 class CompiledFile(NamedTuple):
@@ -69,6 +71,8 @@ class CompiledFiles:
         """Yield the files that a model's SQL is made of; None for one whose place is not known."""
         yield self._path(node.package_name, node.original_file_path)
         yield self._path(self._root, "dbt_project.yml")
+        listed = (self._path(self._root, name) for name in _OF_PACKAGES)
+        yield from (one for one in listed if one is not None and self._time(one) is not None)
         if node.patch_path:
             package, _, path = node.patch_path.partition("://")
             yield self._path(package, path)

@@ -182,8 +182,8 @@ class DbtProject:
 
 def _compiled_earlier(models: int) -> Diagnostic:
     message = (
-        f"models that this dbt command did not compile: {models:,}; the SQL that an earlier one compiled is read, which "
-        "is newer than the files that it is made of"
+        f"models that this dbt command did not compile: {models:,}; the SQL that an earlier one compiled is read, "
+        "which is newer than the files that it is made of"
     )
     hint = "if variables or the environment differ, run `dbt compile`, and ingest again"
     return Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.INFO, message, hint=hint)

@@ -141,3 +141,31 @@ def test_tables_and_visuals_of_names_that_are_alike(tmp_path: Path, monkeypatch:
         visuals = {key for key in completeness(store) if "/visual/" in key}
         assert (len(tables), len(visuals)) == (2, 4)
         assert {next(iter(into(store, key))).partition(".")[0] for key in visuals} == tables
+
+
+def test_roles_and_calculation_groups_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = [("Time", "Name"), ("T", "a")]
+    projections = [{"field": {"Column": {"Expression": {"SourceRef": {"Entity": table}}, "Property": name}}}
+                   for table, name in fields]  # fmt: skip
+    query = {"queryState": {"Y": {"projections": projections}}}
+    visual = {"name": "v", "visual": {"visualType": "card", "query": query}}
+    parts = {"Report/definition/pages/p/visuals/v/visual.json": visual}
+    roles = [{"TableName": "T", "RoleName": "EU", "FilterExpression": "[a] = 1"},
+             {"TableName": "T", "RoleName": "All", "FilterExpression": None}]  # fmt: skip
+    with open_store(tmp_path / "store.lbug") as store:
+        file = model(
+            monkeypatch, tmp_path / "in", parts, schema=columns(T="a", Time="Name Ordinal"),
+            queries=[{"TableName": "T", "Expression": SHOP + "x = t in x"}],
+            row_filters=roles, calculation_groups=[{"TableName": "Time"}],
+        )  # fmt: skip
+        found = {
+            (one.source.partition("#")[2], one.diagnostic.message) for one in ingest(store, "powerbi", file).diagnostics
+        }
+        group = "the calculation group Time changes the measures beside it: what its items read is not known"
+        assert found == {
+            ("table/T", "row-level security of T (EU): by which columns it hides rows is not followed"),
+            ("table/Time", group), ("page/page/v", group),
+        }  # fmt: skip
+        levels = completeness(store)
+        assert levels["Sales/table/T"] is Completeness.FULL
+        assert [level for key, level in levels.items() if "/visual/" in key] == [Completeness.PARTIAL]

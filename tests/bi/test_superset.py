@@ -28,10 +28,10 @@ def chart(title: str = "Chart", **params: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, kind: str = "assets", **files: Any) -> Path:
-    """Write documents; JSON is YAML."""
+    """Write documents as Superset does, with `version`; JSON is YAML."""
     folder.mkdir(exist_ok=True)
-    for name, value in {"metadata": {"version": "1.0.0", "type": kind}, "database": DATABASE, **files}.items():
-        (folder / f"{name}.yaml").write_text(json.dumps(value), encoding="utf-8")
+    for name, value in {"metadata": {"type": kind}, "database": DATABASE, **files}.items():
+        (folder / f"{name}.yaml").write_text(json.dumps({**value, "version": "1.0.0"}), encoding="utf-8")
     return folder
 
 
@@ -184,9 +184,9 @@ def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert set(completeness(store)) == {f"{DATASET}-1", f"{DATASET}-2"}
-        (folder / "again.yaml").write_text(json.dumps({**two, "columns": []}), encoding="utf-8")
+        (folder / "again.yaml").write_text(json.dumps({**two, "columns": [], "version": "1"}), encoding="utf-8")
         assert codes(ingest(store, "superset", folder)) == {"DEFINED_TWICE"}
-        (folder / "again.yaml").write_text(json.dumps(two), encoding="utf-8")
+        (folder / "again.yaml").write_text((folder / "two.yaml").read_text(encoding="utf-8"), encoding="utf-8")
         assert not ingest(store, "superset", folder).diagnostics
 
 

@@ -304,7 +304,13 @@ def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
     [
         ("class='excel-direct' filename='C:\\data\\A.xlsx'", "[Sheet1$]", "file/C:/data/A.xlsx/Sheet1$"),
         ("class='textscan' directory='/data/' filename='a.csv'", "[a#csv]", "file//data/a.csv"),
-        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Data/x.hyper/Extract.Extract"),
+        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Book/Data/x.hyper/Extract.Extract"),
+        (
+            "class='textscan' directory='Data/Datasources' filename='a.csv'",
+            "[a#csv]",
+            "file/Book/Data/Datasources/a.csv",
+        ),
+        ("class='google-sheets' filename='1AbC'", "[Sheet1]", "file/1AbC/Sheet1"),
         ("class='sqlserver' server='srv,1444' dbname='shop'", "[dbo].[t]", "mssql://srv:1444/shop.dbo.t"),
     ],
 )

@@ -132,6 +132,7 @@ def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> No
     [problem] = summary.diagnostics
     assert (problem.source, str(problem.diagnostic.code)) == ("v", "CATALOG_UNREADABLE")
     assert "no such table: main.t" in problem.diagnostic.message
+    assert (summary.batch.run.counts["resolved"], summary.batch.run.counts["partial"]) == (1, 1)
     assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
 
 

@@ -136,7 +136,7 @@ class DatabaseBatch:
         relation = text.relation
         assert relation is not None
         if relation.problem is not None and not relation.columns:
-            return statement
+            return _at_most_partial(statement, relation.problem)
         schema = self._database.schema_of(relation).columns
         if text.is_view and statement.output_columns:
             named = named_by_position(statement, schema, text.text)
@@ -282,9 +282,12 @@ def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
 
 def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLineage:
     """Return a statement whose lineage is partial, for the reason that a diagnostic gives."""
-    return replace(
-        statement,
-        completeness=Completeness.PARTIAL,
-        reason=problem.message,
-        diagnostics=[*statement.diagnostics, problem],
-    )
+    statement = _at_most_partial(statement, problem.message)
+    return replace(statement, diagnostics=[*statement.diagnostics, problem])
+
+
+def _at_most_partial(statement: StatementLineage, reason: str) -> StatementLineage:
+    """Return a statement whose lineage is partial, for this reason, if it was thought to be complete."""
+    if statement.completeness is not Completeness.FULL:
+        return statement
+    return replace(statement, completeness=Completeness.PARTIAL, reason=reason)

@@ -267,9 +267,6 @@ class MQuery:
         named = [*reads.fields, *(reads.nested if of_rows else ())]
         return f"m_expression({', '.join(dict.fromkeys(map(before, named)))})" if named else LITERAL
 
-    def _report_step(self, function: str, consequence: str) -> None:
-        self._problems.add_not_read(f"the step {function} is not read: {consequence}")
-
 
 def _unpivoted(function: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str | None:
     """Return a column after Table.Unpivot or Table.UnpivotOtherColumns; None if what it is made of is not listed."""

@@ -205,10 +205,10 @@ class Workbook:
             inner = one.find("connection")
             if inner is not None:
                 names = tuple(text for text in (one.get("caption"), one.get("name"), inner.get("server")) if text)
-                found[one.get("name") or ""] = connection_of_element(inner, names, self._map)
+                found[one.get("name") or ""] = connection_of_element(inner, names, self._map, self.scope)
         if not found:
             names = tuple(text for text in (element.get("server"), title, element.get("dbname")) if text)
-            found[""] = connection_of_element(element, names, self._map)
+            found[""] = connection_of_element(element, names, self._map, self.scope)
         return found
 
     def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:

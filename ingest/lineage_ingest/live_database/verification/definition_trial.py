@@ -90,6 +90,8 @@ class _Trial:
         self._schema = next(iter(path), "public")
         self._full: dict[int, tuple[str, ...]] = {}
         """The names of temporary relations that stand for others, by oid."""
+        self._not_created: dict[str, str] = {}
+        """Why tables could not be created, by their full names."""
 
     def run(
         self, texts: Mapping[str, str], statements: Sequence[StatementLineage], tables: Iterable[TableSchema]
@@ -119,7 +121,7 @@ class _Trial:
                     self._progress(len(results), total)
             if len(left) == len(waiting):
                 for one in left:
-                    view = ComparedView(one.name, ViewVerdict.NOT_COMPARED, reason=reasons[id(one)])
+                    view = ComparedView(one.name, ViewVerdict.REJECTED, reason=reasons[id(one)])
                     results.append((one.statement, view))
                 break
             waiting = left
@@ -158,11 +160,11 @@ class _Trial:
                 self._full[int(oid)] = definition.target
             return self._compared(definition, str(tree))
         except PostgresRejectionError as error:
-            shown = str(error) if error.condition in _OF_NAMES else f"condition {error.condition}"
-            reason = f"PostgreSQL rejects it: {shown}"
+            shown = _shown(error)
             if error.condition in _MISSING:
-                return reason
-            return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=reason)
+                needed = (self._not_created[name] for name in statement.sources if name in self._not_created)
+                return next(needed, shown)
+            return ComparedView(definition.name, ViewVerdict.REJECTED, reason=shown)
         except NodeTreeError as error:
             return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=str(error))
 
@@ -189,8 +191,8 @@ class _Trial:
             kind, full = self._place(parts)
             if kind == "VIEW":
                 self._session.single(f"CREATE TABLE {full} ({listed})")
-        except PostgresRejectionError:
-            return  # the views that need it are not compared
+        except PostgresRejectionError as error:  # so are the views that need it
+            self._not_created[name] = f"the table {plain_name(name)} cannot be created: {_shown(error)}"
 
     def _compared(self, definition: _Definition, tree: str) -> ComparedView:
         statement = definition.statement
@@ -205,6 +207,11 @@ class _Trial:
         ours = {tuple(part for part, _ in split_name(name)): name for name in statement.sources}
         known = KnownRelations({oid: (_name_among(ours, full), columns[oid]) for oid, full in names.items()})
         return compare(definition.name, statement, analyse_query(parse_node_tree(tree), known.columns_of), known)
+
+
+def _shown(error: PostgresRejectionError) -> str:
+    """Return the message of a rejection; of one that may have values of the SQL, its condition."""
+    return str(error) if error.condition in _OF_NAMES else f"condition {error.condition}"
 
 
 def _name_among(ours: Mapping[tuple[str, ...], str], full: tuple[str, ...]) -> str:

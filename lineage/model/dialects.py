@@ -119,6 +119,8 @@ class Dialect:
     """In HAVING, n in `n + 0` is the alias even with `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
     integer_key_is_row_id: bool = False
     """A column declared `INTEGER PRIMARY KEY` is another name of the row's number (SQLite)."""
+    bare_columns_follow_extremes: bool = False
+    """Beside `max(x)`, a column that is neither aggregated nor a key of GROUP BY is of the row with the largest x."""
     repeated_column_mark: str | None = None
     """Repeated column names in a derived table or a stored query get this mark and a number from the second on:
     DuckDB's `a_1`, SQLite's `a:1` (sqlite3ColumnsFromExprList)."""
@@ -564,6 +566,7 @@ _SQLITE = Dialect(
     using_keeps_positions=True,
     repeated_column_mark=":",
     integer_key_is_row_id=True,
+    bare_columns_follow_extremes=True,
     replace_is_insert=True,
     explain_never_runs=True,
     temp_tables_without_schema=True,

@@ -136,6 +136,21 @@ def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> No
     assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
 
 
+def test_the_condition_of_a_trigger_is_reported(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        "CREATE TABLE t (a, b); CREATE TABLE log (a);"
+        "CREATE TRIGGER one AFTER INSERT ON t WHEN NEW.b > 1 BEGIN INSERT INTO log VALUES (NEW.a); END;"
+        "CREATE TRIGGER two AFTER DELETE ON t BEGIN INSERT INTO log SELECT CASE WHEN OLD.b > 1 THEN OLD.a END; END;",
+    )
+    summary = ingest_sqlite(path, store=store)
+    [found] = summary.diagnostics
+    assert (
+        found.diagnostic.message == "by which columns the condition (WHEN) of the trigger one() decides is not followed"
+    )
+    assert summary.batch.run.counts["partial"] == 1
+
+
 def test_files_that_cannot_be_read(tmp_path: Path, store: GraphStore) -> None:
     garbage, empty = tmp_path / "garbage", tmp_path / "empty"
     garbage.write_bytes(b"x" * 5000)

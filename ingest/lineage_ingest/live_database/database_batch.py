@@ -31,6 +31,9 @@ from lineage_ingest.live_database.stated_text import StatedText, is_function
 
 __all__ = ["DatabaseBatch", "DatabaseNames", "schemas_of"]
 
+_WHEN = "(WHEN …)"
+"""What the names of triggers and rules with a condition end with."""
+
 
 class DatabaseNames:
     """The names in one database: of relations, files and jobs."""
@@ -78,6 +81,8 @@ class DatabaseBatch:
             text = self._texts[statement.source or ""]
             if text.relation is not None and statement.defines:
                 statement = self._checked(text, statement)  # noqa: PLW2901  the same one, with its types
+            elif text.has_condition and statement.target is not None:
+                statement = _conditional(text, statement)  # noqa: PLW2901  the same one, in doubt
             self._statements[text.name].append(statement)
 
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
@@ -253,13 +258,13 @@ def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
         if names:
             listed = ", ".join(names)
             subject = f"{what} {listed} on" if len(names) == 1 else f"{what}s {listed} on"
+            decided = ", and by which columns WHEN decides," if _WHEN in listed else ""
             yield Diagnostic(
                 DiagnosticCode.NOT_FOLLOWED,
                 Severity.WARNING,
-                f"{subject} {relation.local_name}: what it changes in written rows is not followed",
+                f"{subject} {relation.local_name}: what it changes in written rows{decided} is not followed",
                 hint="other tables that a trigger's function writes are in the graph",
             )
-
     if relation.policies:
         listed = ", ".join(relation.policies)
         yield Diagnostic(
@@ -284,6 +289,12 @@ def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLinea
     """Return a statement whose lineage is partial, for the reason that a diagnostic gives."""
     statement = _at_most_partial(statement, problem.message)
     return replace(statement, diagnostics=[*statement.diagnostics, problem])
+
+
+def _conditional(text: StatedText, statement: StatementLineage) -> StatementLineage:
+    """Return a statement that runs on a condition, with a diagnostic."""
+    message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
+    return _partial(statement, Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span))
 
 
 def _at_most_partial(statement: StatementLineage, reason: str) -> StatementLineage:

@@ -27,6 +27,9 @@ _COLUMNS = "SELECT cid, name, type, hidden, pk FROM pragma_table_xinfo(?, 'main'
 _GENERATED = (2, 3)
 _OTHER_KEY = re.compile(r"\bWITHOUT\s+ROWID\b|\bPRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
 """A key that is not the row's number, even of type INTEGER: https://sqlite.org/lang_createtable.html#rowid"""
+_NOT_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_BEFORE_BODY = re.compile(r".*?\bBEGIN\b", re.IGNORECASE | re.DOTALL)
+_WHEN = re.compile(r"\bWHEN\b", re.IGNORECASE)
 _INTERNAL = 1
 """A hidden column of a virtual table."""
 
@@ -102,4 +105,17 @@ def _texts(database: LiveDatabase, sql: dict[str, str], generated: set[str]) -> 
         elif (text := content_statement(relation, sql[relation.name])) is not None:
             yield StatedText(database.full_name(relation), relation.local_name, text, relation)
     for trigger in database.functions:
-        yield StatedText(function_name(database, trigger), trigger.signature, trigger.definition)
+        name, text = function_name(database, trigger), trigger.definition
+        yield StatedText(name, trigger.signature, text, has_condition=_has_condition(text))
+
+
+def _has_condition(trigger: str) -> bool:
+    """Return whether a trigger has WHEN before its body.
+
+    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON t WHEN NEW.a > 1 BEGIN SELECT 1; END")
+    True
+    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON \"when\" BEGIN SELECT CASE WHEN 1 THEN 2 END; END")
+    False
+    """
+    head = _BEFORE_BODY.match(_NOT_WORDS.sub(" ", trigger))
+    return head is not None and _WHEN.search(head[0]) is not None

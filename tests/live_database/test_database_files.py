@@ -136,6 +136,17 @@ def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> No
     assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
 
 
+def test_a_view_of_other_columns_than_its_table_has_now(tmp_path: Path, store: GraphStore) -> None:
+    path = duck_file(
+        tmp_path,
+        "CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT a FROM t;"
+        "ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN n INT",
+    )
+    summary = ingest_duckdb(path, store=store)
+    assert [(one.source, str(one.diagnostic.code)) for one in summary.diagnostics] == [("main.v", "DATABASE_DIFFERS")]
+    assert summary.batch.run.counts["partial"] == 1
+
+
 def test_the_condition_of_a_trigger_is_reported(tmp_path: Path, store: GraphStore) -> None:
     path = lite_file(
         tmp_path,

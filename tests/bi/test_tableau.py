@@ -321,3 +321,28 @@ def test_tables_of_files_and_servers(tmp_path: Path, connection: str, table: str
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "tableau", book(tmp_path, text[:begin] + connection + text[end:])).diagnostics
         assert into(store, SOURCE) == {f"{key}.amount -> {SOURCE}.amount [IDENTITY]"}
+
+
+def test_sheets_and_fields_that_are_not_there(tmp_path: Path) -> None:
+    shelf = "[fed].[sum:amount:qk] [fed].[none:person:nk] [fed].[:Measure Names]"
+    sheet = f"""<worksheets><worksheet name='S'><table><view><datasource-dependencies datasource='fed'>
+<column-instance column='[amount]' derivation='Sum' name='[sum:amount:qk]'/></datasource-dependencies></view>
+<rows>{shelf}</rows></table></worksheet></worksheets>"""
+    zones = "<zone name='S'/><zone name='Gone'/><zone name='note' type-v2='text'/>"
+    board = f"<dashboards><dashboard name='D'><zones>{zones}</zones></dashboard></dashboards>"
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(), sheet + board))
+        assert {one.diagnostic.message for one in summary.diagnostics} == {
+            "it shows the sheet 'Gone', which is not in the workbook",
+            "the worksheet shows [none:person:nk], which it does not describe",
+        }
+        assert completeness(store)["Book/dashboard/D"] is completeness(store)["Book/sheet/S"] is Completeness.PARTIAL
+
+
+def test_two_workbooks_of_one_title(tmp_path: Path) -> None:
+    for folder, title in (("a", "Sales"), ("b", "Others")):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        book(tmp_path / "in" / folder, source(title=title))
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "tableau", tmp_path / "in").diagnostics
+        assert found.diagnostic.message.endswith("a/Book.twb has the same title: what both contain is read as one")

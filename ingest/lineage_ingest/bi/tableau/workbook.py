@@ -84,10 +84,11 @@ class Workbook:
             names = (one.get("name") for one in elements)
             known = {*self._sheets, *names}
             absent = dict.fromkeys(zone for zone, is_sheet in shown if is_sheet and zone not in known)
+            problems = (not_read(f"it shows the sheet {zone!r}, which is not in the workbook") for zone in absent)
             yield Board(
                 f"{self.scope}dashboard/{slugs[name]}", name, f"{self._at}#dashboard/{name}",
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
-                problems=tuple(not_read(f"it shows the sheet {zone!r}, which is not in the workbook") for zone in absent),
+                problems=tuple(problems),
             )  # fmt: skip
 
     def _zones(self, dashboard: Element, depth: int) -> Iterator[tuple[str, bool]]:

@@ -147,6 +147,19 @@ def test_a_view_of_other_columns_than_its_table_has_now(tmp_path: Path, store: G
     assert summary.batch.run.counts["partial"] == 1
 
 
+def test_a_trigger_that_names_what_is_gone(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        "CREATE TABLE t (a); CREATE TABLE u (a); CREATE TABLE log (a); CREATE VIEW v AS SELECT name FROM sqlite_master;"
+        "CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO log SELECT a FROM u; INSERT INTO u(a) SELECT NEW.a; END;"
+        "CREATE TRIGGER s AFTER INSERT ON t BEGIN INSERT INTO log SELECT value FROM json_each(NEW.a); END;"
+        "DROP TABLE u",
+    )
+    found = ingest_sqlite(path, store=store).diagnostics
+    message = "trigger r() names u, which the database does not have"
+    assert [one.diagnostic.message for one in found] == [message, message]
+
+
 def test_the_condition_of_a_trigger_is_reported(tmp_path: Path, store: GraphStore) -> None:
     path = lite_file(
         tmp_path,
@@ -336,7 +349,7 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
     summary = ingest_duckdb(path, store=store)
     [problem] = summary.diagnostics
     assert (problem.source, str(problem.diagnostic.code)) == ("main.late", "UNKNOWN_TABLE")
-    assert problem.diagnostic.message == "main.late reads main.gone, which the database does not have"
+    assert problem.diagnostic.message == "main.late names main.gone, which the database does not have"
     assert lineage_of(store, "duckdb/shop.") == {
         "main.files": ("full", ["duckdb/data.csv#x -> x", "duckdb/data.csv#y -> y"]),
         "main.one": ("full", ["duckdb/data.csv#x -> z"]),

@@ -81,8 +81,8 @@ class DatabaseBatch:
             text = self._texts[statement.source or ""]
             if text.relation is not None and statement.defines:
                 statement = self._checked(text, statement)  # noqa: PLW2901  the same one, with its types
-            elif text.has_condition and statement.target is not None:
-                statement = _conditional(text, statement)  # noqa: PLW2901  the same one, in doubt
+            elif text.relation is None:
+                statement = self._in_doubt(text, statement)  # noqa: PLW2901  the same one, with diagnostics
             self._statements[text.name].append(statement)
 
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
@@ -149,7 +149,7 @@ class DatabaseBatch:
                 statement, schema = named
                 self._columns[self._database.full_name(relation)] = schema
         if text.is_view and (missing := list(missing_tables(self._database, statement))):
-            return self._without_tables(relation, statement, missing)
+            return _without_tables(relation.local_name, statement, missing)
         own = [column.name for column in schema]
         statement = replace(statement, schema=schema)
         if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
@@ -164,17 +164,15 @@ class DatabaseBatch:
         )
         return _partial(statement, problem)
 
-    @staticmethod
-    def _without_tables(relation: LiveRelation, statement: StatementLineage, missing: list[str]) -> StatementLineage:
-        """Return the definition of a view that reads tables that the database does not have, with a diagnostic."""
-        problem = Diagnostic(
-            DiagnosticCode.UNKNOWN_TABLE,
-            Severity.WARNING,
-            f"{relation.local_name} reads {name_list(missing, 3)}, which the database does not have",
-            statement.span,
-            "it was dropped or renamed, or is temporary: the view cannot be used without it",
-        )
-        return _partial(statement, problem)
+    def _in_doubt(self, text: StatedText, statement: StatementLineage) -> StatementLineage:
+        """Return a statement of a function or trigger with diagnostics of what is not known of it."""
+        if missing := list(missing_tables(self._database, statement)):
+            statement = _without_tables(text.source, statement, missing)
+        if text.has_condition and statement.target is not None:
+            message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
+            problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span)
+            statement = _partial(statement, problem)
+        return statement
 
     def _attribute(self, statement: StatementLineage, target: str | None) -> Attribution:
         text, at = self._texts[statement.source or ""], self._database.at
@@ -291,10 +289,16 @@ def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLinea
     return replace(statement, diagnostics=[*statement.diagnostics, problem])
 
 
-def _conditional(text: StatedText, statement: StatementLineage) -> StatementLineage:
-    """Return a statement that runs on a condition, with a diagnostic."""
-    message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
-    return _partial(statement, Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span))
+def _without_tables(name: str, statement: StatementLineage, missing: list[str]) -> StatementLineage:
+    """Return a statement that names tables that the database does not have, with a diagnostic."""
+    problem = Diagnostic(
+        DiagnosticCode.UNKNOWN_TABLE,
+        Severity.WARNING,
+        f"{name} names {name_list(missing, 3)}, which the database does not have",
+        statement.span,
+        "it was dropped or renamed, or is temporary: what names it fails without it",
+    )
+    return _partial(statement, problem)
 
 
 def _at_most_partial(statement: StatementLineage, reason: str) -> StatementLineage:

@@ -23,6 +23,8 @@ _OBJECTS = """
 SELECT type, name, sql FROM main.sqlite_schema
 WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name
 """
+_OF_SYSTEM = ("sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master", "sqlite_sequence",
+              "sqlite_stat1", "sqlite_stat4")  # fmt: skip
 _COLUMNS = "SELECT cid, name, type, hidden, pk FROM pragma_table_xinfo(?, 'main')"
 _GENERATED = (2, 3)
 _OTHER_KEY = re.compile(r"\bWITHOUT\s+ROWID\b|\bPRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
@@ -71,9 +73,19 @@ def _read(connection: sqlite3.Connection, path: Path, namespace: str) -> tuple[L
         tuple(relations),
         tuple(triggers),
         product="sqlite",
+        system_tables=_system_tables(connection),
         path=f"sqlite:{path.resolve().as_posix()}",
     )
     return database, list(_texts(database, sql, generated))
+
+
+def _system_tables(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names that mean tables of SQLite itself, and those of table-valued functions."""
+    try:
+        modules = {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
+    except sqlite3.OperationalError:  # a build without the pragma
+        modules = set()
+    return frozenset((*_OF_SYSTEM, *modules))
 
 
 def _with_columns(

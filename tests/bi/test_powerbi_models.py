@@ -15,6 +15,7 @@ from lineage.store import open_store
 from lineage_ingest.bi.powerbi import reader
 from lineage_ingest.bi.powerbi.dax import tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery
+from lineage_ingest.bi.powerbi.report_layout import read_layout
 from tests.bi.exports import codes, completeness, ingest, into
 
 SHOP = (
@@ -169,3 +170,14 @@ def test_roles_and_calculation_groups_are_reported(tmp_path: Path, monkeypatch: 
         levels = completeness(store)
         assert levels["Sales/table/T"] is Completeness.FULL
         assert [level for key, level in levels.items() if "/visual/" in key] == [Completeness.PARTIAL]
+
+
+def test_parts_of_a_page_that_are_no_json() -> None:
+    entity = {"Name": "t", "Entity": "T"}
+    select = {"Column": {"Expression": {"SourceRef": {"Source": "t"}}, "Property": "a"}, "Name": "T.a"}
+    query = {"From": [entity], "Select": [select]}
+    config = json.dumps({"name": "v", "singleVisual": {"visualType": "card", "prototypeQuery": query}})
+    containers = [{"config": config}, {"config": config[:-9]}, {"config": config, "filters": "[{"}, {"config": "{}"}]
+    layout = {"sections": [{"displayName": "P", "filters": "[]", "visualContainers": containers}]}
+    found = read_layout(json.dumps(layout).encode("utf-16-le"))
+    assert [(len(one.selects), one.unread) for one in found] == [(1, 0), (0, 1), (1, 1)]

@@ -340,7 +340,7 @@ class _PbixFile:
             outputs.append((label, pattern.format(text) if text is not None else "NULL"))
         filters = [text for table, name in dict.fromkeys(visual.filters) if (text := column(table, name)) is not None]
         if visual.unread:
-            problems.append(not_read(f"{visual.unread} fields of the visual are not of a known form"))
+            problems.append(not_read(f"{visual.unread} parts of the visual are not of a known form"))
         labels = number_repeated(label for label, _ in outputs)
         listed = [f"{text} AS {quote(label, _DIALECT)}" for label, (_, text) in zip(labels, outputs, strict=True)]
         sql = None

@@ -65,7 +65,7 @@ def test_a_metric_that_filters_by_a_foreign_key(tmp_path: Path) -> None:
 
 
 def test_a_table_that_two_files_describe(tmp_path: Path) -> None:
-    other = {**DATABASE, "tables": [{**DATABASE["tables"][1], "fields": [{"id": 106, "name": "id"}]}]}  # type: ignore[dict-item, index]
+    other = {**DATABASE, "tables": [{**DATABASE["tables"][1], "fields": [{"id": 106, "name": "id"}]}]}  # type: ignore[index]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "later.json": other, "again.json": DATABASE})
     with open_store(tmp_path / "store.lbug") as store:
         [found] = ingest(store, "metabase", folder).diagnostics

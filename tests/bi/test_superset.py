@@ -181,7 +181,10 @@ def test_names_in_lower_case_are_those_of_the_database(tmp_path: Path) -> None:
     """As SQLAlchemy lists them: `orders` is ORDERS of a Snowflake."""
     database = {**DATABASE, "sqlalchemy_uri": "snowflake://me@acme/SHOP/PUBLIC"}
     data = dataset(columns=[{"column_name": "id"}, {"column_name": "Day"}], metrics=[])
-    params = {"all_columns": ["id", "Day"], "adhoc_filters": [{"expressionType": "SQL", "sqlExpression": "id > 1"}]}
+    params: dict[str, Any] = {
+        "all_columns": ["id", "Day"],
+        "adhoc_filters": [{"expressionType": "SQL", "sqlExpression": "id > 1"}],
+    }
     folder = write(tmp_path / "in", database=database, dataset=data, chart=chart(**params))
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "superset", folder).diagnostics

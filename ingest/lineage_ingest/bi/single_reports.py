@@ -25,7 +25,7 @@ class SingleReport:
     @property
     def keys(self) -> set[str]:
         """The keys of its queries and dashboards."""
-        return {one.key for one in (*self.queries, *self.boards)}
+        return {*(one.key for one in self.queries), *(one.key for one in self.boards)}
 
 
 def read_single_reports(

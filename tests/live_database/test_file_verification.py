@@ -120,6 +120,26 @@ def test_what_postgresql_rejects_is_said_without_its_literals(
     }
 
 
+def test_what_cannot_be_compared_is_not_rejected(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
+    database.run(SHOP)
+    summary = ingest(
+        database, store, tmp_path / "sql",
+        a="CREATE FUNCTION net(i int) RETURNS int LANGUAGE sql AS 'SELECT i + 1'",
+        b="CREATE VIEW mart.b AS SELECT net(id) AS n FROM shop.orders",
+        c="SELECT id INTO mart.c FROM shop.orders",
+        d="SELECT o.id, p.id FROM shop.orders o JOIN shop.orders p ON p.id = o.id",
+        e="CREATE RECURSIVE VIEW mart.e (n) AS SELECT id FROM shop.orders UNION ALL SELECT n + 1 FROM e WHERE n < 3",
+        f="SELECT row(id, price) AS both FROM shop.orders",
+    )  # fmt: skip
+    assert not summary.has_errors
+    assert {name: str(view.verdict) for name, view in views(summary).items()} == {
+        "mart.b": "not compared", "mart.c": "not compared", "d": "same", "mart.e": "same", "f": "not compared"
+    }  # fmt: skip
+    reason = views(summary)["mart.b"].reason
+    assert reason is not None
+    assert reason.endswith("functions and types that the files create are not created here")
+
+
 def test_a_wrong_edge_is_a_difference(database: ServedDatabase) -> None:
     database.run(SHOP)
     text = "CREATE VIEW mart.w AS SELECT id AS k FROM shop.orders"

@@ -56,6 +56,7 @@ def test_what_a_function_reads_of_a_row(steps: str, sql: str, message: str | Non
         ('r = Table.Sort(t, {{"a", Order.Descending}}) in r', "", True),
         ("r = Table.Skip(t, each [a] = null) in r", "a", True),
         ("r = Table.SelectRows(t, isGood) in r", "", True),
+        ('r = Table.RemoveRowsWithErrors(t, {"a"}) in r', "a", True),
         ("r = Table.SelectRows(t, each f(_)) in r", "", False),
     ],
 )  # fmt: skip
@@ -103,6 +104,17 @@ def test_tables_that_are_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         summary = ingest(store, "powerbi", file)
         assert "a table that is appended is of no database that is known" in str(summary.diagnostics)
         assert completeness(store)["Sales/table/All"] is Completeness.TABLES
+
+
+def test_equal_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        for step, columns_ in (("t", ""), ('t, {"a"}', "a"), ("Table.SelectRows(t, each [b] > 1)", "ab")):
+            queries = [{"TableName": "T", "Expression": SHOP + f"d = Table.Distinct({step}) in d"}]
+            kept = "ab" if step == "t" else columns_
+            file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=columns(T="a b"), queries=queries)
+            assert not ingest(store, "powerbi", file).diagnostics
+            found = {one for one in into(store, "Sales/table/T", rows=True) if "~>" in one}
+            assert {one.partition(" ")[0][-1] for one in found} == set(kept)
 
 
 def test_a_measure_that_chooses_another_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,11 +25,13 @@ _SAME_COLUMNS = frozenset(
         "Table.Sort", "Table.Buffer", "Table.FirstN",
         "Table.RemoveLastN", "Table.Skip", "Table.RemoveFirstN", "Table.LastN",
         "Table.ReverseRows",
-        "Table.RemoveRowsWithErrors", "Table.AlternateRows", "Table.Range", "Table.Repeat",
-        "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View", "Table.RemoveMatchingRows",
+        "Table.AlternateRows", "Table.Range", "Table.Repeat",
+        "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View",
     )
 )  # fmt: skip
-_FILTERS = frozenset(("Table.SelectRows", "Table.SelectRowsWithErrors", "Table.RemoveRows"))
+_FILTERS = frozenset(("Table.SelectRows", "Table.RemoveRows"))
+_BY_NAME = frozenset(("Table.Distinct", "Table.Group", "Table.RemoveRowsWithErrors", "Table.SelectRowsWithErrors"))
+"""Steps that keep rows by the columns in their second argument."""
 _TRANSFORMS = frozenset(("Table.TransformColumns", "Table.ReplaceValue", "Table.FillDown", "Table.FillUp"))
 _MADE_OF = {
     "Table.SplitColumn": 3,
@@ -94,6 +96,18 @@ class MQuery:
         """Return the conditions that decide the rows, as SQL."""
         return self._filters("", self._steps.result(""), alias)
 
+    def is_distinct(self) -> bool:
+        """Return whether a step keeps one of equal rows: all columns decide."""
+        at: tuple[str, str] | None = ("", self._steps.result(""))
+        for _ in range(_MAX_DEPTH):
+            if at is None:
+                break
+            function, arguments = called(at[1])
+            if function == "Table.Distinct" and len(arguments) == 1:
+                return True
+            at = self._steps.previous(*at)
+        return False
+
     def _filters(self, scope: str, expression: str, alias: str) -> list[str]:
         found: list[str] = []
         is_limited = False
@@ -119,7 +133,7 @@ class MQuery:
         """Return the columns by which a step decides which rows remain."""
         if len(arguments) < 2:
             return []
-        if function in ("Table.Distinct", "Table.Group") or (function == "Table.Sort" and is_limited):
+        if function in _BY_NAME or (function == "Table.Sort" and is_limited):
             return list(strings(arguments[1]))
         if function not in _FILTERS | _LIMITS:
             return []
@@ -183,7 +197,7 @@ class MQuery:
             texts = dict.fromkeys(before(one) for one in (column, *read))
             is_other = function == "Table.TransformColumns" and len(arguments) > 2 and arguments[2].strip() != "null"
             return f"m_transformed({', '.join(texts)})" if column in named or is_other else before(column)
-        if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
+        if function in _SAME_COLUMNS | _FILTERS | _BY_NAME | {"Value.NativeQuery"} or not function:
             return before(column)
         if column in named or function in _NEW_COLUMNS:
             self._problems.add_not_read(

@@ -365,7 +365,8 @@ def _select(query: MQuery, source: MSource, columns: Mapping[str, str], dialect:
     query.dialect = dialect
     listed = [f"{query.trace(own, 't')} AS {quote(name, dialect)}" for name, own in columns.items()]
     conditions = query.filters("t")
-    sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, dialect)} AS t"
+    head = "SELECT DISTINCT " if query.is_distinct() else "SELECT "
+    sql = head + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, dialect)} AS t"
     for join in query.joins.values():
         sql += f"\nLEFT JOIN {_reference(join.source, dialect)} AS {join.alias} ON {join.condition}"
     return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")

@@ -164,27 +164,18 @@ class MQuery:
 
         if appended(expression):  # one of the tables was chosen
             return before(column)
-        if function == "Table.RenameColumns" and len(arguments) > 1:
-            pairs = _pairs(arguments[1])
-            old = {new: name for name, new in pairs}
-            return before(old.get(column, column))
-        if function == "Table.DuplicateColumn" and len(arguments) > 2:
-            return before(
-                (m_text(arguments[1].strip()) or column) if m_text(arguments[2].strip()) == column else column
-            )
+        copied = _copied(function, arguments, column)
+        if copied is not None:
+            return before(copied)
         if function in _MADE_OF and len(arguments) > _MADE_OF[function]:
             parts, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
             return f"m_transformed({', '.join(map(before, parts))})" if column in made_of_it else before(column)
         if function == "Table.AddColumn" and len(arguments) > 2:
-            if m_text(arguments[1].strip()) != column:
-                return before(column)
             return self._function_of(query, column, arguments[2], before)
         if function == "Table.AddIndexColumn" and len(arguments) > 1:
-            return "NULL" if m_text(arguments[1].strip()) == column else before(column)
+            return "NULL"
         if function == "Table.ExpandTableColumn" and len(arguments) > 2:
             return self._expanded(previous, arguments, column, alias, depth)
-        if function == _MERGE and len(arguments) > 4 and m_text(arguments[4].strip()) != column:
-            return before(column)
         if function == "Table.Group" and len(arguments) > 2:
             return self._grouped(query, arguments, column, before)
         if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
@@ -280,6 +271,20 @@ class MQuery:
             )
         named = [*reads.fields, *(reads.nested if of_rows else ())]
         return f"m_expression({', '.join(dict.fromkeys(map(before, named)))})" if named else LITERAL
+
+
+_NEW_COLUMN = {"Table.AddColumn": 1, "Table.AddIndexColumn": 1, _MERGE: 4}
+"""Steps that add one column: which argument names it."""
+
+
+def _copied(function: str, arguments: list[str], column: str) -> str | None:
+    """Return the column before a step of which this one has the values, maybe by another name; None of other steps."""
+    if function == "Table.RenameColumns" and len(arguments) > 1:
+        return {new: name for name, new in _pairs(arguments[1])}.get(column, column)
+    if function == "Table.DuplicateColumn" and len(arguments) > 2:
+        return m_text(arguments[1].strip()) if m_text(arguments[2].strip()) == column else column
+    at = _NEW_COLUMN.get(function)
+    return column if at is not None and at < len(arguments) and m_text(arguments[at].strip()) != column else None
 
 
 def _unpivoted(function: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str | None:

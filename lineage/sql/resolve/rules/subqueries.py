@@ -50,10 +50,14 @@ def membership(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, st
 
 
 def _names_table(resolver: Resolver, scope: Scope, field: exp.Expr) -> bool:
-    """Return whether what stands after IN is a table, and no value that WITH names."""
-    if type(field) is not exp.Column or not resolver.naming.dialect.in_names_tables:
+    """Return whether what stands after IN is a table, and no value that WITH or the select list names."""
+    dialect = resolver.naming.dialect
+    if type(field) is not exp.Column or not dialect.in_names_tables:
         return False
-    return field.args.get("table") is not None or NAMED_VALUE + resolver.identifiers.alias(field.this) not in scope.ctes
+    if field.args.get("table") is not None or not dialect.with_names_values:
+        return True
+    name = resolver.identifiers.alias(field.this)
+    return NAMED_VALUE + name not in scope.ctes and name not in scope.outputs
 
 
 def _all_of(table: exp.Expr) -> exp.Expr:

@@ -119,6 +119,11 @@ class Dialect:
     """In HAVING, n in `n + 0` is the alias even with `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
     integer_key_is_row_id: bool = False
     """A column declared `INTEGER PRIMARY KEY` is another name of the row's number (SQLite)."""
+    in_names_tables: bool = False
+    """`x IN t` reads the table t: https://sqlite.org/lang_expr.html#the_in_and_not_in_operators,
+    https://clickhouse.com/docs/sql-reference/operators/in"""
+    bare_columns_follow_extremes: bool = False
+    """Beside `max(x)`, a column that is neither aggregated nor a key of GROUP BY is of the row with the largest x."""
     repeated_column_mark: str | None = None
     """Repeated column names in a derived table or a stored query get this mark and a number from the second on:
     DuckDB's `a_1`, SQLite's `a:1` (sqlite3ColumnsFromExprList)."""
@@ -479,6 +484,7 @@ _CLICKHOUSE = Dialect(
     quoted_column=_KEEP,
     fields_by_dot=True,
     with_names_values=True,
+    in_names_tables=True,
     has_remote_functions=True,
     has_column_patterns=True,
     tuples_have_fields=True,
@@ -564,6 +570,9 @@ _SQLITE = Dialect(
     using_keeps_positions=True,
     repeated_column_mark=":",
     integer_key_is_row_id=True,
+    bare_columns_follow_extremes=True,
+    in_names_tables=True,
+    implicit_recursive=True,
     replace_is_insert=True,
     explain_never_runs=True,
     temp_tables_without_schema=True,

@@ -6,7 +6,13 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from lineage.model.diagnostics import Severity
 from lineage.store import open_store
+from lineage_ingest.bi.connections import ConnectionMap
+from lineage_ingest.bi.files import read_files
+from lineage_ingest.bi.superset.reader import read_superset
 from tests.bi.exports import DATA, codes, ingest
 from tests.bi.test_metabase import DATABASE, card
 
@@ -36,6 +42,21 @@ def test_aliases_of_yaml_that_expand_without_end(tmp_path: Path) -> None:
         summary = ingest(store, "superset", [tmp_path / "bomb.yaml", DATA / "superset"])
         assert any("aliases" in one.diagnostic.message for one in summary.diagnostics)
         assert summary.batch.run.counts["dashboards"] == 1
+
+
+@pytest.mark.parametrize("file", ["dashboards/Slack_Dashboard", "datasets/messages_channels", "charts/Weekly_Messages"])
+def test_a_file_of_superset_that_is_cut_anywhere(tmp_path: Path, file: str) -> None:
+    lines = (DATA / "superset" / f"{file}.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "cut.yaml"
+    for count in range(1, lines.index("version: 1.0.0\n"), 3):
+        path.write_text("".join(lines[:count]), encoding="utf-8")
+        export = read_superset(read_files((path,), frozenset()), ConnectionMap(), "bi.test", lambda _done: None)
+        said = (
+            *(problem for _, problem in export.problems),
+            *(one for asset in export.assets for one in asset.problems),
+        )
+        assert any(one.severity is not Severity.INFO for one in said), f"nothing is said of the first {count} lines"
+        assert not export.is_whole
 
 
 def test_entities_of_xml(tmp_path: Path) -> None:

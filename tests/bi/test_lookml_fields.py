@@ -51,7 +51,6 @@ def of_tables(store: GraphStore, key: str) -> set[str]:
         ("dimension: kind { sql: {% if p._parameter_value == 'a' %}${region}{% else %}${TABLE}.b{% endif %} ;; }",
          "kind", "raw.orders.region raw.orders.b"),
         ("dimension: spaced { sql: ${ region } || ${id::string} ;; }", "spaced", "raw.orders.region raw.orders.id"),
-        ("dimension: region { sql: upper(${EXTENDED}) ;; }", "region", "raw.orders.region"),
         ("", "made_day_of_week", "raw.orders.made_at"),
         ("", "hours_sent", "raw.orders.made_at raw.orders.sent_at"),
     ],

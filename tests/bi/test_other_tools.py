@@ -204,7 +204,7 @@ def test_the_same_table_of_a_snowflake_has_one_name() -> None:
     found = [
         connection_of({"name": "w", "engine": "snowflake", "details": details}, none),
         connection_of_uri("snowflake://me@acme/SHOP", ("w",), none),
-        connection_of_element(element, ("w",), none),
+        connection_of_element(element, ("w",), none, "book/"),
     ]
     names = {(one.namespace, one.database, one.schema) for one in found}
     assert names == {("snowflake://acme", "SHOP", "PUBLIC")}

@@ -36,6 +36,11 @@ SHOWN = "query/Q.a -> dashboard/D.Q / a [IDENTITY]"
          {TABLE, SHOWN}),
         ({"a.yaml": "server: s\nqueries: [{name: Q, sql: SELECT a FROM t}]",
           "b.yaml": "server: r\nqueries: [{name: R, sql: SELECT a FROM t}]"}, "of the server 'r'", {TABLE}),
+        ({"a.csv": HEAD + "D,Q,a,public.t,a\nD,Q,a,public.t,a\n"}, None, {TABLE, SHOWN}),
+        ({"a.csv": HEAD + "D,Q,a,public.t,a,x\n"}, "more values than the header", {TABLE, SHOWN}),
+        ({"a.csv": HEAD.replace("\n", ",source_column\n") + "D,Q,a,public.t,x,a\n"}, "there twice", {TABLE, SHOWN}),
+        ({"a.csv": HEAD.replace("\n", ",connection\n") + "D,Q,a,public.t,a,w\nD,Q,a,public.t,a,v\n"},
+         "its rows name several connections: 'w' is read", {TABLE, SHOWN}),
     ],
 )  # fmt: skip
 def test_forms(tmp_path: Path, files: Mapping[str, str], message: str | None, edges: set[str]) -> None:
@@ -49,6 +54,29 @@ def test_forms(tmp_path: Path, files: Mapping[str, str], message: str | None, ed
         assert {one.removeprefix("pg/") for one in edges_of(store)} == edges
         if message is not None and message.startswith("both"):
             assert completeness(store)["query/Q"] is Completeness.PARTIAL
+
+
+def test_connections_may_be_in_a_later_file_and_lower_case_means_any_case(tmp_path: Path) -> None:
+    connection = "connections: {w: {dialect: snowflake, namespace: 'snowflake://acme', database: SHOP%s}}"
+    queries = """
+queries:
+  - {name: Q, connection: w, columns: {a: [orders.amount, orders.amount], b: ['public."t".X']}}
+  - {name: R, connection: w, tables: orders}
+"""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.yaml").write_text(queries, encoding="utf-8")
+    (tmp_path / "in" / "b.yaml").write_text(connection % "", encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "plain", tmp_path / "in").diagnostics
+        assert edges_of(store) == {
+            "snowflake://acme/SHOP.PUBLIC.ORDERS.AMOUNT -> query/Q.a [IDENTITY]",
+            "snowflake://acme/SHOP.PUBLIC.t.X -> query/Q.b [IDENTITY]",
+        }
+        assert "snowflake://acme/SHOP.PUBLIC.ORDERS" in {one.key for one in store.datasets()}
+        assert len([one for one in store.datasets() if one.kind != "exposure"]) == 2
+        (tmp_path / "in" / "c.yaml").write_text(connection % ", schema: X", encoding="utf-8")
+        [twice] = ingest(store, "plain", tmp_path / "in").diagnostics
+        assert twice.diagnostic.message.startswith("the connection 'w' is in another file, too, and differs there")
 
 
 def test_half_a_file_retires_nothing(tmp_path: Path) -> None:

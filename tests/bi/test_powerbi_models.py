@@ -15,6 +15,7 @@ from lineage.store import open_store
 from lineage_ingest.bi.powerbi import reader
 from lineage_ingest.bi.powerbi.dax import tables_of
 from lineage_ingest.bi.powerbi.m_query import MQuery
+from lineage_ingest.bi.powerbi.report_layout import read_layout
 from tests.bi.exports import codes, completeness, ingest, into
 
 SHOP = (
@@ -55,6 +56,7 @@ def test_what_a_function_reads_of_a_row(steps: str, sql: str, message: str | Non
         ('r = Table.Sort(t, {{"a", Order.Descending}}) in r', "", True),
         ("r = Table.Skip(t, each [a] = null) in r", "a", True),
         ("r = Table.SelectRows(t, isGood) in r", "", True),
+        ('r = Table.RemoveRowsWithErrors(t, {"a"}) in r', "a", True),
         ("r = Table.SelectRows(t, each f(_)) in r", "", False),
     ],
 )  # fmt: skip
@@ -104,6 +106,17 @@ def test_tables_that_are_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert completeness(store)["Sales/table/All"] is Completeness.TABLES
 
 
+def test_equal_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        for step, columns_ in (("t", ""), ('t, {"a"}', "a"), ("Table.SelectRows(t, each [b] > 1)", "ab")):
+            queries = [{"TableName": "T", "Expression": SHOP + f"d = Table.Distinct({step}) in d"}]
+            kept = "ab" if step == "t" else columns_
+            file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=columns(T="a b"), queries=queries)
+            assert not ingest(store, "powerbi", file).diagnostics
+            found = {one for one in into(store, "Sales/table/T", rows=True) if "~>" in one}
+            assert {one.partition(" ")[0][-1] for one in found} == set(kept)
+
+
 def test_a_measure_that_chooses_another_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measures = [
         {"TableName": "T", "Name": "Amount", "Expression": "SUM(T[a])"},
@@ -141,3 +154,42 @@ def test_tables_and_visuals_of_names_that_are_alike(tmp_path: Path, monkeypatch:
         visuals = {key for key in completeness(store) if "/visual/" in key}
         assert (len(tables), len(visuals)) == (2, 4)
         assert {next(iter(into(store, key))).partition(".")[0] for key in visuals} == tables
+
+
+def test_roles_and_calculation_groups_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = [("Time", "Name"), ("T", "a")]
+    projections = [{"field": {"Column": {"Expression": {"SourceRef": {"Entity": table}}, "Property": name}}}
+                   for table, name in fields]  # fmt: skip
+    query = {"queryState": {"Y": {"projections": projections}}}
+    visual = {"name": "v", "visual": {"visualType": "card", "query": query}}
+    parts = {"Report/definition/pages/p/visuals/v/visual.json": visual}
+    roles = [{"TableName": "T", "RoleName": "EU", "FilterExpression": "[a] = 1"},
+             {"TableName": "T", "RoleName": "All", "FilterExpression": None}]  # fmt: skip
+    with open_store(tmp_path / "store.lbug") as store:
+        file = model(
+            monkeypatch, tmp_path / "in", parts, schema=columns(T="a", Time="Name Ordinal"),
+            queries=[{"TableName": "T", "Expression": SHOP + "x = t in x"}],
+            row_filters=roles, calculation_groups=[{"TableName": "Time"}],
+        )  # fmt: skip
+        found = {
+            (one.source.partition("#")[2], one.diagnostic.message) for one in ingest(store, "powerbi", file).diagnostics
+        }
+        group = "the calculation group Time changes the measures beside it: what its items read is not known"
+        assert found == {
+            ("table/T", "row-level security of T (EU): by which columns it hides rows is not followed"),
+            ("table/Time", group), ("page/page/v", group),
+        }  # fmt: skip
+        levels = completeness(store)
+        assert levels["Sales/table/T"] is Completeness.FULL
+        assert [level for key, level in levels.items() if "/visual/" in key] == [Completeness.PARTIAL]
+
+
+def test_parts_of_a_page_that_are_no_json() -> None:
+    entity = {"Name": "t", "Entity": "T"}
+    select = {"Column": {"Expression": {"SourceRef": {"Source": "t"}}, "Property": "a"}, "Name": "T.a"}
+    query = {"From": [entity], "Select": [select]}
+    config = json.dumps({"name": "v", "singleVisual": {"visualType": "card", "prototypeQuery": query}})
+    containers = [{"config": config}, {"config": config[:-9]}, {"config": config, "filters": "[{"}, {"config": "{}"}]
+    layout = {"sections": [{"displayName": "P", "filters": "[]", "visualContainers": containers}]}
+    found = read_layout(json.dumps(layout).encode("utf-16-le"))
+    assert [(len(one.selects), one.unread) for one in found] == [(1, 0), (0, 1), (1, 1)]

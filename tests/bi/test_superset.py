@@ -28,10 +28,10 @@ def chart(title: str = "Chart", **params: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, kind: str = "assets", **files: Any) -> Path:
-    """Write documents; JSON is YAML."""
+    """Write documents as Superset does, with `version`; JSON is YAML."""
     folder.mkdir(exist_ok=True)
-    for name, value in {"metadata": {"version": "1.0.0", "type": kind}, "database": DATABASE, **files}.items():
-        (folder / f"{name}.yaml").write_text(json.dumps(value), encoding="utf-8")
+    for name, value in {"metadata": {"type": kind}, "database": DATABASE, **files}.items():
+        (folder / f"{name}.yaml").write_text(json.dumps({**value, "version": "1.0.0"}), encoding="utf-8")
     return folder
 
 
@@ -177,6 +177,45 @@ def test_a_metric_can_be_made_of_others(tmp_path: Path) -> None:
         assert "the metric 'endless' is made of itself" in {one.diagnostic.message for one in summary.diagnostics}
 
 
+def test_names_in_lower_case_are_those_of_the_database(tmp_path: Path) -> None:
+    """As SQLAlchemy lists them: `orders` is ORDERS of a Snowflake."""
+    database = {**DATABASE, "sqlalchemy_uri": "snowflake://me@acme/SHOP/PUBLIC"}
+    data = dataset(columns=[{"column_name": "id"}, {"column_name": "Day"}], metrics=[])
+    params: dict[str, Any] = {
+        "all_columns": ["id", "Day"],
+        "adhoc_filters": [{"expressionType": "SQL", "sqlExpression": "id > 1"}],
+    }
+    folder = write(tmp_path / "in", database=database, dataset=data, chart=chart(**params))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert edges_of(store, rows=True) == {
+            f"snowflake://acme/SHOP.PUBLIC.ORDERS.ID -> {DATASET}.ID [IDENTITY]",
+            f"snowflake://acme/SHOP.PUBLIC.ORDERS.Day -> {DATASET}.Day [IDENTITY]",
+            f"{DATASET}.ID -> {CHART}.id [IDENTITY]", f"{DATASET}.Day -> {CHART}.Day [IDENTITY]",
+            f"{DATASET}.ID ~> {CHART} [FILTER]",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (None, "a query of the chart is not of a known form"),
+        ({"columns": ["id"], "filters": [{"col": 7, "op": "=="}]}, "a filter of the chart is not of a known form"),
+        ({"columns": ["id"], "filters": [{"col": {"column_name": "x"}, "op": "=="}]},
+         "the filter's column 'x' is not in the dataset"),
+        ({"columns": ["id"], "granularity": "x", "time_range": "Last week"},
+         "the filter's column 'x' is not in the dataset"),
+        ({"columns": ["id"], "orderby": [["x", True]]}, "the chart is ordered by 'x', which is not in the dataset"),
+    ],
+)  # fmt: skip
+def test_parts_of_a_query_that_are_not_read(tmp_path: Path, query: Any, message: str) -> None:
+    context = {"queries": [{"columns": ["id"]}, query]}
+    folder = write(tmp_path / "in", dataset=dataset(), chart={**chart(), "query_context": json.dumps(context)})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.diagnostic.message for one in ingest(store, "superset", folder).diagnostics] == [message]
+        assert completeness(store)[CHART] is Completeness.PARTIAL
+
+
 def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
     one, two = (dataset(uuid=f"d5-{number}", columns=[{"column_name": name}], metrics=[])
                 for number, name in ((1, "id"), (2, "qty")))  # fmt: skip
@@ -184,9 +223,9 @@ def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert set(completeness(store)) == {f"{DATASET}-1", f"{DATASET}-2"}
-        (folder / "again.yaml").write_text(json.dumps({**two, "columns": []}), encoding="utf-8")
+        (folder / "again.yaml").write_text(json.dumps({**two, "columns": [], "version": "1"}), encoding="utf-8")
         assert codes(ingest(store, "superset", folder)) == {"DEFINED_TWICE"}
-        (folder / "again.yaml").write_text(json.dumps(two), encoding="utf-8")
+        (folder / "again.yaml").write_text((folder / "two.yaml").read_text(encoding="utf-8"), encoding="utf-8")
         assert not ingest(store, "superset", folder).diagnostics
 
 

@@ -304,7 +304,13 @@ def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
     [
         ("class='excel-direct' filename='C:\\data\\A.xlsx'", "[Sheet1$]", "file/C:/data/A.xlsx/Sheet1$"),
         ("class='textscan' directory='/data/' filename='a.csv'", "[a#csv]", "file//data/a.csv"),
-        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Data/x.hyper/Extract.Extract"),
+        ("class='hyper' dbname='Data/x.hyper'", "[Extract].[Extract]", "file/Book/Data/x.hyper/Extract.Extract"),
+        (
+            "class='textscan' directory='Data/Datasources' filename='a.csv'",
+            "[a#csv]",
+            "file/Book/Data/Datasources/a.csv",
+        ),
+        ("class='google-sheets' filename='1AbC'", "[Sheet1]", "file/1AbC/Sheet1"),
         ("class='sqlserver' server='srv,1444' dbname='shop'", "[dbo].[t]", "mssql://srv:1444/shop.dbo.t"),
     ],
 )
@@ -315,3 +321,28 @@ def test_tables_of_files_and_servers(tmp_path: Path, connection: str, table: str
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "tableau", book(tmp_path, text[:begin] + connection + text[end:])).diagnostics
         assert into(store, SOURCE) == {f"{key}.amount -> {SOURCE}.amount [IDENTITY]"}
+
+
+def test_sheets_and_fields_that_are_not_there(tmp_path: Path) -> None:
+    shelf = "[fed].[sum:amount:qk] [fed].[none:person:nk] [fed].[:Measure Names]"
+    sheet = f"""<worksheets><worksheet name='S'><table><view><datasource-dependencies datasource='fed'>
+<column-instance column='[amount]' derivation='Sum' name='[sum:amount:qk]'/></datasource-dependencies></view>
+<rows>{shelf}</rows></table></worksheet></worksheets>"""
+    zones = "<zone name='S'/><zone name='Gone'/><zone name='note' type-v2='text'/>"
+    board = f"<dashboards><dashboard name='D'><zones>{zones}</zones></dashboard></dashboards>"
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(), sheet + board))
+        assert {one.diagnostic.message for one in summary.diagnostics} == {
+            "it shows the sheet 'Gone', which is not in the workbook",
+            "the worksheet shows [none:person:nk], which it does not describe",
+        }
+        assert completeness(store)["Book/dashboard/D"] is completeness(store)["Book/sheet/S"] is Completeness.PARTIAL
+
+
+def test_two_workbooks_of_one_title(tmp_path: Path) -> None:
+    for folder, title in (("a", "Sales"), ("b", "Others")):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        book(tmp_path / "in" / folder, source(title=title))
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "tableau", tmp_path / "in").diagnostics
+        assert found.diagnostic.message.endswith("a/Book.twb has the same title: what both contain is read as one")

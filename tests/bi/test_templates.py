@@ -26,7 +26,7 @@ def virtual(folder: Path, sql: str, **more: Any) -> Path:
     dataset = {"table_name": "v", "schema": "mart", "uuid": "d5-1", "database_uuid": "w5-1", "sql": sql,
                "columns": columns, **more}  # fmt: skip
     for name, value in {"database": DATABASE, "dataset": dataset}.items():
-        (folder / f"{name}.yaml").write_text(json.dumps(value), encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(json.dumps({**value, "version": "1.0.0"}), encoding="utf-8")
     return folder
 
 

@@ -132,7 +132,47 @@ def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> No
     [problem] = summary.diagnostics
     assert (problem.source, str(problem.diagnostic.code)) == ("v", "CATALOG_UNREADABLE")
     assert "no such table: main.t" in problem.diagnostic.message
+    assert (summary.batch.run.counts["resolved"], summary.batch.run.counts["partial"]) == (1, 1)
     assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
+
+
+def test_a_view_of_other_columns_than_its_table_has_now(tmp_path: Path, store: GraphStore) -> None:
+    path = duck_file(
+        tmp_path,
+        "CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT a FROM t;"
+        "ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN n INT",
+    )
+    summary = ingest_duckdb(path, store=store)
+    assert [(one.source, str(one.diagnostic.code)) for one in summary.diagnostics] == [("main.v", "DATABASE_DIFFERS")]
+    assert summary.batch.run.counts["partial"] == 1
+
+
+def test_a_trigger_that_names_what_is_gone(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        "CREATE TABLE t (a); CREATE TABLE u (a); CREATE TABLE log (a); CREATE VIEW v AS SELECT name FROM sqlite_master;"
+        "CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO log SELECT a FROM u; INSERT INTO u(a) SELECT NEW.a; END;"
+        "CREATE TRIGGER s AFTER INSERT ON t BEGIN INSERT INTO log SELECT value FROM json_each(NEW.a); END;"
+        "DROP TABLE u",
+    )
+    found = ingest_sqlite(path, store=store).diagnostics
+    message = "trigger r() names u, which the database does not have"
+    assert [one.diagnostic.message for one in found] == [message, message]
+
+
+def test_the_condition_of_a_trigger_is_reported(tmp_path: Path, store: GraphStore) -> None:
+    path = lite_file(
+        tmp_path,
+        "CREATE TABLE t (a, b); CREATE TABLE log (a);"
+        "CREATE TRIGGER one AFTER INSERT ON t WHEN NEW.b > 1 BEGIN INSERT INTO log VALUES (NEW.a); END;"
+        "CREATE TRIGGER two AFTER DELETE ON t BEGIN INSERT INTO log SELECT CASE WHEN OLD.b > 1 THEN OLD.a END; END;",
+    )
+    summary = ingest_sqlite(path, store=store)
+    [found] = summary.diagnostics
+    assert (
+        found.diagnostic.message == "by which columns the condition (WHEN) of the trigger one() decides is not followed"
+    )
+    assert summary.batch.run.counts["partial"] == 1
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, store: GraphStore) -> None:
@@ -309,7 +349,7 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
     summary = ingest_duckdb(path, store=store)
     [problem] = summary.diagnostics
     assert (problem.source, str(problem.diagnostic.code)) == ("main.late", "UNKNOWN_TABLE")
-    assert problem.diagnostic.message == "main.late reads main.gone, which the database does not have"
+    assert problem.diagnostic.message == "main.late names main.gone, which the database does not have"
     assert lineage_of(store, "duckdb/shop.") == {
         "main.files": ("full", ["duckdb/data.csv#x -> x", "duckdb/data.csv#y -> y"]),
         "main.one": ("full", ["duckdb/data.csv#x -> z"]),

@@ -89,7 +89,12 @@ def test_tables_of_given_schemas_need_not_exist(database: ServedDatabase, store:
         {"raw.events": {"id": "int", "at": "date"}, "raw.other": {"x": "no_such_type"}}, "postgres"
     )
     options = SqlOptions(dialect="postgres", connect=database.uri, verify=True, catalog=catalog)
-    assert views(ingest_sql(file, store=store, options=options))["mart.w"].verdict is ViewVerdict.SAME
+    summary = ingest_sql(file, store=store, options=options)
+    assert (views(summary)["mart.w"].verdict, summary.has_errors) == (ViewVerdict.SAME, False)
+    file.write_text("CREATE VIEW mart.w AS SELECT x FROM raw.other")
+    [view] = views(ingest_sql(file, store=store, options=options)).values()
+    assert view.verdict is ViewVerdict.REJECTED
+    assert view.reason == 'the table raw.other cannot be created: type "no_such_type" does not exist'
 
 
 def test_what_postgresql_rejects_is_said_without_its_literals(
@@ -103,14 +108,36 @@ def test_what_postgresql_rejects_is_said_without_its_literals(
         c="CREATE TEMP TABLE tmp AS SELECT id FROM shop.orders; CREATE TABLE mart.c AS SELECT id FROM tmp",
         d="CREATE VIEW otherdb.mart.d AS SELECT 1 AS n",
     )  # fmt: skip
-    reasons = {name: view.reason for name, view in views(summary).items() if view.verdict is ViewVerdict.NOT_COMPARED}
-    assert reasons == {
-        "mart.a": "PostgreSQL rejects it: condition InvalidTextRepresentation",
-        "mart.b": 'PostgreSQL rejects it: relation "shop.nowhere" does not exist',
+    found = views(summary)
+    assert {name: view.reason for name, view in found.items() if view.verdict is ViewVerdict.REJECTED} == {
+        "mart.a": "condition InvalidTextRepresentation", "mart.b": 'relation "shop.nowhere" does not exist'
+    }  # fmt: skip
+    assert summary.has_errors
+    assert {name: view.reason for name, view in found.items() if view.verdict is ViewVerdict.NOT_COMPARED} == {
         "tmp": "temporary tables are composed away here, and are not in PostgreSQL's analysis",
         "mart.c": "temporary tables are composed away here, and are not in PostgreSQL's analysis",
         "otherdb.mart.d": "it is in the database otherdb",
     }
+
+
+def test_what_cannot_be_compared_is_not_rejected(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
+    database.run(SHOP)
+    summary = ingest(
+        database, store, tmp_path / "sql",
+        a="CREATE FUNCTION net(i int) RETURNS int LANGUAGE sql AS 'SELECT i + 1'",
+        b="CREATE VIEW mart.b AS SELECT net(id) AS n FROM shop.orders",
+        c="SELECT id INTO mart.c FROM shop.orders",
+        d="SELECT o.id, p.id FROM shop.orders o JOIN shop.orders p ON p.id = o.id",
+        e="CREATE RECURSIVE VIEW mart.e (n) AS SELECT id FROM shop.orders UNION ALL SELECT n + 1 FROM e WHERE n < 3",
+        f="SELECT row(id, price) AS both FROM shop.orders",
+    )  # fmt: skip
+    assert not summary.has_errors
+    assert {name: str(view.verdict) for name, view in views(summary).items()} == {
+        "mart.b": "not compared", "mart.c": "not compared", "d": "same", "mart.e": "same", "f": "not compared"
+    }  # fmt: skip
+    reason = views(summary)["mart.b"].reason
+    assert reason is not None
+    assert reason.endswith("functions and types that the files create are not created here")
 
 
 def test_a_wrong_edge_is_a_difference(database: ServedDatabase) -> None:
@@ -137,6 +164,9 @@ def test_a_difference_fails_the_command(
     arguments = ("ingest", "sql", tmp_path / "w.sql", "-d", "postgres", "--store", tmp_path / "graph.lbug")
     good = lineage(*arguments, "--connect", database.uri, "--verify")
     assert (good.code, "verified 1 definition: 1 the same as in PostgreSQL's analysis" in good.out) == (0, True)
+    (tmp_path / "x.sql").write_text("CREATE VIEW mart.x AS SELECT id FROM shop.nowhere")
+    rejected = lineage("ingest", "sql", tmp_path / "x.sql", *arguments[3:], "--connect", database.uri, "--verify")
+    assert (rejected.code, 'relation "shop.nowhere" does not exist' in " ".join(rejected.err.split())) == (1, True)
     # As if PostgreSQL had read another column.
     monkeypatch.setattr(
         "lineage_ingest.live_database.verification.definition_trial.defining_query",

@@ -423,3 +423,18 @@ def test_nothing_is_executed(database: ServedDatabase, store: GraphStore) -> Non
     assert database.rows("SELECT txid_current()") == [(before + 1,)]
     assert database.rows("SELECT count(*) FROM calls") == [(0,)]
     assert psycopg.__version__
+
+
+def test_functions_that_name_what_is_gone(database: ServedDatabase, store: GraphStore) -> None:
+    database.run(SHOP + FILLS)
+    database.run(
+        "CREATE FUNCTION g() RETURNS TABLE (i int) LANGUAGE sql AS 'SELECT id FROM shop.orders';"
+        "CREATE VIEW mart.v AS SELECT i FROM g(); CREATE FUNCTION ok() RETURNS name LANGUAGE sql AS "
+        "'SELECT relname FROM pg_class LIMIT 1'; CREATE FUNCTION made() RETURNS void LANGUAGE plpgsql AS "
+        "'BEGIN CREATE TEMP TABLE x AS SELECT id FROM mart.orders; INSERT INTO mart.orders (id) SELECT id FROM x; END'"
+    )
+    assert codes(ingest(database, store)) == []
+    database.run("ALTER TABLE shop.orders RENAME TO sales")
+    summary = ingest(database, store)
+    assert codes(summary) == [(name, "UNKNOWN_TABLE") for name in ("mart.f()", "mart.v", "public.g()")]
+    assert "names shop.orders, which the database does not have" in summary.diagnostics[0].diagnostic.message

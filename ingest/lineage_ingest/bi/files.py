@@ -18,6 +18,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 __all__ = [
     "MAX_ARCHIVE",
     "MAX_FILE",
+    "REST_OF_ROW",
     "ExportFile",
     "UnreadableExportError",
     "check_archive",
@@ -38,6 +39,8 @@ MAX_ARCHIVE = 1024 * 1024 * 1024
 MAX_MEMBERS = 50_000
 MAX_RATIO = 200
 """Unpacked bytes for one packed byte. Deflate reaches 1,032 on zeros, and YAML, XML and JSON rarely 50."""
+REST_OF_ROW = "(rest)"
+"""The key of what a row of a CSV file has after the columns of the header."""
 SMALL = 1024 * 1024
 """Bytes of a member whose ratio does not matter."""
 MAX_YAML = 16 * 1024 * 1024
@@ -278,17 +281,15 @@ def csv_header(file: ExportFile) -> list[str]:
 
 
 def csv_rows(file: ExportFile) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file with a header, each with its line.
+    """Yield the rows of a CSV file with a header, each with its line; values behind the last column are the rest.
 
     Raises:
         UnreadableExportError: it is not UTF-8, or a value is too large.
     """
-    reader = csv.DictReader(io.StringIO(text_of(file), newline=""))
+    reader = csv.DictReader(io.StringIO(text_of(file), newline=""), restkey=REST_OF_ROW)
     try:
         for row in reader:
-            yield (
-                reader.line_num,
-                {str(key): value or "" for key, value in row.items() if isinstance(value, str | None)},
-            )
+            values = {key: ",".join(value) if isinstance(value, list) else value or "" for key, value in row.items()}
+            yield reader.line_num, values
     except csv.Error as error:
         raise UnreadableExportError(f"line {reader.line_num}: {error}", code=DiagnosticCode.ARTIFACT_DAMAGED) from None

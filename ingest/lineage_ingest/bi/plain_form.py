@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import split_name
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
-from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, not_read, slug
-from lineage_ingest.bi.files import ExportFile, UnreadableExportError, csv_header, csv_rows, yaml_of
+from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, dialect_of_engine
+from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
+from lineage_ingest.bi.files import REST_OF_ROW, ExportFile, UnreadableExportError, csv_header, csv_rows, yaml_of
 from lineage_ingest.bi.json_objects import text_or_none
-from lineage_ingest.bi.written_sql import quote, table_reference
+from lineage_ingest.bi.written_sql import name_of_any_case, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_plain_form"]
 
@@ -52,6 +54,8 @@ class _PlainReader:
         self.connections: dict[str, BiConnection] = {}
         self.queries: list[QueryAsset] = []
         self.boards: list[Board] = []
+        self._waiting: list[Callable[[], None]] = []
+        """Adds queries, whose connections may be in later files."""
         self._shown: list[tuple[str, list[str], str, Mapping[str, Any]]] = []
         self.problems: list[tuple[str, Diagnostic]] = []
         self.is_whole = True
@@ -70,6 +74,8 @@ class _PlainReader:
                     self._read_yaml(file)
             except UnreadableExportError as error:
                 self._damaged(file.name, error.diagnostic)
+        for add in self._waiting:
+            add()
         for name, shows, at, one in self._shown:  # their queries may be in other files
             self._add_board(name, shows, at, one)
         return BiExport(
@@ -114,9 +120,9 @@ class _PlainReader:
                 self._check_keys("connection", facts, at)
             else:
                 self._invalid(at, "a connection is a mapping")
-            self._add_connection(str(name), facts if isinstance(facts, Mapping) else {})
+            self._add_connection(str(name), facts if isinstance(facts, Mapping) else {}, at)
         for at, one in self._listed(value, "queries", "query", file.name):
-            self._add_query(one, at)
+            self._waiting.append(partial(self._add_query, one, at))
         for at, one in self._listed(value, "dashboards", "dashboard", file.name):
             shows = one.get("shows") or []
             if not isinstance(shows, list):
@@ -144,17 +150,21 @@ class _PlainReader:
             near = get_close_matches(key, _KEYS[what], 1)
             self._invalid(at, f"the key {key!r} is not known" + (f"; did you mean {near[0]!r}?" if near else ""))
 
-    def _add_connection(self, name: str, facts: Mapping[str, Any]) -> None:
+    def _add_connection(self, name: str, facts: Mapping[str, Any], at: str) -> None:
         dialect = dialect_of_engine(str(facts.get("dialect") or ""))
         connection = BiConnection(
             (name,),
             dialect or "ansi",
             str(facts.get("namespace") or ""),
             text_or_none(facts.get("database")),
-            text_or_none(facts.get("schema")),
+            text_or_none(facts.get("schema")) or default_schema(dialect),
             is_known=dialect is not None,
         )
-        self.connections[name] = self.map.apply(connection)
+        found = self.map.apply(connection)
+        if self.connections.setdefault(name, found) != found:
+            message = f"the connection {name!r} is in another file, too, and differs there: this one is read"
+            self.problems.append((at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
+            self.connections[name] = found
 
     def _connection(self, name: str | None) -> BiConnection:
         if name is None and len(self.connections) == 1:
@@ -177,11 +187,14 @@ class _PlainReader:
                 problems.append(not_read("`columns` and `tables` are not read beside `sql`"))
         elif isinstance(columns, Mapping) and columns:
             text = _sql_of_columns(
-                {str(name): _sources(sources, problems) for name, sources in columns.items()}, connection.dialect
+                {str(name): _sources(sources, connection.dialect, problems) for name, sources in columns.items()},
+                connection.dialect,
             )
         else:
             text = None
-            reads = tuple(_parts(str(name)) for name in one.get("tables") or ())
+            tables = one.get("tables") or ()
+            listed = tables if isinstance(tables, list | tuple) else [tables]
+            reads = tuple(_parts(str(name), connection.dialect) for name in listed)
             if not reads:
                 problems.append(not_read("the query has no sql, columns or tables"))
         self.queries.append(
@@ -228,45 +241,75 @@ class _PlainReader:
         rows = list(csv_rows(file))
         for name in sorted(set(header) - set(_COLUMNS)):
             self._invalid(file.name, f"the column {name!r} is not known")
-        queries: dict[str, dict[str, list[tuple[tuple[str, ...], str]]]] = {}
-        facts: dict[str, dict[str, str]] = {}
-        first: dict[str, int] = {}
+        for name in sorted({name for name in header if header.count(name) > 1}):
+            self._invalid(file.name, f"the column {name!r} is there twice: the last one is read")
+        queries: dict[str, _CsvQuery] = {}
         boards: dict[str, dict[str, None]] = {}
-        problems: dict[str, dict[Diagnostic, None]] = {}
         for line, row in rows:
-            query, column, table = row["query"].strip(), row["column"].strip(), row["source_table"].strip()
-            if not (query and column):
-                self._invalid(f"{file.name}:{line}", "a row needs a query and a column")
+            at, name = f"{file.name}:{line}", row["query"].strip()
+            if not (name and row["column"].strip()):
+                self._invalid(at, "a row needs a query and a column")
                 continue
-            sources = queries.setdefault(query, {}).setdefault(column, [])
-            if table and row["source_column"].strip():
-                sources.append((_parts(table), row["source_column"].strip()))
-            elif table or row["source_column"].strip():
-                self._invalid(f"{file.name}:{line}", "a source needs both source_table and source_column")
-                problems.setdefault(query, {})[not_read(f"a source of the column {column!r} is not complete")] = None
-            first.setdefault(query, line)
-            own = facts.setdefault(query, {})
-            own.update({key: row[key] for key in ("connection", "owner", "url", "description") if row.get(key)})
+            query = queries.setdefault(name, _CsvQuery(at))
+            if row.get(REST_OF_ROW):
+                self._invalid(at, "the row has more values than the header")
+                query.problems.add_not_read("a row has more values than the header")
+            if not query.add(row):
+                self._invalid(at, "a source needs both source_table and source_column")
             if row.get("dashboard"):
-                boards.setdefault(row["dashboard"].strip(), {})[query] = None
-        for query, columns in queries.items():
-            own = facts[query]
-            connection = self._connection(own.get("connection"))
-            self.queries.append(
-                QueryAsset(
-                    query_key(query),
-                    query,
-                    f"{file.name}:{first[query]}",
-                    connection,
-                    _sql_of_columns(columns, connection.dialect),
-                    problems=tuple(problems.get(query, ())),
-                    description=own.get("description"),
-                    owner=own.get("owner"),
-                    url=own.get("url"),
-                )
-            )
+                boards.setdefault(row["dashboard"].strip(), {})[name] = None
+        for name, query in queries.items():
+            self._waiting.append(partial(self._add_csv_query, name, query))
         for name, shows in boards.items():
             self._shown.append((name, list(shows), file.name, {}))
+
+    def _add_csv_query(self, name: str, query: _CsvQuery) -> None:
+        connection = self._connection(query.facts.get("connection"))
+        columns = {
+            column: [
+                (_parts(table, connection.dialect), name_of_any_case(source, connection.dialect))
+                for table, source in sources
+            ]
+            for column, sources in query.columns.items()
+        }
+        self.queries.append(
+            QueryAsset(
+                query_key(name),
+                name,
+                query.at,
+                connection,
+                _sql_of_columns(columns, connection.dialect),
+                problems=tuple(query.problems.found),
+                description=query.facts.get("description"),
+                owner=query.facts.get("owner"),
+                url=query.facts.get("url"),
+            )
+        )
+
+
+@dataclass(slots=True)
+class _CsvQuery:
+    """What the rows of a CSV file say of one query; `at` is its first row."""
+
+    at: str
+    columns: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """The sources of each column: table and column."""
+    facts: dict[str, str] = field(default_factory=dict)
+    problems: QueryProblems = field(default_factory=QueryProblems)
+
+    def add(self, row: Mapping[str, str]) -> bool:
+        """Add a row; return whether its source has both a table and a column, or neither."""
+        column, table, source = (row[key].strip() for key in ("column", "source_table", "source_column"))
+        sources = self.columns.setdefault(column, [])
+        if table and source:
+            sources += [(table, source)] if (table, source) not in sources else []
+        elif table or source:
+            self.problems.add_not_read(f"a source of the column {column!r} is not complete")
+        for key in ("connection", "owner", "url", "description"):
+            value = row.get(key)
+            if value and self.facts.setdefault(key, value) != value and key == "connection":
+                self.problems.add_not_read(f"its rows name several connections: {self.facts[key]!r} is read")
+        return bool(table) == bool(source)
 
 
 def query_key(name: str) -> str:
@@ -289,16 +332,17 @@ def _sql_of_columns(columns: Mapping[str, list[tuple[tuple[str, ...], str]]], di
     return "SELECT " + ",\n  ".join(listed) + ("\nFROM " + "\nCROSS JOIN ".join(tables) if tables else "")
 
 
-def _sources(value: Any, problems: list[Diagnostic]) -> list[tuple[tuple[str, ...], str]]:
-    found = []
+def _sources(value: Any, dialect: str, problems: list[Diagnostic]) -> list[tuple[tuple[str, ...], str]]:
+    found: dict[tuple[tuple[str, ...], str], None] = {}
     for text in value if isinstance(value, list) else [value] if value else []:
-        parts = _parts(str(text))
+        parts = _parts(str(text), dialect)
         if len(parts) < 2:
             problems.append(not_read(f"the source {str(text)!r} is not of the form table.column"))
             continue
-        found.append((parts[:-1], parts[-1]))
-    return found
+        found[parts[:-1], parts[-1]] = None
+    return list(found)
 
 
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part for part, _ in split_name(name))
+def _parts(name: str, dialect: str) -> tuple[str, ...]:
+    """Return the parts of a dotted name; those in lower case and without quotes as the database has them."""
+    return tuple(part if is_quoted else name_of_any_case(part, dialect) for part, is_quoted in split_name(name))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 
 from lineage.model.dialects import dialect_named
 
-__all__ = ["LITERAL", "asset_reference", "number_repeated", "plain_name", "quote", "table_reference"]
+__all__ = ["LITERAL", "asset_reference", "name_of_any_case", "number_repeated", "plain_name", "quote", "quote_any_case",
+           "table_reference"]  # fmt: skip
 
 _BACKTICKS = frozenset(("bigquery", "mysql", "spark", "databricks", "hive", "doris", "starrocks", "clickhouse"))
 _BRACKETS = frozenset(("tsql", "fabric"))
+_LOWER = re.compile(r"[a-z_][a-z0-9_$]*")
 LITERAL = "'?'"
 """Stands for any value: values are personal data, and none can shape lineage here."""
 
@@ -36,9 +39,29 @@ def plain_name(name: str, dialect: str) -> str:
     return quote(str(dialect_named(dialect).fold_column(name)), dialect)
 
 
-def table_reference(parts: Iterable[str], dialect: str) -> str:
-    """Return a table's name, each part quoted."""
-    return ".".join(quote(part, dialect) for part in parts)
+def name_of_any_case(name: str, dialect: str) -> str:
+    """Return the name that a database has for one in lower case, by which SQLAlchemy means any case.
+
+    https://github.com/snowflakedb/snowflake-sqlalchemy#object-name-case-handling
+
+    >>> name_of_any_case("orders", "snowflake"), name_of_any_case("Orders", "snowflake")
+    ('ORDERS', 'Orders')
+    """
+    return str(dialect_named(dialect).fold_column(name)) if _LOWER.fullmatch(name) else name
+
+
+def quote_any_case(name: str, dialect: str) -> str:
+    """Return a name, quoted, of which lower case means any case.
+
+    >>> quote_any_case("orders", "snowflake"), quote_any_case("Orders", "snowflake")
+    ('"ORDERS"', '"Orders"')
+    """
+    return quote(name_of_any_case(name, dialect), dialect)
+
+
+def table_reference(parts: Iterable[str], dialect: str, write: Callable[[str, str], str] = quote) -> str:
+    """Return a table's name, each part written by `write`."""
+    return ".".join(write(part, dialect) for part in parts)
 
 
 def asset_reference(key: str, dialect: str) -> str:

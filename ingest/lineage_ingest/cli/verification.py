@@ -12,6 +12,7 @@ def print_verification(report: VerificationReport, show: int = 20, what: str = "
     """Print the number of views or queries by verdict, and at most `show` of those that differ (0: all)."""
     for verdict, colour in (
         (ViewVerdict.DIFFERENT, "red"),
+        (ViewVerdict.REJECTED, "red"),
         (ViewVerdict.NOT_COMPARED, "yellow"),
         (ViewVerdict.EXPLAINED, None),
     ):

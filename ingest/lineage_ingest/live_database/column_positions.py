@@ -42,6 +42,9 @@ def named_by_position(
     outputs = statement.output_columns
     if len(outputs) != len(own) or len(set(outputs)) != len(outputs):
         return None
+    named_by_source = _named_by_source(statement)
+    if any(ours in named_by_source and ours != stated.name for ours, stated in zip(outputs, own, strict=True)):
+        return None  # a table has other columns than it had when the view was made
     columns = tuple(map(_named, outputs, own))
     names = {
         column_text(before): column_text(after.name)
@@ -58,6 +61,19 @@ def named_by_position(
             ),
         )
     return statement, columns
+
+
+def _named_by_source(statement: StatementLineage) -> set[str]:
+    """Return the columns that have the name of the one column that they are, which no engine changes."""
+    sources: dict[str, list[Edge]] = {}
+    for edge in statement.edges:
+        if isinstance(edge.target, ColumnRef) and edge.kind is EdgeKind.CONTRIBUTES:
+            sources.setdefault(edge.target.column, []).append(edge)
+    return {
+        name
+        for name in statement.output_columns
+        if [edge.source.column for edge in sources.get(column_text(name), ())] == [column_text(name)]
+    }
 
 
 def _named(ours: str, stated: ColumnSchema) -> ColumnSchema:

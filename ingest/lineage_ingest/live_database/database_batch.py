@@ -31,6 +31,9 @@ from lineage_ingest.live_database.stated_text import StatedText, is_function
 
 __all__ = ["DatabaseBatch", "DatabaseNames", "schemas_of"]
 
+_WHEN = "(WHEN …)"
+"""What the names of triggers and rules with a condition end with."""
+
 
 class DatabaseNames:
     """The names in one database: of relations, files and jobs."""
@@ -78,6 +81,8 @@ class DatabaseBatch:
             text = self._texts[statement.source or ""]
             if text.relation is not None and statement.defines:
                 statement = self._checked(text, statement)  # noqa: PLW2901  the same one, with its types
+            elif text.relation is None:
+                statement = self._in_doubt(text, statement)  # noqa: PLW2901  the same one, with diagnostics
             self._statements[text.name].append(statement)
 
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
@@ -136,7 +141,7 @@ class DatabaseBatch:
         relation = text.relation
         assert relation is not None
         if relation.problem is not None and not relation.columns:
-            return statement
+            return _at_most_partial(statement, relation.problem)
         schema = self._database.schema_of(relation).columns
         if text.is_view and statement.output_columns:
             named = named_by_position(statement, schema, text.text)
@@ -144,7 +149,7 @@ class DatabaseBatch:
                 statement, schema = named
                 self._columns[self._database.full_name(relation)] = schema
         if text.is_view and (missing := list(missing_tables(self._database, statement))):
-            return self._without_tables(relation, statement, missing)
+            return _without_tables(relation.local_name, statement, missing)
         own = [column.name for column in schema]
         statement = replace(statement, schema=schema)
         if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
@@ -159,17 +164,15 @@ class DatabaseBatch:
         )
         return _partial(statement, problem)
 
-    @staticmethod
-    def _without_tables(relation: LiveRelation, statement: StatementLineage, missing: list[str]) -> StatementLineage:
-        """Return the definition of a view that reads tables that the database does not have, with a diagnostic."""
-        problem = Diagnostic(
-            DiagnosticCode.UNKNOWN_TABLE,
-            Severity.WARNING,
-            f"{relation.local_name} reads {name_list(missing, 3)}, which the database does not have",
-            statement.span,
-            "it was dropped or renamed, or is temporary: the view cannot be used without it",
-        )
-        return _partial(statement, problem)
+    def _in_doubt(self, text: StatedText, statement: StatementLineage) -> StatementLineage:
+        """Return a statement of a function or trigger with diagnostics of what is not known of it."""
+        if missing := list(missing_tables(self._database, statement)):
+            statement = _without_tables(text.source, statement, missing)
+        if text.has_condition and statement.target is not None:
+            message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
+            problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span)
+            statement = _partial(statement, problem)
+        return statement
 
     def _attribute(self, statement: StatementLineage, target: str | None) -> Attribution:
         text, at = self._texts[statement.source or ""], self._database.at
@@ -253,13 +256,13 @@ def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
         if names:
             listed = ", ".join(names)
             subject = f"{what} {listed} on" if len(names) == 1 else f"{what}s {listed} on"
+            decided = ", and by which columns WHEN decides," if _WHEN in listed else ""
             yield Diagnostic(
                 DiagnosticCode.NOT_FOLLOWED,
                 Severity.WARNING,
-                f"{subject} {relation.local_name}: what it changes in written rows is not followed",
+                f"{subject} {relation.local_name}: what it changes in written rows{decided} is not followed",
                 hint="other tables that a trigger's function writes are in the graph",
             )
-
     if relation.policies:
         listed = ", ".join(relation.policies)
         yield Diagnostic(
@@ -282,9 +285,24 @@ def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
 
 def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLineage:
     """Return a statement whose lineage is partial, for the reason that a diagnostic gives."""
-    return replace(
-        statement,
-        completeness=Completeness.PARTIAL,
-        reason=problem.message,
-        diagnostics=[*statement.diagnostics, problem],
+    statement = _at_most_partial(statement, problem.message)
+    return replace(statement, diagnostics=[*statement.diagnostics, problem])
+
+
+def _without_tables(name: str, statement: StatementLineage, missing: list[str]) -> StatementLineage:
+    """Return a statement that names tables that the database does not have, with a diagnostic."""
+    problem = Diagnostic(
+        DiagnosticCode.UNKNOWN_TABLE,
+        Severity.WARNING,
+        f"{name} names {name_list(missing, 3)}, which the database does not have",
+        statement.span,
+        "it was dropped or renamed, or is temporary: what names it fails without it",
     )
+    return _partial(statement, problem)
+
+
+def _at_most_partial(statement: StatementLineage, reason: str) -> StatementLineage:
+    """Return a statement whose lineage is partial, for this reason, if it was thought to be complete."""
+    if statement.completeness is not Completeness.FULL:
+        return statement
+    return replace(statement, completeness=Completeness.PARTIAL, reason=reason)

@@ -77,7 +77,7 @@ class DatabaseSummary:
     @property
     def has_errors(self) -> bool:
         """Whether some of the database could not be read, or it differs from our lineage."""
-        if self.verification is not None and self.verification.has_differences:
+        if self.verification is not None and self.verification.has_failures:
             return True
         return any(one.diagnostic.severity is Severity.ERROR for one in self.batch.diagnostics)
 

@@ -1,4 +1,4 @@
-"""Tables that a view reads and its database does not have, where the database lets views outlive their tables."""
+"""Tables that views, functions and triggers name and their database does not have: some outlive their tables."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Iterator
 
 from lineage.model.dialects import dialect_named
 from lineage.model.names import plain_name, split_name
-from lineage.model.statement import StatementLineage
+from lineage.model.statement import DatasetKind, StatementLineage
 from lineage_ingest.live_database.objects import LiveDatabase
 
 __all__ = ["missing_tables"]
 
+_OF_SYSTEM = ("information_schema", "pg_")
+"""What the names of the system's schemas begin with."""
+
 
 def missing_tables(database: LiveDatabase, statement: StatementLineage) -> Iterator[str]:
-    """Yield the names, with their schemas, of tables of the database's own schemas that it does not have.
-
-    Nothing for a database whose system tables are not known.
-    """
-    if not database.system_tables:
-        return
-    fold = dialect_named(database.product).fold_table
-    schemas = {str(fold(name, quoted=True)) for name in database.schemas}
-    known = {str(database.full_name(one)) for one in database.relations}
-    for source in statement.sources:
-        parts = [part for part, _ in split_name(plain_name(source))]
-        if len(parts) != len((database.name, "schema", "table")) or parts[0] != str(fold(database.name, quoted=True)):
+    """Yield the names, with their schemas, of the tables of a statement that the database does not have."""
+    known = {str(database.full_name(one)) for one in (*database.relations, *database.outside)}
+    own = str(dialect_named(database.product).fold_table(database.name, quoted=True))
+    named = list(statement.sources)
+    if statement.target is not None and not statement.defines and statement.target_kind is DatasetKind.TABLE:
+        named.append(statement.target)
+    for name in dict.fromkeys(named):
+        *place, table = (part for part, _ in split_name(plain_name(name)))
+        if name in known or table in database.system_tables:
             continue
-        if parts[1] in schemas and parts[2] not in database.system_tables and source not in known:
-            yield ".".join(parts[1:])
+        if not place and not own:  # SQLite
+            yield table
+        elif len(place) == len((own, "schema")) and place[0] == own and not place[1].startswith(_OF_SYSTEM):
+            yield f"{place[1]}.{table}"

@@ -23,10 +23,15 @@ _OBJECTS = """
 SELECT type, name, sql FROM main.sqlite_schema
 WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name
 """
+_OF_SYSTEM = ("sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master", "sqlite_sequence",
+              "sqlite_stat1", "sqlite_stat4")  # fmt: skip
 _COLUMNS = "SELECT cid, name, type, hidden, pk FROM pragma_table_xinfo(?, 'main')"
 _GENERATED = (2, 3)
 _OTHER_KEY = re.compile(r"\bWITHOUT\s+ROWID\b|\bPRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
 """A key that is not the row's number, even of type INTEGER: https://sqlite.org/lang_createtable.html#rowid"""
+_NOT_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_BEFORE_BODY = re.compile(r".*?\bBEGIN\b", re.IGNORECASE | re.DOTALL)
+_WHEN = re.compile(r"\bWHEN\b", re.IGNORECASE)
 _INTERNAL = 1
 """A hidden column of a virtual table."""
 
@@ -68,9 +73,19 @@ def _read(connection: sqlite3.Connection, path: Path, namespace: str) -> tuple[L
         tuple(relations),
         tuple(triggers),
         product="sqlite",
+        system_tables=_system_tables(connection),
         path=f"sqlite:{path.resolve().as_posix()}",
     )
     return database, list(_texts(database, sql, generated))
+
+
+def _system_tables(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names that mean tables of SQLite itself, and those of table-valued functions."""
+    try:
+        modules = {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
+    except sqlite3.OperationalError:  # a build without the pragma
+        modules = set()
+    return frozenset((*_OF_SYSTEM, *modules))
 
 
 def _with_columns(
@@ -102,4 +117,17 @@ def _texts(database: LiveDatabase, sql: dict[str, str], generated: set[str]) -> 
         elif (text := content_statement(relation, sql[relation.name])) is not None:
             yield StatedText(database.full_name(relation), relation.local_name, text, relation)
     for trigger in database.functions:
-        yield StatedText(function_name(database, trigger), trigger.signature, trigger.definition)
+        name, text = function_name(database, trigger), trigger.definition
+        yield StatedText(name, trigger.signature, text, has_condition=_has_condition(text))
+
+
+def _has_condition(trigger: str) -> bool:
+    """Return whether a trigger has WHEN before its body.
+
+    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON t WHEN NEW.a > 1 BEGIN SELECT 1; END")
+    True
+    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON \"when\" BEGIN SELECT CASE WHEN 1 THEN 2 END; END")
+    False
+    """
+    head = _BEFORE_BODY.match(_NOT_WORDS.sub(" ", trigger))
+    return head is not None and _WHEN.search(head[0]) is not None

@@ -19,6 +19,8 @@ class StatedText:
     source: str
     text: str
     relation: LiveRelation | None = None
+    has_condition: bool = False
+    """Whether a condition outside its statements decides whether they run: WHEN of a trigger."""
 
     @property
     def is_view(self) -> bool:

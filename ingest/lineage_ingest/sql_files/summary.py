@@ -50,8 +50,8 @@ class IngestSummary:
 
     @property
     def has_errors(self) -> bool:
-        """Whether some of the input could not be used, or a database that verifies it differs."""
-        if self.verification is not None and self.verification.has_differences:
+        """Whether some of the input could not be used, or a database that verifies it differs or rejects it."""
+        if self.verification is not None and self.verification.has_failures:
             return True
         return any(d.diagnostic.severity is Severity.ERROR for d in self.batch.diagnostics)
 

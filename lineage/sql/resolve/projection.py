@@ -53,6 +53,14 @@ class Projection:
         found = self.expressions[position] if position is not None and position < len(self.expressions) else None
         return found or key
 
+    def key_name(self, key: exp.Expr) -> str | None:
+        """Return the name of the column that a key is, also by an integer literal; None if it is an expression."""
+        position = _position(key)
+        if position is not None and position < len(self.names) and self.expressions[position] is None:
+            return self.names[position]
+        written = self.key_expression(key)
+        return written.name if type(written) is exp.Column else None
+
     def sources_of_alias(self, key: exp.Expr, resolver: Resolution) -> Sources | None:
         """Return the sources of the output column that an unqualified name in ORDER BY refers to, if there is one."""
         if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:

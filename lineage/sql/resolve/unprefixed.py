@@ -22,6 +22,7 @@ from lineage.sql.resolve.unnamed_reads import read_unnamed
 __all__ = [
     "NAMED_VALUE",
     "aggregates",
+    "is_aggregate",
     "ambiguous",
     "column_of",
     "doubtful",
@@ -141,15 +142,15 @@ def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
 
 def aggregates(resolver: Resolution, expression: exp.Expr) -> bool:
     """Return whether an expression aggregates rows of its own block, not only those of a sub-query."""
-    for node in expression.walk(prune=lambda below: isinstance(below, exp.Query)):
-        if isinstance(node, exp.AggFunc):
-            return True
-        if isinstance(node, exp.Anonymous) and resolver.functions.of_name(node.name) in (
-            AGGREGATION,
-            MASKED_AGGREGATION,
-        ):
-            return True
-    return False
+    nodes = expression.walk(prune=lambda below: isinstance(below, exp.Query))
+    return any(is_aggregate(resolver, node) for node in nodes)
+
+
+def is_aggregate(resolver: Resolution, node: exp.Expr) -> bool:
+    """Return whether a node is the call of an aggregate."""
+    if isinstance(node, exp.Anonymous):
+        return resolver.functions.of_name(node.name) in (AGGREGATION, MASKED_AGGREGATION)
+    return isinstance(node, exp.AggFunc)
 
 
 def _windows(expression: exp.Expr) -> bool:

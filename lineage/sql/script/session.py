@@ -201,7 +201,10 @@ def _after_use(naming: Naming, tree: exp.Use) -> Naming:
 
 
 def _with_path(naming: Naming, entries: list[str]) -> Naming:
-    """Return the naming with the user schemas of a search path; DEFAULT changes nothing."""
+    """Return the naming with the user schemas of a search path; DEFAULT changes nothing.
+
+    Schemas of the system that are searched stay: they are always on the path.
+    """
     found: dict[tuple[str, ...], None] = {}
     for entry in entries:
         parts = _schema_parts(entry.strip(), naming)
@@ -210,7 +213,8 @@ def _with_path(naming: Naming, entries: list[str]) -> Naming:
     if not found:
         return naming
     first, *others = found
-    path = tuple(format_name(parts) for parts in others if parts != _CURRENT)
+    system = (name for name in naming.search_path if name.lower() in _SYSTEM)
+    path = (*(format_name(parts) for parts in others if parts != _CURRENT), *system)
     if first == _CURRENT:
         return replace(naming, search_path=path)
     database = first[-2] if len(first) > 1 else naming.default_database

@@ -40,7 +40,7 @@ class ExploreSql:
         self._tables = tables
         self._query = query
         self._base = str(definition.get("from") or definition.get("view_name") or explore.name)
-        self._alias = explore.name if definition.get("from") else str(definition.get("view_name") or explore.name)
+        self._alias = str(definition.get("view_name") or explore.name)
         self._joins = _in_order(objects_in(definition.get("joins")))
         self._views = {self._alias: self._base, **{_alias(join): _view_of(join) for join in self._joins}}
         """Names of views by their aliases."""

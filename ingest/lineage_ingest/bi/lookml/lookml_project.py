@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -48,6 +49,8 @@ class LookmlProject:
     _views: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _explores: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _included: dict[str, set[str]] = field(default_factory=dict)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
+    """Files, and what views and explores in them define twice."""
     missing: list[tuple[str, str]] = field(default_factory=list)
     """Files, and what they extend or refine that is not in the project."""
 
@@ -64,6 +67,7 @@ class LookmlProject:
         for kind, known in (("views", self._views), ("explores", self._explores)):
             for one in objects_in(document.get(kind)):
                 known.setdefault(str(one.get("name")), []).append((at, one))
+                self.repeated += [(at, f"{name} of {one.get('name')}") for name in _repeated(one)]
 
     def with_constants(self, text: str) -> str:
         """Return a text with `@{NAME}` replaced; a constant that is not known stays."""
@@ -138,6 +142,13 @@ class LookmlProject:
                 base = _override(base, self._extended(one, known, at, depth + 1))
         without = {key: value for key, value in base.items() if key not in ("extension", "name")}
         return _override(without, definition)
+
+
+def _repeated(definition: Mapping[str, Any]) -> list[str]:
+    """Return the names of fields, and those of joins, that a view or an explore defines more than once."""
+    fields = [str(one.get("name")) for kind in FIELD_LISTS for one in objects_in(definition.get(kind))]
+    joins = [str(one.get("name")) for one in objects_in(definition.get("joins"))]
+    return [name for names in (fields, joins) for name, count in Counter(names).items() if count > 1]
 
 
 def _override(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,6 +66,9 @@ class _LookmlReader:
         self.explores = self.project.explores()
         for at, name in dict.fromkeys(self.project.missing):
             self.problems.append((at, not_read(f"it extends or refines {name}, which is not in the project")))
+        for at, what in dict.fromkeys(self.project.repeated):
+            message = f"{what} is defined twice: the last definition is read"
+            self.problems.append((at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
         unnested = self._joined_by_sql()
         queries = [one for view in self._tables.views.values() if view.name not in unnested for one in self._view(view)]
         queries += [
@@ -87,10 +90,7 @@ class _LookmlReader:
 
     def _read_file(self, file: ExportFile) -> None:
         if file.path.endswith(".dashboard.lookml"):
-            value = yaml_of(file)
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, Mapping) and one.get("dashboard"):
-                    self.dashboards.append((file.name, one))
+            self._read_dashboards(file)
             return
         text = text_of(file)
         if len(text) > _MAX_LOOKML:
@@ -113,6 +113,20 @@ class _LookmlReader:
             problem = Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)
             self.problems.append((file.name, problem))
         self.project.add(document, file.name, file.path)
+
+    def _read_dashboards(self, file: ExportFile) -> None:
+        value = yaml_of(file)
+        for one in value if isinstance(value, list) else [] if value is None else [value]:
+            if not (isinstance(one, Mapping) and one.get("dashboard")):
+                message = "something in the file is no dashboard: it has no key `dashboard`"
+                self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
+                continue
+            name = str(one["dashboard"])
+            before = next((at for at, other in self.dashboards if other["dashboard"] == name and other != one), None)
+            if before is not None:
+                message = f"the dashboard {name} is in {before}, too, and differs there: the last one is read"
+                self.problems.append((file.name, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
+            self.dashboards.append((file.name, one))
 
     def _connection(self, at: str) -> BiConnection:
         name = next(iter(self.project.connections_of(at)), None)
@@ -211,11 +225,14 @@ class _LookmlReader:
             return "SELECT " + (", ".join(f"NULL AS {plain_name(one, dialect)}" for one in names) or "NULL")
         wanted = {str(one.get("name")): str(one.get("field") or one.get("name")) for one in columns}
         filters = [*filter_fields(source), *REFERENCE.findall(str(source.get("expression_custom_filter") or ""))]
-        inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters])
+        ordered = [wanted.get(name, name) for one in objects_in(source.get("sorts")) for name in one]
+        ordered = ordered if source.get("limit") else []
+        inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters, *ordered])
         listed = [
             f"e.{quote(explore_column(one), dialect)} AS {plain_name(own, dialect)}" for own, one in wanted.items()
         ]
         conditions = [f"e.{quote(explore_column(one), dialect)} = {LITERAL}" for one in filters]
+        conditions += [f"order_of(e.{quote(explore_column(one), dialect)}) IS NOT NULL" for one in ordered]
         sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         derived = [

@@ -88,13 +88,15 @@ class Dashboards:
             for number, element in enumerate(self._elements(base[1], problems, depth + 1)):
                 found[str(element.get("name") or f"{name} {number}")] = element
         for number, element in enumerate(one.get("elements") or ()):
-            if isinstance(element, Mapping):
-                own = str(element.get("name") or f" {number}")
-                found[own] = {**found.get(own, {}), **element}
+            if not isinstance(element, Mapping):
+                problems.append(not_read("an element of the dashboard is not of a known form"))
+                continue
+            own = str(element.get("name") or f" {number}")
+            found[own] = {**found.get(own, {}), **element}
         return list(found.values())
 
     def _tile(self, key: str, title: str, at: str, element: Mapping[str, Any], doubts: list[Diagnostic]) -> QueryAsset:
-        explore, fields = str(element.get("explore")), element.get("fields") or element.get("columns") or []
+        explore, fields = str(element.get("explore")), list(_fields(element))
         connection = self._connection_of(explore, at)
         dialect = connection.dialect
         problems = QueryProblems(list(doubts))
@@ -103,7 +105,7 @@ class Dashboards:
             return f"e.{quote(explore_column(self._current_name(explore, field)), dialect)}"
 
         made = DynamicFields(element, column, problems)
-        listed = [str(one) for one in fields if str(one) not in made.definitions]
+        listed = [one for one in fields if one not in made.definitions]
         outputs = [f"{column(one)} AS {quote(explore_column(one), dialect)}" for one in listed]
         outputs += [f"{made.sql(one)} AS {quote(one, dialect)}" for one in made.definitions]
         needed = f"explore/{slug(explore)}"
@@ -118,12 +120,28 @@ class Dashboards:
                 for one in filtered
                 if one.rpartition(".")[2] not in self._filter_only
             ]
+            ordered = (made.sql(one) if one in made.definitions else column(one) for one in _decide_by_order(element))
+            conditions += [f"order_of({one}) IS NOT NULL" for one in ordered]
             sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
         else:
             problems.add_not_read("the tile lists no fields")
         return QueryAsset(
             key, title, at, connection, sql, needs=(needed,), problems=tuple(problems.found), operation="LOOKML_TILE"
         )
+
+
+def _fields(element: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields of a tile: in one list, or in older dashboards in one of dimensions and one of measures."""
+    keys = next(((key,) for key in ("fields", "columns") if element.get(key)), ("dimensions", "measures"))
+    listed = [str(one) for key in (*keys, "pivots") for one in element.get(key) or ()]
+    yield from dict.fromkeys(listed)
+
+
+def _decide_by_order(element: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields by whose order a tile with a limit chooses its rows: `sorts: [orders.total desc]`."""
+    sorts = element.get("sorts") if element.get("limit") else None
+    for one in sorts if isinstance(sorts, list) else [sorts] if sorts else []:
+        yield str(one).split()[0]
 
 
 def _filtered(filters: Any) -> Iterator[str]:

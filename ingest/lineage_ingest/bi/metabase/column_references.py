@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_ingest.bi.exported import QueryProblems
+from lineage.model.diagnostics import Severity
+from lineage_ingest.bi.exported import QueryProblems, not_read
 from lineage_ingest.bi.metabase.clauses import call_of, operator_of
 from lineage_ingest.bi.metabase.metadata import MetabaseObjects, ObjectId, as_id
 from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, SourceColumns
@@ -86,8 +87,16 @@ class ColumnReferences:
             columns, origin = scope.join_columns.get(str(alias), NO_COLUMNS), (origin[0], None)
         elif alias in scope.implicit:
             columns = NO_COLUMNS
-        elif alias and scope.columns.names:
-            alias = None  # of a join inside the source
+        elif alias:  # of a join inside the source
+            if not scope.columns.names:
+                self._problems.add(
+                    not_read(
+                        f"which column {name!r} of the join {alias!r} is in what the query reads is not known: it is "
+                        "taken by its name",
+                        severity=Severity.WARNING,
+                    )
+                )
+            alias = None
         relation = self._quote(str(alias) if alias else SOURCE)
         if columns.names:
             found = columns.named(origin, path[0])

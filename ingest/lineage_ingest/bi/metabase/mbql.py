@@ -8,6 +8,7 @@ from typing import Any
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.exported import QueryProblems
+from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.metabase.clauses import FIELDS, clauses_in, column_name, operator_of
 from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
 from lineage_ingest.bi.metabase.mbql_expressions import ExpressionWriter
@@ -80,7 +81,9 @@ class QueryWriter:
         expressions = query.get("expressions")
         scope = MbqlScope(columns, expressions if isinstance(expressions, Mapping) else {})
         scope.aggregations = clauses_in(query.get("aggregation"))
-        joins = [one for one in query.get("joins") or () if isinstance(one, Mapping)]
+        joins = objects_in(query.get("joins"))
+        if len(joins) < len(query.get("joins") or ()):
+            self.problems.add_not_read("a join is not of a known form")
         scope.aliases = {str(join.get("alias")) for join in joins}
         written_joins = [self._join(join, scope) for join in joins]
         breakouts = [self._output(one, scope) for one in clauses_in(query.get("breakout"))]

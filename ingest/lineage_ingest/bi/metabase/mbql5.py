@@ -23,8 +23,11 @@ def as_legacy(query: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_legacy({"database": 1, "stages": [{"lib/type": "mbql.stage/mbql", "source-table": 2,
     ...     "aggregation": [["sum", {"lib/uuid": "u"}, ["field", {}, 7]]]}]})
     {'database': 1, 'type': 'query', 'query': {'source-table': 2, 'aggregation': [['sum', ['field', 7, {}]]]}}
+
+    Raises:
+        TypeError: a stage or a join is no object.
     """
-    stages = [stage for stage in query.get("stages") or () if isinstance(stage, Mapping)]
+    stages = _objects(query.get("stages"))
     if not stages:
         return {"database": query.get("database"), "type": "query", "query": {}}
     if len(stages) == 1 and "native" in stages[0]:
@@ -37,6 +40,13 @@ def as_legacy(query: Mapping[str, Any]) -> dict[str, Any]:
             own["source-query"] = inner
         inner = own
     return {"database": query.get("database"), "type": "query", "query": inner or {}}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    found = list(value or ())
+    if not all(isinstance(one, Mapping) for one in found):
+        raise TypeError("expected objects")
+    return found
 
 
 def _stage(stage: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +70,7 @@ def _stage(stage: Mapping[str, Any]) -> dict[str, Any]:
         elif key == "expressions":
             found["expressions"] = {_name(one, number): _clause(one, uuids) for number, one in enumerate(value or ())}
         elif key == "joins":
-            found["joins"] = [_join(one) for one in value or () if isinstance(one, Mapping)]
+            found["joins"] = [_join(one) for one in _objects(value)]
         elif key in ("aggregation", "breakout", "fields", "order-by"):
             found[key] = [_clause(one, uuids) for one in value or ()]
         else:

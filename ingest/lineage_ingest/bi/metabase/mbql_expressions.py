@@ -86,10 +86,12 @@ class ExpressionWriter:
 
     def _case(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
         branches = rest[0] if rest and isinstance(rest[0], list) else []
+        whole = [one for one in branches if isinstance(one, list) and len(one) == 2]
+        if len(whole) < len(branches) or not whole:
+            self._problems.add_not_read("a branch of a case is not of a known form")
         written = [
             f"WHEN {self.expression(one[0], scope, depth + 1)} THEN {self.expression(one[1], scope, depth + 1)}"
-            for one in branches
-            if isinstance(one, list) and len(one) == 2
+            for one in whole
         ]
         options = rest[1] if len(rest) > 1 and isinstance(rest[1], Mapping) else {}
         default = f" ELSE {self.expression(options['default'], scope, depth + 1)}" if "default" in options else ""
@@ -168,7 +170,7 @@ class ExpressionWriter:
             inner = legacy.get("query")
             clauses = clauses_in(inner.get("aggregation")) if isinstance(inner, Mapping) else []
             if isinstance(inner, Mapping) and clauses and not inner.get("joins") and not inner.get("source-query"):
-                own = MbqlScope(scope.columns, inner.get("expressions") or {}, clauses)
+                own = MbqlScope(scope.columns, inner.get("expressions") or {}, clauses, implicit=scope.implicit)
                 written = self.aggregation(clauses[0], own, depth + 1)
                 if inner.get("filter"):
                     condition = self.expression(inner["filter"], own, depth + 1)

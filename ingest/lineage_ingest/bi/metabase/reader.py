@@ -107,9 +107,9 @@ class _MetabaseReader:
         elif model == "Dashboard" or isinstance(one.get("dashcards", one.get("ordered_cards")), list):
             self._add_dashboard(one, at)
         elif model == "Database" or ("engine" in one and ("details" in one or "tables" in one or "name" in one)):
-            self._add_database(one)
+            self._add_database(one, at)
         elif model == "Table" or (isinstance(one.get("fields"), list) and "name" in one):
-            self._add_table(one, as_id(one.get("db_id", "")))
+            self._add_table(one, as_id(one.get("db_id", "")), at)
         elif model == "Field":
             self._add_field(one)
         elif not model and "table_id" in one and _has_aggregation(one.get("definition")):
@@ -124,7 +124,7 @@ class _MetabaseReader:
         elif "site-url" in one or "site_url" in one:
             self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
         elif model or {"email", "common_name"} & set(one):
-            if one.get("id") is not None:
+            if one.get("id") is not None and model in ("", "User"):
                 self.metadata.users[as_id(one["id"])] = str(one.get("email") or one.get("common_name") or "")
         else:
             return False
@@ -186,15 +186,15 @@ class _MetabaseReader:
             message += ": the last one is read"
             self.problems.append((at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
 
-    def _add_database(self, database: Mapping[str, Any]) -> None:
+    def _add_database(self, database: Mapping[str, Any], at: str) -> None:
         connection = connection_of(database, self.metadata.connections)
         for key in (database.get("id"), database.get("name")):
             if key is not None:
                 self.metadata.databases[as_id(key)] = connection
         for table in objects_in(database.get("tables")):
-            self._add_table(table, as_id(database.get("id", database.get("name"))))
+            self._add_table(table, as_id(database.get("id", database.get("name"))), at)
 
-    def _add_table(self, table: Mapping[str, Any], database: Any) -> None:
+    def _add_table(self, table: Mapping[str, Any], database: Any, at: str) -> None:
         meta = _path_of(table)
         if meta.get("Table"):
             key: Any = (meta.get("Database"), meta.get("Schema"), meta["Table"])
@@ -203,11 +203,16 @@ class _MetabaseReader:
             key = as_id(table.get("id", table.get("name")))
         own = table.get("db")
         if isinstance(own, Mapping) and "engine" in own:
-            self._add_database({name: value for name, value in own.items() if name != "tables"})
+            self._add_database({name: value for name, value in own.items() if name != "tables"}, at)
         parts = tuple(str(part) for part in (table.get("schema", meta.get("Schema")), table.get("name")) if part)
         fields = [one for one in objects_in(table.get("fields")) if one.get("active", True)]
         ids = tuple(as_id(one.get("id", one.get("name"))) for one in fields)
         known = self.metadata.tables.get(key)
+        before = {self.metadata.fields[one].path[-1] for one in known.fields} if known is not None else set()
+        if before and fields and before != {str(one.get("name")) for one in fields}:
+            message = f"the table {'.'.join(parts)} is in another file, too, and has other columns there"
+            message += ": the last one is read"
+            self.problems.append((at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
         self.metadata.tables[key] = TableInfo(as_id(database), parts, ids or (known.fields if known else ()))
         names = {as_id(one.get("id")): str(one.get("name")) for one in fields}
         parents = {as_id(one.get("id")): as_id(one.get("parent_id")) for one in fields if one.get("parent_id")}
@@ -258,7 +263,7 @@ class _MetabaseReader:
     def _query(self, at: str, card: Mapping[str, Any]) -> QueryAsset:
         reference = self.metadata.card(identity_of(card))
         assert reference is not None
-        query = card.get("dataset_query") or {}
+        query = _query_of(card)
         database = query.get("database", card.get("database_id"))
         if database == _SAVED_QUESTIONS:
             database = card.get("database_id", database)
@@ -338,6 +343,8 @@ class _MetabaseReader:
         """Yield the column that a parameter of a dashboard filters a card by."""
         target = mapping.get("target")
         if not (isinstance(target, list) and len(target) > 1 and target[0] == "dimension"):
+            if not (isinstance(target, list) and target[:1] in (["variable"], ["text-tag"])):
+                problems.append(not_read("what a filter of the dashboard filters is not of a known form"))
             return  # a variable of a native query: what it is compared with is in the card
         clause = target[1]
         if not isinstance(clause, list) or clause[:1] == ["template-tag"]:
@@ -359,9 +366,11 @@ class _MetabaseReader:
         if card is None or not isinstance(origin[0], str):
             problems.append(not_read(f"the field {origin[0]} of a dashboard's filter is not in the export"))
             return
-        query = card.card.get("dataset_query") or {}
-        legacy = as_legacy(query) if is_mbql5(query) else query
-        inner = legacy.get("query")
+        query = _query_of(card.card)
+        try:
+            inner = (as_legacy(query) if is_mbql5(query) else query).get("query")
+        except TypeError:  # it is reported with the card
+            inner = None
         source = inner.get("source-table") if isinstance(inner, Mapping) else None
         read = self.metadata.card(source) if source is not None else None
         yield BoardFilter(origin[0], (read or card).key)
@@ -394,6 +403,11 @@ def _objects(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
                 yield from _objects(one, depth + 1)
         else:
             yield value
+
+
+def _query_of(card: Mapping[str, Any]) -> Mapping[str, Any]:
+    query = card.get("dataset_query")
+    return query if isinstance(query, Mapping) else {}
 
 
 def _has_aggregation(definition: Any) -> bool:

@@ -25,11 +25,13 @@ _SAME_COLUMNS = frozenset(
         "Table.Sort", "Table.Buffer", "Table.FirstN",
         "Table.RemoveLastN", "Table.Skip", "Table.RemoveFirstN", "Table.LastN",
         "Table.ReverseRows",
-        "Table.RemoveRowsWithErrors", "Table.AlternateRows", "Table.Range", "Table.Repeat",
-        "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View", "Table.RemoveMatchingRows",
+        "Table.AlternateRows", "Table.Range", "Table.Repeat",
+        "Table.ReplaceErrorValues", "Table.StopFolding", "Table.AddKey", "Table.View",
     )
 )  # fmt: skip
-_FILTERS = frozenset(("Table.SelectRows", "Table.SelectRowsWithErrors", "Table.RemoveRows"))
+_FILTERS = frozenset(("Table.SelectRows", "Table.RemoveRows"))
+_BY_NAME = frozenset(("Table.Distinct", "Table.Group", "Table.RemoveRowsWithErrors", "Table.SelectRowsWithErrors"))
+"""Steps that keep rows by the columns in their second argument."""
 _TRANSFORMS = frozenset(("Table.TransformColumns", "Table.ReplaceValue", "Table.FillDown", "Table.FillUp"))
 _MADE_OF = {
     "Table.SplitColumn": 3,
@@ -94,6 +96,18 @@ class MQuery:
         """Return the conditions that decide the rows, as SQL."""
         return self._filters("", self._steps.result(""), alias)
 
+    def is_distinct(self) -> bool:
+        """Return whether a step keeps one of equal rows: all columns decide."""
+        at: tuple[str, str] | None = ("", self._steps.result(""))
+        for _ in range(_MAX_DEPTH):
+            if at is None:
+                break
+            function, arguments = called(at[1])
+            if function == "Table.Distinct" and len(arguments) == 1:
+                return True
+            at = self._steps.previous(*at)
+        return False
+
     def _filters(self, scope: str, expression: str, alias: str) -> list[str]:
         found: list[str] = []
         is_limited = False
@@ -119,7 +133,7 @@ class MQuery:
         """Return the columns by which a step decides which rows remain."""
         if len(arguments) < 2:
             return []
-        if function in ("Table.Distinct", "Table.Group") or (function == "Table.Sort" and is_limited):
+        if function in _BY_NAME or (function == "Table.Sort" and is_limited):
             return list(strings(arguments[1]))
         if function not in _FILTERS | _LIMITS:
             return []
@@ -150,27 +164,18 @@ class MQuery:
 
         if appended(expression):  # one of the tables was chosen
             return before(column)
-        if function == "Table.RenameColumns" and len(arguments) > 1:
-            pairs = _pairs(arguments[1])
-            old = {new: name for name, new in pairs}
-            return before(old.get(column, column))
-        if function == "Table.DuplicateColumn" and len(arguments) > 2:
-            return before(
-                (m_text(arguments[1].strip()) or column) if m_text(arguments[2].strip()) == column else column
-            )
+        copied = _copied(function, arguments, column)
+        if copied is not None:
+            return before(copied)
         if function in _MADE_OF and len(arguments) > _MADE_OF[function]:
             parts, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
             return f"m_transformed({', '.join(map(before, parts))})" if column in made_of_it else before(column)
         if function == "Table.AddColumn" and len(arguments) > 2:
-            if m_text(arguments[1].strip()) != column:
-                return before(column)
             return self._function_of(query, column, arguments[2], before)
         if function == "Table.AddIndexColumn" and len(arguments) > 1:
-            return "NULL" if m_text(arguments[1].strip()) == column else before(column)
+            return "NULL"
         if function == "Table.ExpandTableColumn" and len(arguments) > 2:
             return self._expanded(previous, arguments, column, alias, depth)
-        if function == _MERGE and len(arguments) > 4 and m_text(arguments[4].strip()) != column:
-            return before(column)
         if function == "Table.Group" and len(arguments) > 2:
             return self._grouped(query, arguments, column, before)
         if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
@@ -183,7 +188,7 @@ class MQuery:
             texts = dict.fromkeys(before(one) for one in (column, *read))
             is_other = function == "Table.TransformColumns" and len(arguments) > 2 and arguments[2].strip() != "null"
             return f"m_transformed({', '.join(texts)})" if column in named or is_other else before(column)
-        if function in _SAME_COLUMNS | _FILTERS | {"Table.Distinct", "Value.NativeQuery"} or not function:
+        if function in _SAME_COLUMNS | _FILTERS | _BY_NAME | {"Value.NativeQuery"} or not function:
             return before(column)
         if column in named or function in _NEW_COLUMNS:
             self._problems.add_not_read(
@@ -267,8 +272,19 @@ class MQuery:
         named = [*reads.fields, *(reads.nested if of_rows else ())]
         return f"m_expression({', '.join(dict.fromkeys(map(before, named)))})" if named else LITERAL
 
-    def _report_step(self, function: str, consequence: str) -> None:
-        self._problems.add_not_read(f"the step {function} is not read: {consequence}")
+
+_NEW_COLUMN = {"Table.AddColumn": 1, "Table.AddIndexColumn": 1, _MERGE: 4}
+"""Steps that add one column: which argument names it."""
+
+
+def _copied(function: str, arguments: list[str], column: str) -> str | None:
+    """Return the column before a step of which this one has the values, maybe by another name; None of other steps."""
+    if function == "Table.RenameColumns" and len(arguments) > 1:
+        return {new: name for name, new in _pairs(arguments[1])}.get(column, column)
+    if function == "Table.DuplicateColumn" and len(arguments) > 2:
+        return m_text(arguments[1].strip()) if m_text(arguments[2].strip()) == column else column
+    at = _NEW_COLUMN.get(function)
+    return column if at is not None and at < len(arguments) and m_text(arguments[at].strip()) != column else None
 
 
 def _unpivoted(function: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str | None:

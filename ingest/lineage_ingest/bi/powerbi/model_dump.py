@@ -35,6 +35,8 @@ def main(path: str) -> None:
             ("calculated", lambda: _rows(model.dax_columns)),
             ("calculated_tables", lambda: _rows(model.dax_tables)),
             ("relationships", lambda: _rows(model.relationships)),
+            ("row_filters", lambda: _rows(model.rls)),
+            ("calculation_groups", lambda: _rows(model.tmschema_calculation_groups)),
             ("parameters", lambda: _rows(model.m_parameters)),
             ("mashup", lambda: [{"name": one.name, "expression": one.expression} for one in model.data_mashup.queries]
              if model.data_mashup is not None else []),

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, server_namespace
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
@@ -40,6 +41,7 @@ _SECONDS = 300
 _DIALECT = "duckdb"
 """The dialect in which what the model itself computes is written: it compares names without case, as DAX does."""
 _MODEL = BiConnection(("(data model)",), _DIALECT, "powerbi")
+_OF_GROUP = "the calculation group {} changes the measures beside it: what its items read is not known"
 _CALCULATED = 2
 """The type of a calculated column in the model's schema (TMSCHEMA_COLUMNS)."""
 
@@ -118,6 +120,8 @@ class _PbixFile:
         for row in self._rows("measures"):
             own = self._calculated.setdefault(str(row.get("TableName")), {})
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
+        self._groups = {str(row.get("TableName")) for row in self._rows("calculation_groups")}
+        """Calculation groups, by the tables whose values choose one of their items."""
         self._shown: list[str] = []
         self._slugs = distinct_slugs((*self._columns, *self._calculated))
         self._visual_keys = _distinct_keys(self._visuals)
@@ -196,16 +200,18 @@ class _PbixFile:
         queries = [MQuery(text, others, parts=parts) for parts in append_choices(text, others)]
         sources = [query.source() if text else None for query in queries]
         connections = {self._connection(one) for one in sources if one is not None and (one.sql or one.parts)}
+        hidden = self._row_filters(table)
         problem = None
         if len(connections) > 1:
             problem = not_read("the tables that are appended are of several databases: which they are is not known")
         elif not connections or any(one is None or not (one.sql or one.parts) for one in sources):
             what = "the source of the table is no database that is known" if text else "the table has no M query"
             what = what if len(sources) < 2 else "a table that is appended is of no database that is known"
+            what = what if table not in self._groups else _OF_GROUP.format(table)
             problem = not_read(what, severity=Severity.WARNING)
         if problem is not None:
             return QueryAsset(self._table_key(table), table, at, _MODEL, None, tuple(columns),
-                              problems=(problem,), operation="POWERBI_TABLE")  # fmt: skip
+                              problems=(problem, *hidden), operation="POWERBI_TABLE")  # fmt: skip
         connection = next(iter(connections))
         selects = [
             _select(query, source, columns, connection.dialect)
@@ -218,8 +224,15 @@ class _PbixFile:
             problems.append(not_read(message, severity=Severity.WARNING))
         return QueryAsset(
             self._table_key(table), table, at, connection, "\nUNION ALL ".join(selects), tuple(columns),
-            problems=tuple(dict.fromkeys(problems)), operation="POWERBI_TABLE",
+            problems=tuple(dict.fromkeys((*problems, *hidden))), operation="POWERBI_TABLE",
         )  # fmt: skip
+
+    def _row_filters(self, table: str) -> list[Diagnostic]:
+        """Return what row-level security hides of a table: by which columns is not followed."""
+        rows = (row for row in self._rows("row_filters") if str(row.get("TableName")) == table)
+        roles = name_list([str(row.get("RoleName")) for row in rows if row.get("FilterExpression")], 5)
+        message = f"row-level security of {table} ({roles}): by which columns it hides rows is not followed"
+        return [Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message)] if roles else []
 
     def _connection(self, source: MSource) -> BiConnection:
         namespace = server_namespace(source.dialect, source.server.replace("\\", "/"))
@@ -240,7 +253,8 @@ class _PbixFile:
         message = "the table is computed by DAX: only the tables that it names are known"
         return QueryAsset(
             self._table_key(table), table, f"{self._at}#table/{table}", _MODEL, None, tuple(columns),
-            needs=tuple(dict.fromkeys(needs)), problems=(not_read(message),), operation="POWERBI_CALCULATED_TABLE",
+            needs=tuple(dict.fromkeys(needs)), operation="POWERBI_CALCULATED_TABLE",
+            problems=(not_read(message), *self._row_filters(table)),
         )  # fmt: skip
 
     # Calculations
@@ -309,6 +323,8 @@ class _PbixFile:
             found = self._names.column(table, name)
             if found is not None:
                 used.add(found[0])
+                if found[0] in self._groups:
+                    problems.append(not_read(_OF_GROUP.format(found[0]), severity=Severity.WARNING))
                 return f"{read.alias(self._table_key(found[0]))}.{quote(found[1], _DIALECT)}"
             found = self._names.calculation(table, name)
             if found is None:
@@ -324,7 +340,7 @@ class _PbixFile:
             outputs.append((label, pattern.format(text) if text is not None else "NULL"))
         filters = [text for table, name in dict.fromkeys(visual.filters) if (text := column(table, name)) is not None]
         if visual.unread:
-            problems.append(not_read(f"{visual.unread} fields of the visual are not of a known form"))
+            problems.append(not_read(f"{visual.unread} parts of the visual are not of a known form"))
         labels = number_repeated(label for label, _ in outputs)
         listed = [f"{text} AS {quote(label, _DIALECT)}" for label, (_, text) in zip(labels, outputs, strict=True)]
         sql = None
@@ -349,7 +365,8 @@ def _select(query: MQuery, source: MSource, columns: Mapping[str, str], dialect:
     query.dialect = dialect
     listed = [f"{query.trace(own, 't')} AS {quote(name, dialect)}" for name, own in columns.items()]
     conditions = query.filters("t")
-    sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, dialect)} AS t"
+    head = "SELECT DISTINCT " if query.is_distinct() else "SELECT "
+    sql = head + (",\n  ".join(listed) or "*") + f"\nFROM {_reference(source, dialect)} AS t"
     for join in query.joins.values():
         sql += f"\nLEFT JOIN {_reference(join.source, dialect)} AS {join.alias} ON {join.condition}"
     return sql + ("\nWHERE " + "\n  AND ".join(conditions) if conditions else "")

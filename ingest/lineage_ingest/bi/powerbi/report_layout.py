@@ -27,7 +27,7 @@ class ReportVisual:
     selects: list[tuple[str, str, str, str]] = field(default_factory=list)
     filters: list[tuple[str, str]] = field(default_factory=list)
     unread: int = 0
-    """Number of expressions of an unknown form."""
+    """Number of parts of an unknown form."""
 
 
 def read_layout(content: bytes) -> list[ReportVisual]:
@@ -46,6 +46,9 @@ def read_layout(content: bytes) -> list[ReportVisual]:
         shared = list(_filters(section.get("filters")))
         for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
+            if config is None:
+                found.append(ReportVisual(page, str(len(found)), "visual", unread=1))
+                continue
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
             if not isinstance(single, Mapping) or not isinstance(single.get("prototypeQuery"), Mapping):
                 continue
@@ -54,6 +57,7 @@ def read_layout(content: bytes) -> list[ReportVisual]:
             )
             _read_query(single["prototypeQuery"], visual)
             visual.filters += [*_filters(container.get("filters")), *shared]
+            visual.unread += sum(_parsed(one.get("filters")) is None for one in (container, section))
             found.append(visual)
     return found
 
@@ -120,9 +124,10 @@ def _filters(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(value: Any) -> Any:
+    """Return a value that is text of JSON in some versions; None for text that is not valid, nothing for no value."""
     if isinstance(value, str):
         try:
             return json.loads(value)
         except (json.JSONDecodeError, RecursionError):
             return None
-    return value
+    return {} if value is None else value

@@ -12,7 +12,7 @@ from lineage.sql.scan import mask_literals
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.superset.dataset_query import metric_column, with_metrics
 from lineage_ingest.bi.templates import choice_of, parses, template_texts
-from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote
+from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote, quote_any_case
 
 __all__ = ["ChartQuery"]
 
@@ -66,6 +66,8 @@ class ChartQuery:
             for query in queries:
                 if isinstance(query, Mapping):
                     self._read_query(query)
+                else:
+                    self.problems.append(not_read("a query of the chart is not of a known form"))
         elif params is not None:
             self._read_params(params)
             self._report_others(params)
@@ -182,7 +184,7 @@ class ChartQuery:
             elif one not in self.columns and self.columns:
                 self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
             else:
-                self._put(one, f"d.{quote(one, self.dialect)}")
+                self._put(one, f"d.{quote_any_case(one, self.dialect)}")
         elif isinstance(one, Mapping):
             if isinstance(one.get("sqlExpression"), str):
                 text = self._expression(one["sqlExpression"])
@@ -212,9 +214,9 @@ class ChartQuery:
     def _metric(self, one: Any) -> str | None:
         if isinstance(one, str):
             if one in self.metrics or not self.metrics:
-                return f"d.{quote(metric_column(one, self.columns), self.dialect)}"
+                return f"d.{quote_any_case(metric_column(one, self.columns), self.dialect)}"
             if one in self.columns:
-                return f"d.{quote(one, self.dialect)}"
+                return f"d.{quote_any_case(one, self.dialect)}"
             self.problems.append(not_read(f"the metric {one!r} is not in the dataset"))
             return None
         if isinstance(one, Mapping):
@@ -223,7 +225,7 @@ class ChartQuery:
                 return self._expression(one["sqlExpression"])
             name = column.get("column_name") if isinstance(column, Mapping) else column
             if isinstance(name, str):
-                own = f"d.{quote(name, self.dialect)}"
+                own = f"d.{quote_any_case(name, self.dialect)}"
                 aggregate = str(one.get("aggregate") or "").upper()
                 if aggregate == "COUNT_DISTINCT":
                     return f"COUNT(DISTINCT {own})"
@@ -235,27 +237,34 @@ class ChartQuery:
     def _add_filter(self, column: Any) -> None:
         if isinstance(column, str):
             if column in self.columns or not self.columns or column in self.metrics:
-                self.filters.append(f"(d.{quote(column, self.dialect)} = {LITERAL})")
+                self.filters.append(f"(d.{quote_any_case(column, self.dialect)} = {LITERAL})")
             else:
                 self.problems.append(not_read(f"the filter's column {column!r} is not in the dataset"))
         elif isinstance(column, Mapping) and isinstance(column.get("sqlExpression"), str):
             self.filters.append(f"({self._expression(column['sqlExpression'])} = {LITERAL})")
+        elif isinstance(column, Mapping) and isinstance(column.get("column_name"), str):
+            self._add_filter(column["column_name"])
+        elif column is not None:  # a filter that has not been filled in has no column
+            self.problems.append(not_read("a filter of the chart is not of a known form"))
 
     def _add_sql_filter(self, text: str) -> None:
         if text.strip():
             self.filters.append(f"({self._expression(text)})")
 
     def _add_order(self, one: Any) -> None:
-        text = self._metric(one) if not isinstance(one, str) else f"d.{quote(one, self.dialect)}"
+        text = self._metric(one) if not isinstance(one, str) else f"d.{quote_any_case(one, self.dialect)}"
         if isinstance(one, str) and one not in self.columns | self.metrics:
-            text = None
+            if one not in self.outputs:
+                message = f"the chart is ordered by {one!r}, which is not in the dataset"
+                self.problems.append(not_read(message, severity=Severity.WARNING))
+            return
         if text is not None and text not in self.outputs.values():
             self.filters.append(f"(order_of({text}) IS NOT NULL)")
 
     def _add_time(self, column: Any, time_range: Any) -> None:
         column = column or self.time_column
         is_filtered = isinstance(time_range, str) and time_range.strip().lower() not in _NO_FILTER
-        if isinstance(column, str) and is_filtered and (column in self.columns or not self.columns):
+        if isinstance(column, str) and is_filtered:
             self._add_filter(column)
 
     def _expression(self, text: str) -> str:

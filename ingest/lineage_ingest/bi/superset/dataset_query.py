@@ -12,7 +12,7 @@ from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.templates import choice_of, parses, template_texts
-from lineage_ingest.bi.written_sql import quote, table_reference
+from lineage_ingest.bi.written_sql import quote_any_case, table_reference
 
 __all__ = ["dataset_sql", "metric_column", "names_of", "schema_of_queries", "with_metrics"]
 
@@ -59,14 +59,14 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
         sources = [f"(\n{text.strip().rstrip(';')}\n)" for text in texts]
     else:
         parts = (dataset.get("catalog"), dataset.get("schema"), dataset.get("table_name"))
-        sources = [table_reference([str(part) for part in parts if part], dialect)]
+        sources = [table_reference([str(part) for part in parts if part], dialect, quote_any_case)]
     outputs: list[str] = []
     for column in columns:
         name, text = str(column.get("column_name") or ""), _text(column.get("expression"))
         if text:
-            outputs.append(f"{expression(text)} AS {quote(name, dialect)}")
+            outputs.append(f"{expression(text)} AS {quote_any_case(name, dialect)}")
         elif name:
-            outputs.append(f"t.{quote(name, dialect)} AS {quote(name, dialect)}")
+            outputs.append(f"t.{quote_any_case(name, dialect)} AS {quote_any_case(name, dialect)}")
     names = names_of(columns, "column_name")
     expressions = {str(one.get("metric_name") or ""): _text(one.get("expression")) for one in metrics}
     for name, text in expressions.items():
@@ -74,7 +74,7 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
             written, is_read = _expanded(text, expressions)
             if not is_read:
                 problems[not_read(f"the metric {name!r} is made of itself")] = None
-            outputs.append(f"{expression(written)} AS {quote(metric_column(name, names), dialect)}")
+            outputs.append(f"{expression(written)} AS {quote_any_case(metric_column(name, names), dialect)}")
     head = "SELECT " + (",\n  ".join(outputs) or "*")
     return "\nUNION ALL ".join(f"{head}\nFROM {source} AS t" for source in sources), list(problems)
 

@@ -24,6 +24,12 @@ from lineage_ingest.bi.written_sql import asset_reference
 __all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
 
 SUFFIXES = frozenset((".yaml", ".yml"))
+_CUT = Diagnostic(
+    DiagnosticCode.ARTIFACT_DAMAGED,
+    Severity.ERROR,
+    "the file ends early: it lacks `version`, which Superset writes at the end of each file",
+    hint="export it again",
+)
 _SCHEMA_IS_DATABASE = frozenset(("mysql", "clickhouse", "hive", "spark", "doris", "starrocks"))
 
 
@@ -89,12 +95,16 @@ class _SupersetReader:
 
     def _add(self, one: Mapping[str, Any], file: ExportFile) -> None:
         uuid = str(one.get("uuid") or file.path)
+        if "version" not in one:
+            self.is_whole = False
         for known in (self.charts, self.dashboards, self.datasets):
             before = known.get(uuid)
             if before is not None and before[1] != one:
                 message = f"the object {uuid} is in {before[0]}, too, and differs there: the last one is read"
                 self.problems.append((file.name, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
         if "sqlalchemy_uri" in one or "database_name" in one:
+            if "version" not in one:
+                self._unreadable(file.name, _CUT)
             self.databases[uuid] = connection_of_uri(
                 str(one.get("sqlalchemy_uri") or ""), (str(one.get("database_name") or uuid), uuid), self.map
             )
@@ -130,7 +140,7 @@ class _SupersetReader:
             at,
             connection,
             sql,
-            problems=tuple(problems),
+            problems=(*_doubts(dataset), *problems),
             description=text_or_none(dataset.get("description")),
             owner=_owner(dataset),
             operation="SUPERSET_DATASET",
@@ -157,7 +167,7 @@ class _SupersetReader:
         connection = self._connection(dataset) if found is not None else self.map.apply(BiConnection(("(none)",)))
         columns, metrics = objects_in(dataset.get("columns")), objects_in(dataset.get("metrics"))
         needs: tuple[str, ...] = ()
-        problems: list[Diagnostic] = []
+        problems = _doubts(chart)
         sql = None
         if found is None:
             self.mentioned.add(("dataset/", f"-{_beginning(str(chart.get('dataset_uuid') or ''))}"))
@@ -193,7 +203,7 @@ class _SupersetReader:
 
     def _board(self, at: str, board: Mapping[str, Any]) -> Board:
         shows: list[str] = []
-        problems: list[Diagnostic] = []
+        problems = _doubts(board)
         position = board.get("position")
         for one in position.values() if isinstance(position, Mapping) else ():
             meta = one.get("meta") if isinstance(one, Mapping) else None
@@ -280,6 +290,11 @@ def _distinct_beginnings(uuids: Iterable[str]) -> dict[str, str]:
 
 def _beginning(uuid: str) -> str:
     return slug(uuid.partition("-")[0]) if uuid else "none"
+
+
+def _doubts(one: Mapping[str, Any]) -> list[Diagnostic]:
+    """Return what is in doubt of an object before it is read: its file may have been cut."""
+    return [_CUT] if "version" not in one else []
 
 
 def _owner(one: Mapping[str, Any]) -> str | None:

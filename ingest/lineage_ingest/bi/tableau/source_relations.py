@@ -40,6 +40,9 @@ _PART = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "CROSS JOIN"}
 _FILES = frozenset(("excel-direct", "textscan", "hyper", "dataengine", "msaccess", "json", "ogrdirect", "google-sheets",
                     "semistructpassivestore-direct", "excel"))  # fmt: skip
+_SHARED_FILES = frozenset(("google-sheets",))
+"""Files that are the same for all workbooks: their name is an id."""
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:|[A-Za-z][\w+.-]+://")
 _OF_UNION = frozenset(("Table Name", "Sheet", "Path", "File Paths"))
 """Columns that Tableau makes of a union: which of its tables a row is of."""
 _PARAMETER = re.compile(r"<\s*\[?Parameters\]?\s*\.\s*(?:\[[^\]]*\]|\w+)\s*>", re.IGNORECASE)
@@ -65,8 +68,13 @@ def relation_of(connection: Element) -> Element | None:
     return next((one for one in found if ".true..." in one.tag), found[0] if found else None)
 
 
-def connection_of_element(element: Element, names: tuple[str, ...], connections: ConnectionMap) -> BiConnection:
-    """Return the connection that a `connection` element describes, with what the options say of it."""
+def connection_of_element(
+    element: Element, names: tuple[str, ...], connections: ConnectionMap, scope: str
+) -> BiConnection:
+    """Return the connection that a `connection` element describes, with what the options say of it.
+
+    A file with a relative path is one beside or in the workbook, so its name begins with the workbook's `scope`.
+    """
     engine = str(element.get("class") or "")
     dialect = dialect_of_engine(engine)
     server, port, database = element.get("server") or "", element.get("port"), element.get("dbname")
@@ -75,6 +83,8 @@ def connection_of_element(element: Element, names: tuple[str, ...], connections:
     if engine in _FILES:
         path = [element.get("directory"), element.get("filename") or database]
         file = "/".join(one.replace("\\", "/").rstrip("/") for one in path if one)
+        if file and engine not in _SHARED_FILES and _ABSOLUTE.match(file) is None:
+            file = f"{scope}{file}"
         return connections.apply(BiConnection(names, "ansi", "file", file))
     if dialect == "bigquery":
         database = element.get("CATALOG") or element.get("project") or database

@@ -79,21 +79,26 @@ class Workbook:
         slugs = distinct_slugs(_name_of(one, "dashboard") for one in elements)
         for element in elements:
             name = _name_of(element, "dashboard")
-            shown = self._zones(element, 0)
-            shows = [self._sheets[zone] for zone in shown if zone in self._sheets]
+            shown = list(self._zones(element, 0))
+            shows = [self._sheets[zone] for zone, _ in shown if zone in self._sheets]
+            names = (one.get("name") for one in elements)
+            known = {*self._sheets, *names}
+            absent = dict.fromkeys(zone for zone, is_sheet in shown if is_sheet and zone not in known)
+            problems = (not_read(f"it shows the sheet {zone!r}, which is not in the workbook") for zone in absent)
             yield Board(
                 f"{self.scope}dashboard/{slugs[name]}", name, f"{self._at}#dashboard/{name}",
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
+                problems=tuple(problems),
             )  # fmt: skip
 
-    def _zones(self, dashboard: Element, depth: int) -> Iterator[str]:
-        """Yield the names of the worksheets that a dashboard shows; a story shows worksheets and dashboards."""
+    def _zones(self, dashboard: Element, depth: int) -> Iterator[tuple[str, bool]]:
+        """Yield the names of what a dashboard shows, and whether each is a sheet: a story shows dashboards, too."""
         for one in dashboard.iter():
             if plain_tag(one) == "zone" and one.get("name"):
-                yield str(one.get("name"))
+                yield str(one.get("name")), not any(key.rsplit("...", 1)[-1].startswith("type") for key in one.attrib)
             elif plain_tag(one) == "story-point" and one.get("captured-sheet"):
                 name = str(one.get("captured-sheet"))
-                yield name
+                yield name, True
                 for other in self._root.findall("./dashboards/dashboard"):
                     if other.get("name") == name and other is not dashboard and depth < _MAX_DEPTH:
                         yield from self._zones(other, depth + 1)
@@ -205,10 +210,10 @@ class Workbook:
             inner = one.find("connection")
             if inner is not None:
                 names = tuple(text for text in (one.get("caption"), one.get("name"), inner.get("server")) if text)
-                found[one.get("name") or ""] = connection_of_element(inner, names, self._map)
+                found[one.get("name") or ""] = connection_of_element(inner, names, self._map, self.scope)
         if not found:
             names = tuple(text for text in (element.get("server"), title, element.get("dbname")) if text)
-            found[""] = connection_of_element(element, names, self._map)
+            found[""] = connection_of_element(element, names, self._map, self.scope)
         return found
 
     def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:

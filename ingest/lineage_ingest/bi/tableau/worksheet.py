@@ -76,6 +76,7 @@ class WorksheetSql:
                     conditions.append(f"({text} = {LITERAL})")
                 if pill not in filtered or pill in shown:
                     outputs.append((_label(caption, derivation), _derived(text, derivation)))
+        self._report_shown_only()
         for one in filters:
             conditions += self._chosen_by(one)
         conditions += self._blended()
@@ -93,6 +94,17 @@ class WorksheetSql:
         read = [f"{asset_reference(one.key, dialect)} AS d{number + 1}" for number, (_, one) in enumerate(self._used)]
         sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(read)
         return sql + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else "")
+
+    def _report_shown_only(self) -> None:
+        """Report the fields on the shelves that are not among those that the worksheet says it uses."""
+        known: dict[str, set[str]] = {}
+        for dependency, source in self._used:
+            names = (unbracketed(one.get("name") or "")[-1] for one in dependency)
+            known.setdefault(source.name, set()).update(names)
+        shelves = " ".join(one.text or "" for one in self._element.iter() if plain_tag(one) in ("rows", "cols"))
+        for owner, name in dict.fromkeys(PILL.findall(shelves)):
+            if owner in known and name not in known[owner] and not f"[{name}]".startswith(_WITHOUT_COLUMN):
+                self.problems.append(not_read(f"the worksheet shows [{name}], which it does not describe"))
 
     def _chosen_by(self, element: Element) -> Iterator[str]:
         """Yield the conditions of a filter by other fields than its own: the first 10 by the sum of sales."""

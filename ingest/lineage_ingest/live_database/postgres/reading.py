@@ -74,7 +74,10 @@ SELECT t.ftrelid, s.srvname, w.fdwname,
 FROM pg_catalog.pg_foreign_table AS t JOIN pg_catalog.pg_foreign_server AS s ON s.oid = t.ftserver
   JOIN pg_catalog.pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw
 """
-_TRIGGERS = "SELECT tgrelid, tgname FROM pg_catalog.pg_trigger WHERE NOT tgisinternal ORDER BY tgrelid, tgname"
+_TRIGGERS = """
+SELECT tgrelid, tgname || CASE WHEN tgqual IS NULL THEN '' ELSE ' (WHEN …)' END
+FROM pg_catalog.pg_trigger WHERE NOT tgisinternal ORDER BY tgrelid, tgname
+"""
 # Policies are in force only if row-level security is enabled for the table.
 _POLICIES = """
 SELECT p.polrelid, p.polname FROM pg_catalog.pg_policy AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.polrelid

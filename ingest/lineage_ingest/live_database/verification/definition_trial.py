@@ -48,6 +48,14 @@ _OF_NAMES = frozenset(
 )  # fmt: skip
 """Conditions whose messages have names, and no values of the SQL."""
 _MISSING = frozenset(("UndefinedTable", "InvalidSchemaName"))
+_NO_VIEW = frozenset(("FeatureNotSupported", "InvalidTableDefinition"))
+"""Conditions of queries that are right and cannot be a view: SELECT INTO, columns without a type."""
+_MADE_BY_FILES = frozenset(("UndefinedFunction", "UndefinedObject"))
+_CREATES_OTHERS = re.compile(
+    r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|OPERATOR|CAST|COLLATION|EXTENSION)\b",
+    re.IGNORECASE,
+)
+_RECURSIVE = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP(?:ORARY)?\s+)?RECURSIVE\s+VIEW\b", re.IGNORECASE)
 
 
 @frozen
@@ -59,6 +67,8 @@ class _Definition:
     name: str
     """Its display name."""
     target: tuple[str, ...]
+    is_recursive: bool = False
+    """Whether it is CREATE RECURSIVE VIEW, which may read itself."""
 
 
 def try_definitions(
@@ -90,11 +100,16 @@ class _Trial:
         self._schema = next(iter(path), "public")
         self._full: dict[int, tuple[str, ...]] = {}
         """The names of temporary relations that stand for others, by oid."""
+        self._creates_others = False
+        """Whether the files create functions or types, which are not created here."""
+        self._not_created: dict[str, str] = {}
+        """Why tables could not be created, by their full names."""
 
     def run(
         self, texts: Mapping[str, str], statements: Sequence[StatementLineage], tables: Iterable[TableSchema]
     ) -> tuple[VerificationReport, list[tuple[StatementLineage, ComparedView]]]:
         results: list[tuple[StatementLineage, ComparedView]] = []
+        self._creates_others = any(_CREATES_OTHERS.search(text) is not None for text in texts.values())
         made = {statement.target for statement in statements if statement.target is not None}
         for table in tables:
             if table.name not in made:
@@ -119,7 +134,7 @@ class _Trial:
                     self._progress(len(results), total)
             if len(left) == len(waiting):
                 for one in left:
-                    view = ComparedView(one.name, ViewVerdict.NOT_COMPARED, reason=reasons[id(one)])
+                    view = ComparedView(one.name, ViewVerdict.REJECTED, reason=reasons[id(one)])
                     results.append((one.statement, view))
                 break
             waiting = left
@@ -133,7 +148,8 @@ class _Trial:
             self._create_table(statement.target, statement.schema)
             return None
         name = f"{plain_name(statement.target)} in {statement.source}" if statement.source else statement.target
-        query = defining_query(text[statement.span.start : statement.span.end], self._dialect)
+        own = text[statement.span.start : statement.span.end]
+        query = defining_query(own, self._dialect)
         if query is None:
             return None
         if statement.target_kind is DatasetKind.TEMPORARY or any(edge.before is not None for edge in statement.edges):
@@ -142,27 +158,36 @@ class _Trial:
         parts = tuple(part for part, _ in split_name(plain_name(statement.target)))
         if len(parts) > 2 and parts[-3] != self._session.database:
             return ComparedView(name, ViewVerdict.NOT_COMPARED, reason=f"it is in the database {parts[-3]}")
-        return _Definition(statement, query, name, parts)
+        return _Definition(statement, query, name, parts, _RECURSIVE.match(own) is not None)
 
     def _attempt(self, definition: _Definition) -> ComparedView | str:
         """Create a definition as a view and compare it; return the reason if it needs a table that is not there."""
         statement = definition.statement
         names = [column.name for column in statement.schema] or statement.output_columns
+        if statement.operation == "SELECT":  # its columns may have equal names, those of a view not
+            names = [name if names.count(name) == 1 else f"{name}_{number}" for number, name in enumerate(names)]
         listed = f" ({', '.join(map(quoted, names))})" if names and "*" not in names else ""
         try:
             place = self._place(definition.target)
-            self._session.single(f"CREATE {place[0]} {place[1]}{listed} AS {definition.query}")
+            kind = place[0].replace("VIEW", "RECURSIVE VIEW") if definition.is_recursive else place[0]
+            self._session.single(f"CREATE {kind} {place[1]}{listed} AS {definition.query}")
             ((tree,),) = self._session.rows(_TREE, (place[1],))
             if place[0] != "VIEW":
                 ((oid, _),) = self._session.rows(_RELATION, (place[1], "pg_temp"))
                 self._full[int(oid)] = definition.target
             return self._compared(definition, str(tree))
         except PostgresRejectionError as error:
-            shown = str(error) if error.condition in _OF_NAMES else f"condition {error.condition}"
-            reason = f"PostgreSQL rejects it: {shown}"
+            shown = _shown(error)
             if error.condition in _MISSING:
-                return reason
-            return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=reason)
+                needed = (self._not_created[name] for name in statement.sources if name in self._not_created)
+                return next(needed, shown)
+            if error.condition in _NO_VIEW:
+                shown = f"PostgreSQL does not accept it as a view: {shown}"
+                return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=shown)
+            if error.condition in _MADE_BY_FILES and self._creates_others:
+                shown += "; functions and types that the files create are not created here"
+                return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=shown)
+            return ComparedView(definition.name, ViewVerdict.REJECTED, reason=shown)
         except NodeTreeError as error:
             return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=str(error))
 
@@ -189,8 +214,8 @@ class _Trial:
             kind, full = self._place(parts)
             if kind == "VIEW":
                 self._session.single(f"CREATE TABLE {full} ({listed})")
-        except PostgresRejectionError:
-            return  # the views that need it are not compared
+        except PostgresRejectionError as error:  # so are the views that need it
+            self._not_created[name] = f"the table {plain_name(name)} cannot be created: {_shown(error)}"
 
     def _compared(self, definition: _Definition, tree: str) -> ComparedView:
         statement = definition.statement
@@ -205,6 +230,11 @@ class _Trial:
         ours = {tuple(part for part, _ in split_name(name)): name for name in statement.sources}
         known = KnownRelations({oid: (_name_among(ours, full), columns[oid]) for oid, full in names.items()})
         return compare(definition.name, statement, analyse_query(parse_node_tree(tree), known.columns_of), known)
+
+
+def _shown(error: PostgresRejectionError) -> str:
+    """Return the message of a rejection; of one that may have values of the SQL, its condition."""
+    return str(error) if error.condition in _OF_NAMES else f"condition {error.condition}"
 
 
 def _name_among(ours: Mapping[tuple[str, ...], str], full: tuple[str, ...]) -> str:

@@ -23,6 +23,8 @@ class ViewVerdict(StrEnum):
     EXPLAINED = "explained"
     """It differs in what the bodies of called functions read, or in what a diagnostic says is not read here."""
     DIFFERENT = "different"
+    REJECTED = "rejected"
+    """The database does not accept it: its SQL is wrong, or needs what is neither there nor given."""
     NOT_COMPARED = "not compared"
 
 
@@ -43,13 +45,13 @@ class VerificationReport:
     views: tuple[ComparedView, ...] = field(repr=False)
 
     def having(self, verdict: ViewVerdict) -> list[ComparedView]:
-        """Return the views with an verdict."""
+        """Return the views with this verdict."""
         return [view for view in self.views if view.verdict is verdict]
 
     @property
-    def has_differences(self) -> bool:
-        """Whether a view differs and nothing explains it."""
-        return any(view.verdict is ViewVerdict.DIFFERENT for view in self.views)
+    def has_failures(self) -> bool:
+        """Whether a view differs and nothing explains it, or the database rejects it."""
+        return any(view.verdict in (ViewVerdict.DIFFERENT, ViewVerdict.REJECTED) for view in self.views)
 
     def to_dict(self) -> dict[str, object]:
         """Return the number of views by verdict, and all that are not the same, as JSON values."""

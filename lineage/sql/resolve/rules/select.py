@@ -11,6 +11,7 @@ from lineage.sql.resolve.functions import hierarchy_columns
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
+from lineage.sql.resolve.rules.bare_columns import add_row_of_extreme
 from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_sources
 from lineage.sql.resolve.rules.order_by import order_by, sort_key
@@ -40,6 +41,8 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
     for definition in args.get("windows") or ():
         scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
     projection = project(resolver, node, scope)
+    if resolver.naming.dialect.bare_columns_follow_extremes:
+        add_row_of_extreme(resolver, node, scope, projection)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
     sees = resolver.alias_visibility

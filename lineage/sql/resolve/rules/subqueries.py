@@ -9,6 +9,7 @@ from lineage.sql.resolve.relations import Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPUTED
+from lineage.sql.resolve.unprefixed import NAMED_VALUE
 
 
 @expression_rule(exp.Subquery, exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values)
@@ -33,12 +34,12 @@ def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
 
 
 @expression_rule(exp.In)
-def membership(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+def membership(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
     """`x IN (query | list)`: a Boolean value, computed from x and from the query or list."""
     below = COMPUTED[effect]
     args = node.args
     if (field := args.get("field")) is not None:
-        stack.append((field, below))
+        stack.append((_all_of(field) if _names_table(resolver, scope, field) else field, below))
     for item in reversed(args.get("expressions") or []):
         stack.append((item, below))
     if (unnest := args.get("unnest")) is not None:  # IN UNNEST(array) looks the value up: it returns no rows
@@ -46,3 +47,21 @@ def membership(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack
     if (query := args.get("query")) is not None:
         stack.append((query, below))
     stack.append((node.this, below))
+
+
+def _names_table(resolver: Resolver, scope: Scope, field: exp.Expr) -> bool:
+    """Return whether what stands after IN is a table, and no value that WITH or the select list names."""
+    dialect = resolver.naming.dialect
+    if type(field) is not exp.Column or not dialect.in_names_tables:
+        return False
+    if field.args.get("table") is not None or not dialect.with_names_values:
+        return True
+    name = resolver.identifiers.alias(field.this)
+    return NAMED_VALUE + name not in scope.ctes and name not in scope.outputs
+
+
+def _all_of(table: exp.Expr) -> exp.Expr:
+    """Return the query of all columns of a table that stands where the parser expects a column: `x IN db.t`."""
+    parts = {"this": "this", "table": "db", "db": "catalog"}
+    named = {part: name.copy() for own, part in parts.items() if (name := table.args.get(own)) is not None}
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Table(**named)))

@@ -1,0 +1,72 @@
+"""Metabase: parts of cards and dashboards that are damaged, or refer to what is elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.model.statement import Completeness
+from lineage.store import open_store
+from tests.bi.exports import completeness, ingest, into, write_json
+from tests.bi.test_metabase import DATABASE, card
+
+SHOP = "postgres://db:5432/shop.public"
+STAGE = {"lib/type": "mbql.stage/mbql", "source-table": 10}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"source-table": 10, "joins": ["x"]}, "a join is not of a known form"),
+        ({"source-table": 10, "expressions": {"e": ["case", [["x"], [True, ["field", 101, None]]]]}},
+         "a branch of a case is not of a known form"),
+        ({"source-table": "card__2", "fields": [["field", 104, {"join-alias": "C"}]]},
+         "which column 'country' of the join 'C' is in what the query reads is not known: it is taken by its name"),
+    ],
+)  # fmt: skip
+def test_parts_of_a_query_that_are_not_read(tmp_path: Path, query: dict[str, Any], message: str) -> None:
+    cards = [card(1, query), card(2, {"source-table": 11}, "Customers")]
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics] == [message]
+        assert completeness(store)["card/1-Card"] is Completeness.PARTIAL
+
+
+def test_a_stage_that_is_no_object(tmp_path: Path) -> None:
+    five = {"id": 1, "name": "Card", "dataset_query": {"database": 2, "stages": [STAGE, "x"]}}
+    targets = ["x"], ["dimension", ["field", {}, "status"]], ["variable", ["template-tag", "t"]]
+    board = {"id": 3, "name": "D", "dashcards": [
+        {"card_id": 1, "parameter_mappings": [{"target": one, "card_id": 1} for one in targets]}
+    ]}  # fmt: skip
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "card.json": five, "board.json": board})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert {one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics} == {
+            "the card's query is not of a known form (TypeError)",
+            "what a filter of the dashboard filters is not of a known form",
+            "it is filtered by the column 'status', which card/1-Card does not have",
+        }
+
+
+def test_a_metric_that_filters_by_a_foreign_key(tmp_path: Path) -> None:
+    condition = ["=", ["field", 104, {"source-field": 105}], "DE"]
+    metric = card(
+        2, {"source-table": 10, "aggregation": [["sum", ["field", 102, None]]], "filter": condition}, type="metric"
+    )
+    query = {"source-table": 10, "aggregation": [["metric", 2]], "breakout": [["field", 103, None]]}
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [metric, card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        assert {one for one in into(store, "card/1-Card", rows=True) if "customers" in one} == {
+            f"{SHOP}.customers.country ~> card/1-Card.metric [CONDITIONAL]",
+            f"{SHOP}.customers.id ~> card/1-Card [JOIN]",
+        }
+
+
+def test_a_table_that_two_files_describe(tmp_path: Path) -> None:
+    other = {**DATABASE, "tables": [{**DATABASE["tables"][1], "fields": [{"id": 106, "name": "id"}]}]}  # type: ignore[index]
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "later.json": other, "again.json": DATABASE})
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "metabase", folder).diagnostics
+        assert found.diagnostic.message.startswith("the table public.customers is in another file, too")

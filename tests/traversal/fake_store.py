@@ -11,7 +11,17 @@ from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.exploring import Explorer, Leads, View
-from lineage.store.values import Direction, FeedKey, Hop, SearchHit, StoredColumn, StoredDataset, StoredEdge, StoredStep
+from lineage.store.values import (
+    ColumnHead,
+    Direction,
+    FeedKey,
+    Hop,
+    SearchHit,
+    StoredColumn,
+    StoredDataset,
+    StoredEdge,
+    StoredStep,
+)
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 NAMESPACE = "ns"

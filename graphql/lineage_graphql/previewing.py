@@ -10,7 +10,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql import extract_script, mask_literals
 from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
-from lineage.store.values import StoredColumn, StoredDataset
+from lineage.store.values import ColumnHead, StoredDataset
 from lineage.traversal import AmbiguousNameError, UnknownNameError, resolve_table
 
 __all__ = ["Preview", "preview"]
@@ -72,6 +72,6 @@ class _SomeTables:
         """Return the datasets of the names."""
         return list(self._datasets.values())
 
-    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+    def column_heads(self, datasets: Collection[str]) -> list[ColumnHead]:
         """Return the columns of datasets."""
-        return self._store.columns(datasets)
+        return self._store.column_heads(datasets)

@@ -30,7 +30,7 @@ def ingest(store: GraphStore, folder: Path, sql: str, day: int) -> None:
 
 def fate(store: GraphStore) -> tuple[str, int]:
     """Return what became of the column, and how often it was dropped."""
-    [column] = [one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u"] or [None]
+    column = next((one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u"), None)
     drops = [one for one in store.dataset_changes(NEVER, datetime(2027, 1, 1, tzinfo=UTC)) if one.column == "u"]
     return GONE if column is None else LIVE if column.dropped_at is None else DROPPED, len(drops)
 

@@ -179,7 +179,8 @@ def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str]
             state.columns[key] = replace(state.columns[key], ordinal=None)
     # An inferred column may have an ordinal, too, although no schema had it.
     known = {key: state.columns[key] for key in absent}
-    had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
+    placed = {key for key, one in known.items() if not one.inferred and one.ordinal is not None}
+    had = {key for key in known if key in outdated or (key in placed and known[key].dropped_at is None)}
     remove_columns(state, absent)
     _record_drops(state, [known[key] for key in had], absent, naming)
 

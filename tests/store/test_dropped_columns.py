@@ -84,6 +84,7 @@ def test_a_column_that_a_file_adds_stays(store: GraphStore) -> None:
     found = []
     for number in range(3, 7):
         writes = job("file:f.sql>c", "r.a -> c.x", at=number, source="f.sql")
+        writes = replace(writes, job=replace(writes.job, file_key="f.sql"))
         one = batch(writes, replace(added, at=day(number)), run=str(number), files=["f.sql"])
         for parts in store.parts(one) if number % 2 else [[one]]:
             for part in parts:

@@ -180,6 +180,11 @@ class ColumnRecord:
     described: bool = False
 
     @property
+    def is_added(self) -> bool:
+        """Whether a statement adds it to a table whose other columns it does not know (ALTER TABLE)."""
+        return not self.inferred and self.ordinal is None
+
+    @property
     def name(self) -> str:
         """The column's or field's own name."""
         return ColumnPath.parse(self.path).name

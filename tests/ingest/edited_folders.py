@@ -136,7 +136,8 @@ def run_history(
                 outcome.spared.update(ours.spared)
             else:
                 sessions["last"] += 1
-            outcome.differs = _results_differ(found) or _difference(*map(_content, stores.values()))
+            saved_content, content = (_content(store) for store in stores.values())
+            outcome.differs = _results_differ(found) or _difference(saved_content, content)
             if again and not outcome.differs:
                 after = _content(stores[Way.ANEW], content_but_for_times)
                 if is_repeated and step.kind == AGAIN and ours is not None and not ours.changes:
@@ -157,8 +158,8 @@ def _content(store: GraphStore | Path, content: Callable[[GraphStore], list[str]
 
 def _results_differ(found: dict[Way, Ingested | None]) -> str:
     """Return how what the ingests said of themselves differs, empty if it does not."""
-    said = ([] if one is None else [repr(one.figures), repr(one.diagnostics)] for one in found.values())
-    return _difference(*said)
+    one, other = ([] if one is None else [repr(one.figures), repr(one.diagnostics)] for one in found.values())
+    return _difference(one, other)
 
 
 def _difference(saved: list[str], anew: list[str], names: tuple[str, str] = ("saved", "anew")) -> str:

@@ -82,6 +82,11 @@ def test_random_histories(tmp_path: Path) -> None:
     assert max(spared["files resolved"], spared["files stored"]) < spared["files"]
 
 
+def test_random_histories_of_projects_that_take_turns(tmp_path: Path) -> None:
+    outcome = run_history("t/1", 8, tmp_path, stay_open=True, turns=True)
+    assert not outcome.differs
+
+
 def test_the_same_ingested_again_changes_times_only(tmp_path: Path) -> None:
     """In this history, a statement names a column that a schema dropped."""
     outcome = run_history("i/167", 3, tmp_path, stay_open=True, again=True)

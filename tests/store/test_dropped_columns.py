@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from lineage.model.batch import ColumnRecord
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage_ingest.sql_files import ingest_sql_files
+from tests.store.batch_builders import batch, day, job, table
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 WITH_U, WITHOUT = "CREATE TABLE c (u int, x int)", "CREATE TABLE c (x int); INSERT INTO c (x) SELECT a FROM r"
@@ -30,7 +33,7 @@ def ingest(store: GraphStore, folder: Path, sql: str, day: int) -> None:
 
 def fate(store: GraphStore) -> tuple[str, int]:
     """Return what became of the column, and how often it was dropped."""
-    [column] = [one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u"] or [None]
+    column = next((one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u"), None)
     drops = [one for one in store.dataset_changes(NEVER, datetime(2027, 1, 1, tzinfo=UTC)) if one.column == "u"]
     return GONE if column is None else LIVE if column.dropped_at is None else DROPPED, len(drops)
 
@@ -43,6 +46,7 @@ def fate(store: GraphStore) -> tuple[str, int]:
             WRITES_X + "CREATE TEMP TABLE t AS SELECT x FROM c WHERE u > 1", DROPPED, id="named-beside-a-write"
         ),
         pytest.param("INSERT INTO c (u) VALUES (1)", DROPPED, id="named-by-a-write"),
+        pytest.param("ALTER TABLE c ADD COLUMN u int; " + WRITES_X, LIVE, id="added"),
         pytest.param("CREATE VIEW v AS SELECT u FROM c", LIVE, id="lineage-out-of-it"),
         pytest.param("INSERT INTO c (u) SELECT a FROM q", LIVE, id="lineage-into-it"),
     ],
@@ -54,8 +58,8 @@ def test_a_dropped_column_comes_back_for_lineage_only(
     ingest(store, one, WITH_U, 1)
     ingest(store, one, WITHOUT, 2)
     found = []
-    for day in range(3, 7):
-        ingest(store, two, other, day)
+    for number in range(3, 7):
+        ingest(store, two, other, number)
         found.append(fate(store))
     assert found == [(expected, 1)] * 4
 
@@ -66,7 +70,35 @@ def test_a_column_that_stays_because_it_is_used_is_dropped_once(store: GraphStor
     ingest(store, one, WITH_U, 1)
     ingest(store, two, "CREATE VIEW v AS SELECT u FROM c", 9)
     found = []
-    for day in range(2, 6):
-        ingest(store, one, WITHOUT, day)
+    for number in range(2, 6):
+        ingest(store, one, WITHOUT, number)
         found.append(fate(store))
     assert found == [(LIVE, 1)] * 4
+
+
+def test_a_column_that_a_file_adds_stays(store: GraphStore) -> None:
+    """The store knows a schema without it; the file does not know the other columns."""
+    added = replace(table("c"), columns=(ColumnRecord("u", "int"),), schema_known=False)
+    store.apply(batch(table("c", "u", "x", at=1)))
+    store.apply(batch(table("c", "x", at=2)))
+    found = []
+    for number in range(3, 7):
+        writes = job("file:f.sql>c", "r.a -> c.x", at=number, source="f.sql")
+        writes = replace(writes, job=replace(writes.job, file_key="f.sql"))
+        one = batch(writes, replace(added, at=day(number)), run=str(number), files=["f.sql"])
+        for parts in store.parts(one) if number % 2 else [[one]]:
+            for part in parts:
+                store.apply(part)
+        found.append(next(c.dropped_at for c in store.columns(["pg/c"], dropped=True) if c.path == "u"))
+    assert found == [None] * 4
+
+
+def test_a_column_with_an_ordinal_that_is_dropped_is_dropped_once(store: GraphStore) -> None:
+    """A query of the same moment that defines the table has it."""
+    query = replace(table("c"), columns=(ColumnRecord("u", None, 0, True),), schema_known=False, at=day(2))
+    store.apply(batch(table("c", "u", "x", at=1)))
+    store.apply(batch(table("c", "x", at=2)))
+    store.apply(batch(query))
+    for number in range(3, 6):
+        store.apply(batch(table("c", "x", at=number)))
+    assert len([one for one in store.dataset_changes(day(0), day(9)) if one.column == "u"]) == 1

@@ -52,18 +52,17 @@ def state(store: GraphStore, prefix: str) -> str:
     jobs = store.job_keys_of(keys)
     listed = sorted({one for found in jobs.values() for one in found})
     days = [edge for number in range(1, 10) for edge in store.edges_into(keys, as_of=day(number))]
-    found = (
+    columns = store.columns(keys, dropped=True)
+    ends = [*keys, *(one.key for one in columns)]
+    found: list[list[object]] = [
         [(one.key, one.first_seen, one.last_seen, one.retired_at, one.reads, one.writes) for one in store.jobs(listed)],
-        store.datasets(keys),
-        columns := store.columns(keys, dropped=True),
+        [*store.datasets(keys)],
+        [*columns],
         [*store.edges_of(listed), *days],
         [one for one in store.changed_edges(day(0), day(10))[0] if prefix in repr(one)],
-        *(
-            [*store.feeds(keys, way, as_of=at), *store.expand([*keys, *(one.key for one in columns)], way, as_of=at)]
-            for way in Direction
-            for at in (None, day(4))
-        ),
-    )
+    ]
+    ways = [(way, at) for way in Direction for at in (None, day(4))]
+    found += [[*store.feeds(keys, way, as_of=at), *store.expand(ends, way, as_of=at)] for way, at in ways]
     return "\n".join(str(one) for part in found for one in part).replace(prefix, "")
 
 

@@ -195,10 +195,12 @@ class _Parting:
 
     def of_run(self) -> list[BatchPart]:
         batch = self.batch
+        listed = (record for records in self.records.values() for record in records)
         return [
             self._part(
                 Stage.RUN,
                 jobs=self.jobs_alone,
+                datasets=tuple(record for record in listed if any(one.is_added for one in record.columns)),
                 diagnostics=batch.diagnostics,
                 complete_sources=batch.complete_sources,
             )

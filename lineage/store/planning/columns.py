@@ -172,8 +172,8 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
         if used is None and key not in state.bound_columns and not parents[key] and not is_kept:
             del state.columns[key]
             parents[column.parent] -= 1
-        elif column.dropped_at is None:
-            state.columns[key] = replace(column.without_ordinal(), dropped_at=at)
+        elif column.dropped_at is None or column.ordinal is not None:
+            state.columns[key] = replace(column.without_ordinal(), dropped_at=column.dropped_at or at)
 
 
 def _end_lineage(state: GraphState, gone: Mapping[str, datetime]) -> dict[str, datetime]:

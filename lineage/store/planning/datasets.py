@@ -179,16 +179,21 @@ def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str]
             state.columns[key] = replace(state.columns[key], ordinal=None)
     # An inferred column may have an ordinal, too, although no schema had it.
     known = {key: state.columns[key] for key in absent}
-    had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
+    placed = {key for key, one in known.items() if not one.inferred and one.ordinal is not None}
+    had = {key for key in known if key in outdated or (key in placed and known[key].dropped_at is None)}
     remove_columns(state, absent)
     _record_drops(state, [known[key] for key in had], absent, naming)
 
 
-def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
-    """Remove the columns that complete schemas lack and that no other file's definition keeps any more."""
+def remove_unclaimed_columns(state: GraphState, intake: Intake, naming: NamesOverTime) -> None:
+    """Remove the columns that complete schemas lack and that no other file's definition keeps any more.
+
+    Those that the batch adds to a table stay; a part with the run has the records that do so.
+    """
     parents = {column.parent for column in state.columns.values()}
+    added = {column_key(one.key, c.path) for one in intake.datasets for c in one.record.columns if c.is_added}
     absent: dict[str, datetime] = {}
-    for key in sorted(state.unplaced & state.columns.keys()):
+    for key in sorted((state.unplaced & state.columns.keys()) - added):
         column = state.columns[key]
         at = state.datasets[column.dataset].schema_at
         is_unplaced = column.ordinal is None and column.parent is None and key not in parents

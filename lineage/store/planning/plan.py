@@ -62,7 +62,7 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
         date_datasets(after, intake)
         record_usage(after, intake)
     if Stage.RUN in stages:
-        remove_unclaimed_columns(after, naming)
+        remove_unclaimed_columns(after, intake, naming)
         record_run(after, intake)
     return after
 

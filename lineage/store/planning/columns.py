@@ -43,8 +43,12 @@ def ensure_column(
     at: datetime,
     first: datetime | None = None,
     spellings: Mapping[str, str] = _AS_THEY_ARE,
+    *,
+    used: bool = False,
 ) -> None:
-    """Create the column and the fields that contain it, unless they exist. Lineage later than its drop revives it.
+    """Create the column and the fields that contain it, unless they exist. A reference after its drop revives it.
+
+    If it is `used`, by lineage, one of the same moment does so, too: such a column is not removed either.
 
     It is referenced from `first` (default: `at`) until `at`. `spellings` are paths as written: until a schema has the
     column, the spelling of its first reference is used.
@@ -67,7 +71,7 @@ def ensure_column(
                 spelling=spelling_of(inner, spellings.get(inner)),
             )
             continue
-        if known.dropped_at is not None and known.dropped_at < at:
+        if known.dropped_at is not None and (known.dropped_at < at or (used and known.dropped_at == at)):
             known = state.columns[key] = replace(known, dropped_at=None)
         if known.first_seen is not None and first < known.first_seen:
             by_reference = not _authority(known)

@@ -71,7 +71,7 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> Set[str]:
     for key, reference in intake.references.items():
         for path, (first, last) in reference.columns.items():
             is_new = (named := column_key(key, path)) not in state.columns
-            ensure_column(state, key, path, last, first, reference.spellings)
+            ensure_column(state, key, path, last, first, reference.spellings, used=True)
             if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
     records = Counter(news.key for news in intake.datasets)

@@ -27,10 +27,10 @@ def from_saved(content: bytes, modules: tuple[str, ...]) -> Any:
     Raises:
         UnexpectedClassError: there is a value of another class.
     """
-    return _Reader(content, modules).load()
+    return _ValuesReader(content, modules).load()
 
 
-class _Reader(pickle.Unpickler):
+class _ValuesReader(pickle.Unpickler):
     def __init__(self, content: bytes, modules: tuple[str, ...]) -> None:
         super().__init__(io.BytesIO(content))
         self._modules = modules

@@ -80,7 +80,7 @@ V = TypeVar("V", bound=ManifestValue)
 
 def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
     """Return the manifest whose members these are, without what differs from the format."""
-    reader = _Reader()
+    reader = _ManifestReader()
     metadata = reader.read("metadata", parts.get("metadata"), Metadata)
     nodes: dict[str, DbtNode] = {}
     operations: dict[str, DbtNode] = {}
@@ -116,7 +116,7 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
     )
 
 
-class _Reader:
+class _ManifestReader:
     """Reads the values of a manifest; what differs from the format is noted and left out."""
 
     def __init__(self) -> None:

@@ -82,6 +82,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "buffered_texts": ((["run:1"],), {}),
         "dataset_names": (({key("users")},), {}),
         "column_spellings": (({key("users.surname")},), {}),
+        "column_heads": (([key("users"), key("staged")],), {}),
         "former_names": (([key("users")],), {}),
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),

@@ -126,7 +126,7 @@ def _has_condition(trigger: str) -> bool:
 
     >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON t WHEN NEW.a > 1 BEGIN SELECT 1; END")
     True
-    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON \"when\" BEGIN SELECT CASE WHEN 1 THEN 2 END; END")
+    >>> _has_condition("CREATE TRIGGER g AFTER INSERT ON [when] BEGIN SELECT CASE WHEN 1 THEN 2 END; END")
     False
     """
     head = _BEFORE_BODY.match(_NOT_WORDS.sub(" ", trigger))

@@ -5,7 +5,7 @@ https://sqlite.org/lang_select.html#bare_columns_in_an_aggregate_query
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import copy
 
 from sqlglot import exp
@@ -32,9 +32,11 @@ def add_row_of_extreme(resolver: Resolver, select: exp.Expr, scope: Scope, proje
     for one in extremes:
         resolver.evaluate(scope, one, SORT, compared)
     group = select.args.get("group")
-    keys = {str(projection.key_name(key)).lower() for key in (group.expressions if group is not None else ())}
+    listed = group.expressions if group is not None else []
+    keys = {str(projection.key_name(key)).lower() for key in listed}
+    forms = {_form(projection.key_expression(key)) for key in listed}
     for position, (name, expression) in enumerate(zip(projection.names, projection.expressions, strict=True)):
-        read = {name.lower()} if expression is None else _read_of_a_row(resolver, expression)
+        read = {name.lower()} if expression is None else _read_of_a_row(resolver, expression, forms)
         if name.lower() not in keys and read - keys:
             own = copy(projection.sources[position])  # a relation may share it
             for source, mention in compared.items():
@@ -49,10 +51,21 @@ def _extremes(clause: exp.Expr) -> Iterator[exp.Expr]:
             yield node.parent if isinstance(node.parent, exp.Filter) else node
 
 
-def _read_of_a_row(resolver: Resolver, expression: exp.Expr) -> set[str]:
-    """Return the columns of an expression that no aggregate, window or sub-query reads."""
+def _form(expression: exp.Expr) -> exp.Expr:
+    """Return an expression as it compares with others: a column may be written with its table or without."""
+    return expression.unnest().transform(
+        lambda one: exp.column(one.name.lower()) if isinstance(one, exp.Column) else one
+    )
+
+
+def _read_of_a_row(resolver: Resolver, expression: exp.Expr, keys: Collection[exp.Expr]) -> set[str]:
+    """Return the columns of an expression that no key, aggregate, window or sub-query reads."""
 
     def is_of_rows(node: exp.Expr) -> bool:
         return isinstance(node, exp.Filter | exp.Query | exp.Window) or is_aggregate(resolver, node)
 
-    return {one.name.lower() for one in expression.walk(prune=is_of_rows) if isinstance(one, exp.Column)}
+    def is_settled(node: exp.Expr) -> bool:
+        return is_of_rows(node) or _form(node) in keys
+
+    read = expression.walk(prune=is_settled if keys else is_of_rows)
+    return {one.name.lower() for one in read if isinstance(one, exp.Column)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,13 @@ def write_manifest(manifest: dict[str, Any], folder: Path) -> None:
 
 
 def edit_model(manifest: dict[str, Any], number: int) -> None:
-    """Change one expression in the SQL of the model with this number; its columns stay the same."""
+    """Change one expression in the SQL of the model with this number, a minute later; its columns stay the same."""
     model = [node for key, node in manifest["nodes"].items() if key.startswith("model.")][number]
     before, comma, after = model["compiled_code"].partition(" as c1,")
     model["compiled_code"] = f"{before} || 'x'{comma}{after}"
     model["raw_code"] = model["compiled_code"]
-    manifest["metadata"]["generated_at"] = f"2026-03-01T07:{number % 60:02d}:00.000000Z"
+    later = datetime.fromisoformat(manifest["metadata"]["generated_at"]) + timedelta(minutes=1)
+    manifest["metadata"]["generated_at"] = later.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _source(key: str, table: str, columns: int) -> dict[str, Any]:

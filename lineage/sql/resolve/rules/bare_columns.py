@@ -35,6 +35,9 @@ def add_row_of_extreme(resolver: Resolver, select: exp.Expr, scope: Scope, proje
     listed = group.expressions if group is not None else []
     keys = {str(projection.key_name(key)).lower() for key in listed}
     forms = {_form(projection.key_expression(key)) for key in listed}
+    outputs = zip(projection.names, projection.expressions, strict=True)
+    forms |= {_form(one) for name, one in outputs if one is not None and name.lower() in keys}  # keys by alias
+    keys |= {one.name for one in forms if isinstance(one, exp.Column)}
     for position, (name, expression) in enumerate(zip(projection.names, projection.expressions, strict=True)):
         read = {name.lower()} if expression is None else _read_of_a_row(resolver, expression, forms)
         if name.lower() not in keys and read - keys:

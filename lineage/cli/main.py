@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from typing import Annotated, Any
@@ -106,3 +107,5 @@ def run() -> None:
         if code is None:
             raise
         sys.exit(code)
+    finally:
+        gc.freeze()  # or the collector would go through every object before the process ends

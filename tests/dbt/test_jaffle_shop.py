@@ -103,8 +103,8 @@ def test_what_dbt_has_only_parsed_gives_the_same_edges(
         # The results are of the build; its properties describe a column that `customers` does not have.
         assert codes == {"NOT_COMPILED", "ARTIFACT_OUTDATED", "UNKNOWN_COLUMN"}
         assert not summary.has_errors
-        told = {found.source for found in summary.diagnostics if str(found.diagnostic.code) == "NOT_COMPILED"}
-        assert (told == {"manifest.json"}) is compiled_before
+        sources = {found.source for found in summary.diagnostics if str(found.diagnostic.code) == "NOT_COMPILED"}
+        assert (sources == {"manifest.json"}) is compiled_before
         for table in ("customers", "orders", "stg_payments"):
             assert edges_into(parsed, table) == edges_into(store, table)
 

@@ -7,6 +7,7 @@ target (of dbt's `--target`) names other relations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +59,7 @@ class CompiledFiles:
         except (OSError, UnicodeDecodeError):
             return None
         relations = self._relations(node)
-        if not relations or not all(one in text for one in relations):
+        if not relations or not all(_names(text, one) for one in relations):
             return None
         self.found += 1
         return CompiledFile(text, self._as_in_manifests(path))
@@ -116,3 +117,12 @@ class CompiledFiles:
             return path.resolve().relative_to(Path(str(self._folder)).resolve()).as_posix()
         except ValueError:
             return path.as_posix()
+
+
+def _names(sql: str, relation: str) -> bool:
+    """Return whether SQL has the name of a relation, and not as the end or beginning of another one.
+
+    >>> _names("select * from dev_sales.orders", "sales.orders"), _names("select * from sales.orders", "sales.orders")
+    (False, True)
+    """
+    return re.search(rf"(?<![\w.]){re.escape(relation)}(?!\w)", sql) is not None

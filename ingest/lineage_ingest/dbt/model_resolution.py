@@ -192,15 +192,15 @@ class ProjectResolution:
             self._own[number] = dict.fromkeys(columns)
         known = {_what_is_stated(edge) for edge in statement.edges}
         rows = {one.source for one in statement.row_references}
-        told = {(one.code, one.message) for one in statement.diagnostics}
+        reported = {(one.code, one.message) for one in statement.diagnostics}
         found = {}
         for position, statements in enumerate(parsed):
             other = self._lineage(replace(model, doubts=(), unread=()), statements, tables)
             stated = {_what_is_stated(edge) for edge in other.edges}
             if not (stated <= known and {one.source for one in other.row_references} <= rows):
-                problems = [one for one in other.diagnostics if (one.code, one.message) not in told]
+                problems = [one for one in other.diagnostics if (one.code, one.message) not in reported]
                 found[position] = replace(other, schema=(), diagnostics=problems)
-                told |= {(one.code, one.message) for one in problems}
+                reported |= {(one.code, one.message) for one in problems}
                 known |= stated
                 rows |= {one.source for one in other.row_references}
         return found

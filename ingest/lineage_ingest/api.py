@@ -17,9 +17,6 @@ from lineage.garbage_collection import seldom_collecting
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage.store import GraphStore, open_store
-from lineage_ingest.dbt.ingest import ingest_project
-from lineage_ingest.dbt.project_summary import DbtSummary
-from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.options import (
     BiOptions,
     DatabaseFileOptions,
@@ -37,6 +34,7 @@ from lineage_ingest.options import (
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
     from lineage_ingest.bi.ingest import BiSummary
+    from lineage_ingest.dbt.project_summary import DbtSummary
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.live_database.file_ingest import ReadFile
     from lineage_ingest.live_database.verification.file_verification import FileVerification
@@ -165,6 +163,9 @@ def ingest_dbt(
         OlderManifestError: the store has the project as of a later time. Nothing is stored.
         StoreError: the store could not be read or written.
     """
+    from lineage_ingest.dbt.ingest import ingest_project  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.dbt.request import prepare_project  # noqa: PLC0415
+
     options = options or DbtOptions()
     with seldom_collecting(), opened_store(store) as opened:
         request = prepare_project(target, options, None if is_open_store(store) else opened.address)

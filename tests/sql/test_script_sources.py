@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lineage import extract, extract_script
+from lineage.sql.script.mentioned_names import changed_names
 
 FIRST, SECOND = "CREATE VIEW v AS SELECT * FROM t", "CREATE TABLE t AS SELECT a FROM s"
 
@@ -86,3 +87,27 @@ def test_tables_of_two_schemas_with_one_name_are_two_tables() -> None:
         "3.sql": "DROP TABLE b.t; CREATE TABLE u AS SELECT * FROM a.t",
     }
     assert extract_script(moved, "postgres")[-1].output_columns == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "defining", "name"),
+    [
+        ("postgres", "CREATE TABLE /* copy; of */ x AS", "x"),
+        ("postgres", "CREATE TABLE -- of base\n IF NOT EXISTS x AS", "x"),
+        ("postgres", 'CREATE VIEW "a""b" AS', '"a""b"'),
+        ("bigquery", "CREATE TABLE my-project.ds.x AS", "`my-project.ds.x`"),
+        ("bigquery", "CREATE TABLE `my-project`.ds.x AS", "my-project.ds.x"),
+        ("snowflake", "CREATE TABLE IDENTIFIER('s.x') AS", "s.x"),
+        ("tsql", "CREATE OR ALTER /* all */ VIEW [dbo] . [x] AS", "dbo.x"),
+    ],
+)
+def test_a_definition_is_found_in_a_later_text_however_it_is_written(dialect: str, defining: str, name: str) -> None:
+    texts = {"1.sql": f"CREATE VIEW v AS SELECT * FROM {name}", "2.sql": f"{defining} SELECT b, c FROM base"}
+    view, _ = extract_script(texts, dialect)
+    assert [column.lower() for column in view.output_columns] == ["b", "c"]
+    assert view.completeness == "full"
+
+
+@pytest.mark.parametrize("change", ["DROP /* old */ TABLE x", "ALTER MATERIALIZED VIEW x RENAME TO y", "DROP TABLE x"])
+def test_texts_that_change_a_table_are_followed_with_its_definition(change: str) -> None:
+    assert "x" in set(changed_names(f"{change}; CREATE VIEW x AS SELECT 1".lower()))

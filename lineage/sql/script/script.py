@@ -7,7 +7,6 @@ the first after it. Temporary tables are composed away, like CTEs.
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -33,6 +32,7 @@ from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, Tabl
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
+from lineage.sql.script.mentioned_names import defines_function
 from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import (
     CatalogDigests,
@@ -51,8 +51,6 @@ from lineage.sql.script.temp_tables import Content, TableContents, VariableConte
 from lineage.sql.script.transactions import without_effect
 
 __all__ = ["Decision", "Script", "ambiguous_columns"]
-
-_DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
 _MAX_KEPT = 2_000_000
 """Characters. The syntax trees of larger inputs are released between two passes over a text."""
@@ -174,7 +172,7 @@ class Script:
         These are texts that define functions or may call them, and texts that change each other's tables.
         """
         if self._prepared is None:
-            defining = [one for one in self._texts if any(_DEFINES_FUNCTION.search(part.text) for part in one.parts)]
+            defining = [one for one in self._texts if any(defines_function(part.text.lower()) for part in one.parts)]
             for text in defining:
                 self._functions.learn(text.parsed())
             calling = [

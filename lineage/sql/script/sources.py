@@ -20,6 +20,7 @@ from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
+from lineage.sql.script.mentioned_names import changed_names, defined_names, moves_tables, name_parts
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
@@ -27,30 +28,6 @@ from lineage.sql.script.temporary_ends import temporary_ends
 from lineage.sql.script.transactions import may_not_run, statements_rolled_back
 
 __all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
-
-# Names that a text may define: a cheap check that decides only which texts are parsed early.
-_DEFINES = re.compile(
-    r"\b(?:table|view|into|to)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
-    r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
-    re.IGNORECASE,
-)
-
-# Tables that a text drops, replaces or renames: such texts are followed together.
-_NAME = r"(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*"
-_CHANGES = re.compile(
-    r"\b(?:drop\s+(?:materialized\s+)?(?:table|view)|or\s+(?:replace|alter)\s+(?:\w+\s+){0,3}?(?:table|view)"
-    r"|alter\s+table|rename\s+(?:table|to))\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?"
-    rf"({_NAME}(?:\s*,\s*{_NAME})*)",
-    re.IGNORECASE,
-)
-
-# What moves a table to another schema, whose name need not stand beside the table's.
-_MOVES = re.compile(r"\bset\s+schema\b|\btransfer\b|\bsp_rename\b|\brename\b", re.IGNORECASE)
-_AROUND_NAMES = ' \t\r\n"`[]'
-
-# T-SQL's rename of a table or column, whose names are strings.
-_RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)'", re.IGNORECASE)
-
 
 @frozen
 class ScriptPart:
@@ -125,13 +102,10 @@ class Text:
 
     @cached_property
     def may_define(self) -> tuple[str, ...]:
-        """The names, as written, of the tables that the text may define: its own name, and what its words say."""
+        """The names of the tables that the text may define: its own name, and what its words say."""
         names = [PurePath(self.name).stem] if self.name else []
         for part in self.parts:
-            names += (match.group(1) for match in _DEFINES.finditer(part.text))
-            for match in _RENAMES.finditer(part.text):
-                old, new = match.groups()
-                names += (old, old.rpartition(".")[0], new)
+            names += defined_names(part.text.lower())
             if part.target is not None:
                 names.append(part.target)
         return tuple(dict.fromkeys(names))
@@ -238,7 +212,7 @@ class Definers:
         found: dict[str, dict[int, None]] = defaultdict(dict)
         self._by_schema: dict[tuple[str, ...], dict[int, None]] = defaultdict(dict)
         for index, text in enumerate(texts):
-            for parts in map(_parts, text.may_define):
+            for parts in map(name_parts, text.may_define):
                 found[parts[-1]][index] = None
                 self._by_schema[parts[-2:]][index] = None
         self.by_last_part: Mapping[str, Sequence[int]] = {name: list(indexes) for name, indexes in found.items()}
@@ -246,7 +220,7 @@ class Definers:
 
     def likely(self, name: str) -> Iterable[int]:
         """Return the texts that may define a table of this name, as written; those of other schemas are left out."""
-        parts = _parts(name)
+        parts = name_parts(name)
         if len(parts) == 1:
             return self.by_last_part.get(parts[-1], ())
         return {*self._by_schema.get(parts[-2:], ()), *self._by_schema.get(parts[-1:], ())}
@@ -260,14 +234,15 @@ def tied_by_changes(texts: Sequence[Text]) -> list[int]:
     changed: dict[str, dict[tuple[str, ...], set[int]]] = defaultdict(lambda: defaultdict(set))
     for index, text in enumerate(texts):
         for part in text.parts:
-            names = [name for match in _CHANGES.finditer(part.text) for name in match.group(1).split(",")]
-            moves = bool(names) and _MOVES.search(part.text) is not None
-            for parts in map(_parts, names):
+            words = part.text.lower()
+            names = list(changed_names(words))
+            moves = bool(names) and moves_tables(words)
+            for parts in map(name_parts, names):
                 changed[parts[-1]][parts[-1:] if moves else parts].add(index)
     defined: dict[str, dict[tuple[str, ...], set[int]]] = defaultdict(lambda: defaultdict(set))
     for index, text in enumerate(texts):
         for name in text.may_define:
-            parts = _parts(name)
+            parts = name_parts(name)
             if parts[-1] in changed:
                 defined[parts[-1]][parts].add(index)
     contested = {last for last, own in changed.items() if last and _are_contested(own, defined.get(last, {}))}
@@ -287,11 +262,6 @@ def _are_contested(changed: Mapping[tuple[str, ...], set[int]], defined: Mapping
     return any(changing and len(changing | defining) > 1 for changing, defining in groups.values())
 
 
-def _parts(name: str) -> tuple[str, ...]:
-    """Return the parts of a dotted name, without quotes and in lower case."""
-    return tuple(part.strip(_AROUND_NAMES).lower() for part in name.split("."))
-
-
 def last_part(name: str) -> str:
     """Return the last part of a dotted name, without its quotes and in lower case."""
-    return name.rpartition(".")[2].strip(_AROUND_NAMES).lower()
+    return name_parts(name.rpartition(".")[2])[0]

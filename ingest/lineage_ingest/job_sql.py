@@ -13,7 +13,7 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
-from lineage.model.edge_effects import EdgeEffects, merge_effects
+from lineage.model.edge_effects import merge_effects
 from lineage.model.evidence import Chain, SourcePosition, is_sound
 from lineage.model.statement import (
     Completeness,
@@ -119,12 +119,22 @@ class StatedJob:
             placed = [proof for proof in proofs if _is_within(proof, self.length)]
             if len(placed) < len(proofs):
                 misplaced.append(_MISPLACED)
-            [(first, _), *others] = stated
-            effects = (
-                merge_effects(StepEffect(edge.subtype, edge.masking) for edge, _ in stated)
-                if others
-                else EdgeEffects((first.subtype,), first.masking, ())
-            )
+            if len(stated) == 1:  # most are
+                [(edge, _)] = stated
+                yield EdgeRecord(
+                    source,
+                    target,
+                    kind,
+                    self.of.key,
+                    output,
+                    (edge.subtype,),
+                    edge.masking,
+                    edge.limited,
+                    edge.ambiguous,
+                    tuple(placed),
+                )
+                continue
+            effects = merge_effects(StepEffect(edge.subtype, edge.masking) for edge, _ in stated)
             yield EdgeRecord(
                 source=source,
                 target=target,

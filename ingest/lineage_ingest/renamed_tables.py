@@ -16,6 +16,7 @@ from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 __all__ = ["LaterNames", "compose_names", "is_gone", "table_after"]
 
 _GONE = "\0"
+_GONE_PATHS = (_GONE, f'"{_GONE}')
 _NO_RENAMES: Mapping[str, str] = {}
 
 
@@ -91,7 +92,7 @@ def compose_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNam
 
 def is_gone(path: str) -> bool:
     """Return whether a final path is that of a column that is dropped before the end."""
-    return path.startswith((_GONE, f'"{_GONE}'))
+    return path.startswith(_GONE_PATHS)
 
 
 def table_after(statement: StatementLineage) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import le
 from typing import NamedTuple, TypeAlias
 
 __all__ = ["Chain", "SourcePosition", "chain_text", "chains_from", "is_sound", "spans_of", "position_in_source"]
@@ -41,7 +42,7 @@ def is_sound(chain: Chain) -> bool:
     """Return whether all spans of a chain are valid: none is negative or ends before it starts."""
     if len(chain) == 2:  # most are
         return 0 <= chain[0] <= chain[1]
-    return bool(chain) and len(chain) % 2 == 0 and all(0 <= start <= end for start, end in spans_of(chain))
+    return bool(chain) and len(chain) % 2 == 0 and min(chain) >= 0 and all(map(le, chain[::2], chain[1::2]))
 
 
 def chain_text(chain: Chain) -> str:
@@ -52,7 +53,7 @@ def chain_text(chain: Chain) -> str:
     """
     if len(chain) == 2:
         return f"{chain[0]}-{chain[1]}"
-    return " ".join(f"{start}-{end}" for start, end in spans_of(chain))
+    return " ".join(map("{}-{}".format, chain[::2], chain[1::2]))
 
 
 def chains_from(texts: Sequence[str] | None) -> tuple[Chain, ...]:

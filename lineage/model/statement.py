@@ -132,11 +132,12 @@ class Edge(NamedTuple):
         """
         if self.span is None:
             return None
-        listed = self.before.in_order() if self.before is not None else []
+        own = tuple([number + offset for span in (self.span, *self.via) for number in (span.start, span.end)])
+        if self.before is None:
+            return own
         moves = earlier or {}
-        spans = [(span, moves[one.key]) for one in listed if one.key in moves for span in one.places]
-        spans += [(span, offset) for span in (self.span, *self.via)]
-        return tuple(number + moved for span, moved in spans for number in (span.start, span.end))
+        spans = [(span, moves[one.key]) for one in self.before.in_order() if one.key in moves for span in one.places]
+        return (*(number + moved for span, moved in spans for number in (span.start, span.end)), *own)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as JSON values."""

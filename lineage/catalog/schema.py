@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from lineage.catalog.ddl import read_ddl
 from lineage.catalog.given_names import flatten_tables, stored_names, unquote
+from lineage.catalog.mentioned_tables import MentionedTables
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, format_name, plain_name, split_name
@@ -271,13 +272,22 @@ class Catalog:
         return catalog.complete() if prefetch else catalog
 
     @classmethod
-    def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
+    def from_store(
+        cls,
+        store: SchemaSource,
+        dialect: str | Dialect = "ansi",
+        namespace: str | None = None,
+        texts: Iterable[str] | None = None,
+    ) -> Catalog:
         """Return the schemas known from earlier ingests, of one namespace or (None) of all.
 
-        Columns derived from usage are omitted: they may come from the same statements that are being ingested, and
-        ingesting these again must not change the result.
+        With `texts`, only the tables that these may name are read. Columns derived from usage are omitted: they may
+        come from the same statements that are being ingested, and ingesting these again must not change the result.
         """
         known = [d for d in store.datasets() if d.schema_known and (namespace is None or d.namespace == namespace)]
+        if texts is not None:
+            mentioned = MentionedTables(texts)
+            known = [dataset for dataset in known if mentioned.has(dataset.name)]
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}
         for column in store.column_heads(list(columns)):
             if not column.nested and not column.inferred:

@@ -101,7 +101,8 @@ def extract(
         print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
-    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog, cache=not no_cache)
+    named = (*texts.values(), *texts)  # a query defines a table of its file's name
+    schemas = read_schemas(catalog, options, store, named, refresh=refresh_catalog, cache=not no_cache)
     folder = None if no_cache else folder_of(texts)
     saved = SavedResolutions(folder, options) if folder is not None else None
     with seldom_collecting():
@@ -141,7 +142,7 @@ def tables(
     """
     options = extraction_options(dialect, namespace, default_database, default_schema)
     texts, problems = _texts(files, sql)
-    schemas = read_schemas(catalog, options, store, texts.values(), refresh=refresh_catalog)
+    schemas = read_schemas(catalog, options, store, (*texts.values(), *texts), refresh=refresh_catalog)
     statements = _resolve(texts, options, schemas, jobs)
     written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
     several = any(statement.other_targets for statement in statements)

@@ -251,14 +251,14 @@ def read_schemas(
     paths: list[str] | None,
     options: ExtractionOptions,
     store: str | None,
-    texts: Iterable[str] | None = None,
+    texts: Collection[str] | None = None,
     *,
     refresh: bool = False,
     cache: bool = False,
 ) -> Catalog:
     """Return the schemas of files, databases and a store. Files take precedence.
 
-    Of databases, the tables that `texts` may name are read; without `texts`, all tables. With `cache`, large files of
+    Of databases and the store, the tables that `texts` may name are read; without `texts`, all tables. With `cache`, large files of
     DDL are parsed when they have changed.
 
     Raises:
@@ -284,4 +284,4 @@ def read_schemas(
                     f"the store has several namespaces, choose one of: {listed}", param_hint="--namespace"
                 )
             namespace = namespace if namespace in known else next(iter(known), namespace)
-        return Catalog.from_store(opened, naming.dialect, namespace).as_learnt().with_tables(given)
+        return Catalog.from_store(opened, naming.dialect, namespace, texts).as_learnt().with_tables(given)

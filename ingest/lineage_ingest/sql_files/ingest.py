@@ -148,9 +148,10 @@ def _resolve(
     """
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
-    stored = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
     given = given.prepare(texts.values()).qualified(naming)
+    named = (*texts.values(), *texts, *(table.name for table in given))  # a query defines a table of its file's name
+    stored = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace, named).as_learnt()
     resolving = partial(notify, "resolving")
     statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving, saved=saved)
     report = None

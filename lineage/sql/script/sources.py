@@ -29,6 +29,7 @@ from lineage.sql.script.transactions import may_not_run, statements_rolled_back
 
 __all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
 
+
 @frozen
 class ScriptPart:
     """A part of a text that was executed separately, such as one row of a session in a query log.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from lineage.model.names import split_name
 
@@ -35,7 +36,7 @@ class MentionedTables:
             self._words.update(words)
             self._is_open = self._is_open or _ESCAPED in lowered
             if _DYNAMIC.search(lowered) is not None:
-                self._words.update(map("".join, zip(words, words[1:], strict=False)))
+                self._words.update(map("".join, pairwise(words)))
         self._beginnings = {word.rstrip(_DIGITS).rstrip("_") for word in self._words}
 
     def has(self, name: str) -> bool:

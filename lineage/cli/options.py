@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -258,8 +258,8 @@ def read_schemas(
 ) -> Catalog:
     """Return the schemas of files, databases and a store. Files take precedence.
 
-    Of databases and the store, the tables that `texts` may name are read; without `texts`, all tables. With `cache`, large files of
-    DDL are parsed when they have changed.
+    Of databases and the store, the tables that `texts` may name are read; without `texts`, all tables. With `cache`,
+    large files of DDL are parsed when they have changed.
 
     Raises:
         typer.BadParameter: a file cannot be read, or the store has several namespaces and none was given.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -10,12 +9,13 @@ from lineage.model.names import split_name
 
 __all__ = ["MentionedTables"]
 
-_WORD = re.compile(r"\w+")
-_DIGITS = "0123456789"
+_NOT_OF_WORDS = bytes(range(48)) + bytes(range(58, 95)) + b"`{|}~\x7f"
+_SPACES = bytes.maketrans(_NOT_OF_WORDS, b" " * len(_NOT_OF_WORDS))
+_DIGITS = b"0123456789"
 _ESCAPED = "u&"
 """Begins a name whose letters may be written as numbers."""
-_DYNAMIC = re.compile(r"\bexec(?:ute)?\b")
-"""Runs SQL that may be put together from pieces."""
+_DYNAMIC = "exec"
+"""Texts that run SQL may put it together from pieces."""
 
 
 class MentionedTables:
@@ -28,23 +28,29 @@ class MentionedTables:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Read the words of the texts."""
-        self._words: set[str] = set()
+        self._words: set[bytes] = set()
         self._is_open = False
         for text in texts:
             lowered = text.lower()
-            words = _WORD.findall(lowered)
+            words = _words_of(lowered)
             self._words.update(words)
             self._is_open = self._is_open or _ESCAPED in lowered
-            if _DYNAMIC.search(lowered) is not None:
-                self._words.update(map("".join, pairwise(words)))
-        self._beginnings = {word.rstrip(_DIGITS).rstrip("_") for word in self._words}
+            if _DYNAMIC in lowered:
+                self._words.update(map(b"".join, pairwise(words)))
+        self._beginnings = {word.rstrip(_DIGITS).rstrip(b"_") for word in self._words}
 
     def has(self, name: str) -> bool:
         """Return whether the texts may name the table of this full name: they have all words of its last part."""
         own = split_name(name)[-1][0].lower()
-        if self._is_open or own in self._words:
-            return True
-        if own.endswith("*"):  # the date shards of a table
-            return own.rstrip("*_") in self._beginnings
-        words = _WORD.findall(own)
-        return (len(words) > 1 or words != [own]) and all(word in self._words for word in words)
+        words = _words_of(own)
+        if own.endswith("*") and words:  # the date shards of a table
+            *others, last = words
+            return self._is_open or (last.rstrip(b"_") in self._beginnings and self._words.issuperset(others))
+        return self._is_open or self._words.issuperset(words)
+
+
+def _words_of(text: str) -> list[bytes]:
+    """Return the words of a text in lower case: ASCII letters, digits, `_`, and all beyond ASCII."""
+    if not text.isascii():
+        text = " ".join(text.split())  # spaces beyond ASCII, too
+    return text.encode(errors="surrogatepass").translate(_SPACES).split()

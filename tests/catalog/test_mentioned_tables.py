@@ -34,6 +34,7 @@ NAMED = [
     ("SELECT * FROM {{ ref('orders') }}", "s.orders"),
     ('SELECT * FROM "+"', 's."+"'),
     ("SELECT * FROM straße", "s.STRAßE"),
+    ("SELECT * FROM\u00a0orders\u3000AS é", "s.orders"),
 ]
 
 

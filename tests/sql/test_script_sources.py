@@ -99,6 +99,7 @@ def test_tables_of_two_schemas_with_one_name_are_two_tables() -> None:
         ("bigquery", "CREATE TABLE `my-project`.ds.x AS", "my-project.ds.x"),
         ("snowflake", "CREATE TABLE IDENTIFIER('s.x') AS", "s.x"),
         ("tsql", "CREATE OR ALTER /* all */ VIEW [dbo] . [x] AS", "dbo.x"),
+        ("postgres", "SELECT b, c INTO UNLOGGED x FROM base --", "x"),
     ],
 )
 def test_a_definition_is_found_in_a_later_text_however_it_is_written(dialect: str, defining: str, name: str) -> None:
@@ -111,3 +112,10 @@ def test_a_definition_is_found_in_a_later_text_however_it_is_written(dialect: st
 @pytest.mark.parametrize("change", ["DROP /* old */ TABLE x", "ALTER MATERIALIZED VIEW x RENAME TO y", "DROP TABLE x"])
 def test_texts_that_change_a_table_are_followed_with_its_definition(change: str) -> None:
     assert "x" in set(changed_names(f"{change}; CREATE VIEW x AS SELECT 1".lower()))
+
+
+@pytest.mark.parametrize("between", ["OR REPLACE", f"/* {'owner; ' * 30}*/ OR REPLACE", "-- of; all\n" * 5])
+def test_a_function_of_a_later_text_is_found_behind_comments(between: str) -> None:
+    function = f"CREATE {between} FUNCTION f(p int, q int) RETURNS int LANGUAGE sql AS $$ SELECT p $$"
+    view, _ = extract_script({"1.sql": "CREATE VIEW v AS SELECT f(a, b) AS x FROM t", "2.sql": function}, "postgres")
+    assert [str(edge.source) for edge in view.edges] == ["t.a"]

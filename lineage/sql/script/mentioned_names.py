@@ -12,10 +12,11 @@ from collections.abc import Iterator
 __all__ = ["changed_names", "defined_names", "defines_function", "moves_tables", "name_parts"]
 
 # Lengths are limited, so that what is never closed does not make the search quadratic.
-_GAP = r"(?:\s|/\*(?:[^*]|\*(?!/)){0,4000}+\*/|--[^\n]*\n)++"
+_COMMENT = r"/\*(?:[^*]|\*(?!/)){0,4000}+\*/|--[^\n]*\n"
+_GAP = rf"(?:\s|{_COMMENT})++"
 _PART = r'(?:[\w$#*]+(?:-[\w$#*]+)*|"(?:[^"]|""){1,300}+"|`(?:[^`]|``){1,300}+`|\[(?:[^\]]|\]\]){1,300}+\])'
 _NAME = rf"(?:identifier\s*\(\s*'[^']+'|{_PART}(?:(?:\s*\.\s*)+{_PART})*)"
-_EXISTING = rf"(?:if{_GAP}(?:not{_GAP})?exists{_GAP})?(?:only{_GAP})?"
+_EXISTING = rf"(?:if{_GAP}(?:not{_GAP})?exists{_GAP})?(?:(?:only|unlogged){_GAP})?"
 
 
 def _after(word: str, rest: str) -> re.Pattern[str]:
@@ -41,7 +42,7 @@ _MOVING = ("schema", "transfer", "rename")
 # T-SQL's rename of a table or column, whose names are strings.
 _RENAMES = _after("sp_rename", r"\b[^;']{0,500}'((?:[^']|''){1,300})'[^;']{0,500}'((?:[^']|''){1,300})'")
 
-_FUNCTION = _after("create", r"\b[^;]{0,60}\b(?:function|macro)\b")
+_FUNCTION = _after("create", rf"\b(?:{_COMMENT}|[^;/-]|/(?!\*)|-(?!-)){{0,60}}?\b(?:function|macro)\b")
 
 _AROUND_NAMES = ' \t\r\n"`[]'
 _IDENTIFIER = "identifier"

@@ -117,5 +117,5 @@ def test_texts_that_change_a_table_are_followed_with_its_definition(change: str)
 @pytest.mark.parametrize("between", ["OR REPLACE", f"/* {'owner; ' * 30}*/ OR REPLACE", "-- of; all\n" * 5])
 def test_a_function_of_a_later_text_is_found_behind_comments(between: str) -> None:
     function = f"CREATE {between} FUNCTION f(p int, q int) RETURNS int LANGUAGE sql AS $$ SELECT p $$"
-    view, _ = extract_script({"1.sql": "CREATE VIEW v AS SELECT f(a, b) AS x FROM t", "2.sql": function}, "postgres")
+    view, *_ = extract_script({"1.sql": "CREATE VIEW v AS SELECT f(a, b) AS x FROM t", "2.sql": function}, "postgres")
     assert [str(edge.source) for edge in view.edges] == ["t.a"]

@@ -31,7 +31,11 @@ STORED = [
     ("postgres", "create table v (a int)", "create table v (a int not null)"),
     ("postgres", "create table v (a int)", "create table v (a int check (a > 0))"),
     ("postgres", "create table v (a int)", "create table v (a int, primary key (a))"),
-    ("postgres", "create table v (a int references t (a))", "create table v (a int references t (a) on delete cascade)"),
+    (
+        "postgres",
+        "create table v (a int references t (a))",
+        "create table v (a int references t (a) on delete cascade)",
+    ),
     ("databricks", "create table v (a int) using delta", "create table v (a int) using delta partitioned by (a)"),
 ]
 """The table is made again; what reads it does not differ."""
@@ -40,7 +44,8 @@ NOT_STORED = [
     ("postgres", "create view v as select a from t", "CREATE OR REPLACE VIEW v AS select a from t;"),
     ("postgres", "create table v (a int not null, b int)", "CREATE TABLE IF NOT EXISTS v (a int NOT NULL,\n b int)"),
     ("postgres", "create view v (a) as select a from t", "create view v (A) as select a from t"),
-    ("databricks", "create table v (mask int, filter int) using delta", "create table v (mask int , filter int)\nusing delta"),
+    ("databricks", "create table v (mask int, filter int) using delta",
+     "create table v (mask int , filter int)\nusing delta"),
 ]  # fmt: skip
 """Nothing is made again."""
 
@@ -57,7 +62,8 @@ DECIDES = [
     ("snowflake", "create table v (a int with masking policy m)", (" with masking policy m", "")),
     ("databricks", "create table v (a int mask m)", ("mask m", "mask n")),
     ("databricks", "create table v (a int) with row filter f on (a)", ("filter f", "filter g")),
-    ("tsql", "create table v (a int masked with (function = 'default()'))", (" masked with (function = 'default()')", "")),
+    ("tsql", "create table v (a int masked with (function = 'default()'))",
+     (" masked with (function = 'default()')", "")),
 ]  # fmt: skip
 """Rows or values that a query of the table sees may differ: also in what reads it."""
 

@@ -145,7 +145,7 @@ def _rebuild_for_positions(
             edited = {TableEffect.COSMETIC: TableEffect.CHANGED, TableEffect.UNCHANGED: TableEffect.AFFECTED}
             effect = edited.get(diff.effect, diff.effect)
             why = diff.rebuild or _rebuild(form, "its columns are in another order, and a reader depends on it")
-            refresh = form.definition.build.has_history
+            refresh = form.definition.build.is_kept
             diff = replace(diff, effect=effect, rebuild=why, full_refresh=diff.full_refresh or refresh)
         found[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
 
@@ -179,7 +179,7 @@ def _content(form: Form) -> tuple[object, ...]:
 
 
 def _rebuild(form: Form, why: str) -> str | None:
-    return None if form.definition.build is Build.CONSUMER else why
+    return None if form.definition.build in (Build.CONSUMER, Build.EPHEMERAL) else why
 
 
 def _diff(form: Form, effect: TableEffect, columns: tuple[ColumnDiff, ...], *reasons: str) -> TableDiff:
@@ -220,7 +220,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     else:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
     why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
-    history = head.definition.build.has_history or base.definition.build.has_history
+    history = any(side.definition.build.is_kept for side in (base, head))
     diff = _diff(head, effect, columns, *reasons)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
     return replace(
@@ -246,7 +246,7 @@ def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_ro
         return "its row set is edited"
     content = [one for one in columns if one.is_content]
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
-    if head.definition.build in (Build.VIEW, Build.CONSUMER):
+    if head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL):
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
             return "its definition is edited" if base.definition != head.definition else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is

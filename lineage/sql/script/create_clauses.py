@@ -1,4 +1,4 @@
-"""What a CREATE states besides a table's name, columns and query: how it is stored, where rows come from, who sees them."""
+"""What a CREATE states besides name, columns and query: how a table is stored, where rows come from, who sees them."""
 
 from __future__ import annotations
 

@@ -115,7 +115,16 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
         if isinstance(tree.args.get("expression"), exp.Query):
             empty = _has_no_rows(parsed)
             return StatementPurpose(
-                Purpose.DEFINES, text, tokens, own, reads, defined.view, (), settings, without_rows=empty, decided=decided
+                Purpose.DEFINES,
+                text,
+                tokens,
+                own,
+                reads,
+                defined.view,
+                (),
+                settings,
+                without_rows=empty,
+                decided=decided,
             )
         made_like = [one for one in _tables_made_like(tree, identifiers, naming) if one != own]
         if made_like:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from lineage_ingest import ProjectDiff, diff_revisions
+from lineage_ingest.diff.project_diff import FailCondition
 from lineage_ingest.diff.reports.selection import dbt_commands
+from lineage_ingest.diff.reports.terminal import diff_rows
 from tests.dbt.manifests import manifest, model, relation, source, write
 
 Manifest = dict[str, Any]
@@ -64,8 +66,8 @@ def _base() -> Manifest:
     return data
 
 
-def _diff(folder: Path, edit: Callable[[Manifest], object]) -> ProjectDiff:
-    base = _base()
+def _diff(folder: Path, edit: Callable[[Manifest], object], base: Manifest | None = None) -> ProjectDiff:
+    base = base or _base()
     head = copy.deepcopy(base)
     edit(head)
     return diff_revisions(write(folder / "base" / "target", base), write(folder / "head" / "target", head))
@@ -178,6 +180,29 @@ def test_the_past_of_a_model_that_is_never_refreshed(tmp_path: Path) -> None:
     assert any("log: the setting full_refresh: false keeps" in one for one in found.notices)
 
 
+@pytest.mark.parametrize("setting", ["alias", "schema", "database"])
+def test_a_setting_that_gives_a_table_another_name(tmp_path: Path, setting: str) -> None:
+    """The old table stays in the database: a view over it would read it for ever, and so would a dashboard."""
+    other = '"wh"."mart"."other"'
+
+    def edit(data: Manifest) -> None:
+        data["nodes"]["model.shop.stg"] |= {"relation_name": other}
+        data["nodes"]["model.shop.stg"]["config"][setting] = "other"
+        for name in ("log", "odd"):
+            node = data["nodes"][f"model.shop.{name}"]
+            node["compiled_code"] = node["compiled_code"].replace(relation("stg"), other)
+
+    base = _base()
+    base["nodes"]["model.shop.odd"]["config"]["materialized"] = "view"
+    base["exposures"] |= _keyed("exposure", "stg_board", "model.shop.stg")
+    found = _diff(tmp_path, edit, base)
+    assert [one.title for one in found.rebuild] == ["stg", "odd"]
+    assert [one.title for one in found.tables.values() if one.is_content] == []
+    assert [one.name for one in found.consumers] == ["stg_board"]
+    assert [text for _, text in found.failures([FailCondition.REMOVED])] == ["wh.main.stg: renamed to wh.mart.other"]
+    assert "table renamed from wh.main.stg" in str(list(diff_rows(found)))
+
+
 def test_a_version_is_named_as_dbt_selects_it(tmp_path: Path) -> None:
     found = _diff(
         tmp_path, lambda data: data["nodes"]["model.shop.dim.v2"].update(compiled_code=f"select id from {RAW}")
@@ -213,3 +238,15 @@ def test_the_line_ends_of_a_seed(tmp_path: Path) -> None:
         (tmp_path / name / "seeds").mkdir()
         (tmp_path / name / "seeds" / "codes.csv").write_bytes(text)
     assert not [one for one in diff_revisions(*sides).tables.values() if one.is_content]
+
+
+def test_a_table_that_is_read_without_ref(tmp_path: Path) -> None:
+    def edit(data: Manifest) -> None:
+        data["nodes"]["model.shop.stg"]["compiled_code"] = f"select id + 1 as id, day from {RAW}"
+
+    base = _base()
+    base["nodes"]["model.shop.odd"]["depends_on"]["nodes"] = []
+    found = _diff(tmp_path, edit, base)
+    assert [one for one in found.notices if "without ref()" in one] == [
+        "odd reads stg without ref(): build it after that, dbt knows no order"
+    ]

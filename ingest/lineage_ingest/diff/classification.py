@@ -108,10 +108,13 @@ def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: s
         if earlier is not None and key in renamed:
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.title,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
+        elif earlier is not None and _naming_settings(earlier) != _naming_settings(form):
+            diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name)
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
         before = earlier.definition.name if earlier is not None else None
         found[key] = replace(diff, upstream=upstream, name_before=before)
     _rebuild_for_positions(base, head, renamed, found)
+    _rebuild_for_names(head, found)
     if dialect in _DROPS_VIEWS:
         _recreate_views(head, found)
     for key, form in base.items():
@@ -148,6 +151,24 @@ def _rebuild_for_positions(
             refresh = form.definition.build.is_kept
             diff = replace(diff, effect=effect, rebuild=why, full_refresh=diff.full_refresh or refresh)
         found[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
+
+
+_NAMES_TABLE = frozenset(("alias", "schema", "database", "target_schema", "target_database"))
+"""Settings that decide a table's name. That a project is built in another environment is no change of them."""
+
+
+def _naming_settings(form: Form) -> list[tuple[str, str]]:
+    every = (*form.definition.content, *form.definition.physical)
+    return sorted(one for one in every if one[0] in _NAMES_TABLE)
+
+
+def _rebuild_for_names(head: Mapping[str, Form], found: dict[str, TableDiff]) -> None:
+    """Mark the views over what has another name: as they were created, they read the table of the old name."""
+    for key, form in head.items():
+        diff = found[key]
+        is_moved = any(found[one].effect is TableEffect.RENAMED for one in form.reads if one in found)
+        if diff.rebuild is None and diff.build is Build.VIEW and is_moved:
+            found[key] = replace(diff, rebuild="what it reads has another name")
 
 
 def _own_in_order(form: Form) -> tuple[object, ...]:
@@ -235,7 +256,7 @@ def _settings(base: Form, head: Form) -> list[str]:
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
         reasons += [f"setting `{name}`" for name in sorted(before.keys() | after.keys())
                     if before.get(name) != after.get(name)]  # fmt: skip
-    return reasons
+    return list(dict.fromkeys(reasons))
 
 
 def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_rows: bool, settings: bool) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage_ingest.diff.classification import TableDiff
+from lineage_ingest.diff.classification import TableDiff, TableEffect
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 
 __all__ = ["AffectedConsumer", "affected_consumers", "owner_of", "tests_to_run"]
@@ -64,7 +64,7 @@ def affected_consumers(
     found = []
     for key, (_, node) in nodes.items():
         below = _below(head, nodes, key)
-        reads = {tables[one].title for one in below if one in tables and tables[one].is_content and one != key}
+        reads = {tables[one].title for one in below if one in tables and _is_other(tables[one]) and one != key}
         reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
         reads |= {moved[one] for one in below & moved.keys()}
         if reads or key in edited:
@@ -72,6 +72,10 @@ def affected_consumers(
     gone = (key for key in before if key not in nodes)
     found += (_affected(base, key, before[key][1], (), "removed") for key in gone)
     return sorted(found, key=lambda one: (one.kind, one.name, one.key))
+
+
+def _is_other(table: TableDiff) -> bool:
+    return table.is_content or table.effect is TableEffect.RENAMED
 
 
 def moved_sources(base: ManifestJson, head: ManifestJson) -> dict[str, str]:

@@ -23,7 +23,7 @@ from lineage_ingest.diff.classification import (
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import Form, build_forms
-from lineage_ingest.diff.manifest_json import DbtTest
+from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revisions import Revision
@@ -166,7 +166,8 @@ class ProjectDiff:
 def _gone(table: TableDiff) -> Iterator[str]:
     """Yield that a table is renamed, or removed with columns that are not known: no column says so."""
     if table.effect is TableEffect.RENAMED:
-        yield f"{table.earlier}: renamed to {table.title}"
+        name = table.title if table.earlier != table.name_before else table.name
+        yield f"{table.earlier}: renamed to {name}"
     elif table.effect is TableEffect.REMOVED and not table.columns:
         yield f"{table.title}: removed"
 
@@ -224,7 +225,7 @@ def diff_projects(
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
         *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(after, tables),
-        *_kept_tables(head, tables), *_notices(base, head),
+        *_kept_tables(head, tables), *_unordered(head, tables), *_notices(base, head),
     )  # fmt: skip
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
@@ -316,6 +317,27 @@ def _kept_tables(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[st
             f"{names}: the setting full_refresh: false keeps the table that is there; "
             "to build all of it again, drop it first"
         )
+
+
+def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the tables to rebuild that read another one without ref(): dbt does not know which one comes first."""
+    for key, table in tables.items() if head.manifest is not None else ():
+        read = [one for one in table.upstream if tables[one].rebuild] if table.rebuild else []
+        before = _needed(head.manifest, key) if read and head.manifest is not None else set()
+        if names := [tables[one].title for one in read if one not in before]:
+            yield f"{table.title} reads {name_list(names, 5)} without ref(): build it after that, dbt knows no order"
+
+
+def _needed(manifest: ManifestJson, key: str) -> set[str]:
+    """Return the unique ids of all nodes that dbt builds before a node."""
+    found: set[str] = set()
+    stack = [key]
+    while stack:
+        for one in manifest.needs(stack.pop()):
+            if one not in found:
+                found.add(one)
+                stack.append(one)
+    return found
 
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:

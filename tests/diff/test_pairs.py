@@ -14,7 +14,6 @@ from lineage.sql.canonical.definition import read_sql
 from lineage.sql.canonical.table_form import TableForm, base_table
 
 _FOLDER = Path(__file__).parent / "pairs"
-_NAMING = Naming(dialect_named("duckdb"))
 _TABLES = {
     name: base_table(name, [(column, None) for column in columns])
     for name, columns in {"t": "abc", "u": "ax", "v": "axb"}.items()
@@ -31,27 +30,29 @@ def _read(name: str) -> Iterator[object]:
         head, _, rest = block.strip().partition("\n")
         one, _, other = rest.partition("\n-- and\n")
         changed = re.search(r"\[(.*)\]", head)
+        dialect = re.search(r"\{(\w+)\}", head)
+        naming = Naming(dialect_named(dialect.group(1) if dialect else "duckdb"))
         title = head.removeprefix("-- ")
-        yield pytest.param(one, other, changed.group(1).split(", ") if changed else [], id=title)
+        yield pytest.param(one, other, changed.group(1).split(", ") if changed else [], naming, id=title)
 
 
-def _canonical(sql: str) -> TableForm:
-    return read_sql(sql, _NAMING.dialect).canonical(_NAMING, _TABLES.get, ())
+def _canonical(sql: str, naming: Naming) -> TableForm:
+    return read_sql(sql, naming.dialect).canonical(naming, _TABLES.get, ())
 
 
 def _content(relation: TableForm) -> tuple[str, dict[str, str], str]:
     return relation.rows, {name: value.digest for name, value in relation.columns}, relation.rest
 
 
-@pytest.mark.parametrize(("one", "other", "changed"), _pairs("same.sql"))
-def test_same(one: str, other: str, changed: list[str]) -> None:
+@pytest.mark.parametrize(("one", "other", "changed", "naming"), _pairs("same.sql"))
+def test_same(one: str, other: str, changed: list[str], naming: Naming) -> None:
     assert not changed
-    assert _content(_canonical(one)) == _content(_canonical(other))
+    assert _content(_canonical(one, naming)) == _content(_canonical(other, naming))
 
 
-@pytest.mark.parametrize(("one", "other", "changed"), _pairs("differ.sql"))
-def test_differ(one: str, other: str, changed: list[str]) -> None:
-    before, after = _canonical(one), _canonical(other)
+@pytest.mark.parametrize(("one", "other", "changed", "naming"), _pairs("differ.sql"))
+def test_differ(one: str, other: str, changed: list[str], naming: Naming) -> None:
+    before, after = _canonical(one, naming), _canonical(other, naming)
     assert changed
     for name in changed:
         if name == "rows":
@@ -62,7 +63,7 @@ def test_differ(one: str, other: str, changed: list[str]) -> None:
             assert values[0] != values[1], name
 
 
-@pytest.mark.parametrize(("one", "other", "changed"), [*_pairs("same.sql"), *_pairs("differ.sql")])
-def test_equal_to_itself(one: str, other: str, changed: list[str]) -> None:
+@pytest.mark.parametrize(("one", "other", "changed", "naming"), [*_pairs("same.sql"), *_pairs("differ.sql")])
+def test_equal_to_itself(one: str, other: str, changed: list[str], naming: Naming) -> None:
     for sql in (one, other):
-        assert _content(_canonical(sql)) == _content(_canonical(f"{sql} -- a remark"))
+        assert _content(_canonical(sql, naming)) == _content(_canonical(f"{sql} -- a remark", naming))

@@ -90,6 +90,18 @@ class DbtProject:
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
+    def ephemeral_models(self) -> Iterator[DbtModel]:
+        """Yield the ephemeral models: no relation is theirs, but tests, exposures and metrics name them."""
+        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder, self._compiled)
+        for key, node in self._nodes.items():
+            if not node.is_ephemeral:
+                continue
+            sql = texts.sql_of(node)
+            name = format_name(["dbt", key])
+            reads = tuple(dict.fromkeys(self.reads(node.depends_on.nodes)))
+            table = DbtTable(node, name, DatasetKind.VIEW, self.names.naming)
+            yield DbtModel(table, sql.source, ModelInput(key, name, sql.text, table.kind, reads, sql.doubts))
+
     def _semantic_models(self) -> Iterator[DbtModel]:
         """Yield the semantic models as queries over their models."""
         for key, consumer in self.consumers.items():

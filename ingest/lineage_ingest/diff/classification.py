@@ -11,7 +11,7 @@ from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
-from lineage_ingest.diff.type_names import is_same_type
+from lineage_ingest.diff.type_names import holds_every_value, is_same_type
 
 __all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
 
@@ -108,10 +108,13 @@ def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: s
         if earlier is not None and key in renamed:
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.title,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
+        elif earlier is not None and _naming_settings(earlier) != _naming_settings(form):
+            diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name)
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
         before = earlier.definition.name if earlier is not None else None
         found[key] = replace(diff, upstream=upstream, name_before=before)
     _rebuild_for_positions(base, head, renamed, found)
+    _rebuild_for_names(head, found)
     if dialect in _DROPS_VIEWS:
         _recreate_views(head, found)
     for key, form in base.items():
@@ -145,9 +148,27 @@ def _rebuild_for_positions(
             edited = {TableEffect.COSMETIC: TableEffect.CHANGED, TableEffect.UNCHANGED: TableEffect.AFFECTED}
             effect = edited.get(diff.effect, diff.effect)
             why = diff.rebuild or _rebuild(form, "its columns are in another order, and a reader depends on it")
-            refresh = form.definition.build.has_history
+            refresh = form.definition.build.is_kept
             diff = replace(diff, effect=effect, rebuild=why, full_refresh=diff.full_refresh or refresh)
         found[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
+
+
+_NAMES_TABLE = frozenset(("alias", "schema", "database", "target_schema", "target_database"))
+"""Settings that decide a table's name. That a project is built in another environment is no change of them."""
+
+
+def _naming_settings(form: Form) -> list[tuple[str, str]]:
+    every = (*form.definition.content, *form.definition.physical)
+    return sorted(one for one in every if one[0] in _NAMES_TABLE)
+
+
+def _rebuild_for_names(head: Mapping[str, Form], found: dict[str, TableDiff]) -> None:
+    """Mark the views over what has another name: as they were created, they read the table of the old name."""
+    for key, form in head.items():
+        diff = found[key]
+        is_moved = any(found[one].effect is TableEffect.RENAMED for one in form.reads if one in found)
+        if diff.rebuild is None and diff.build is Build.VIEW and is_moved:
+            found[key] = replace(diff, rebuild="what it reads has another name")
 
 
 def _own_in_order(form: Form) -> tuple[object, ...]:
@@ -179,7 +200,7 @@ def _content(form: Form) -> tuple[object, ...]:
 
 
 def _rebuild(form: Form, why: str) -> str | None:
-    return None if form.definition.build is Build.CONSUMER else why
+    return None if form.definition.build in (Build.CONSUMER, Build.EPHEMERAL) else why
 
 
 def _diff(form: Form, effect: TableEffect, columns: tuple[ColumnDiff, ...], *reasons: str) -> TableDiff:
@@ -220,7 +241,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     else:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
     why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
-    history = head.definition.build.has_history or base.definition.build.has_history
+    history = any(side.definition.build.is_kept for side in (base, head))
     diff = _diff(head, effect, columns, *reasons)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
     return replace(
@@ -235,7 +256,7 @@ def _settings(base: Form, head: Form) -> list[str]:
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
         reasons += [f"setting `{name}`" for name in sorted(before.keys() | after.keys())
                     if before.get(name) != after.get(name)]  # fmt: skip
-    return reasons
+    return list(dict.fromkeys(reasons))
 
 
 def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_rows: bool, settings: bool) -> str | None:
@@ -246,7 +267,7 @@ def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_ro
         return "its row set is edited"
     content = [one for one in columns if one.is_content]
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
-    if head.definition.build in (Build.VIEW, Build.CONSUMER):
+    if head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL):
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
             return "its definition is edited" if base.definition != head.definition else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is
@@ -305,9 +326,13 @@ def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None,
         yield ColumnEffect.TYPE
     if before.digest == after.digest:
         return
-    if before.before_cast == after.before_cast:
+    if before.before_cast != after.before_cast:
+        yield ColumnEffect.VALUE
+        return
+    is_same = before.type is not None and after.type is not None and is_same_type(before.type, after.type)
+    if not is_same:
         yield ColumnEffect.TYPE
-    else:
+    if is_same or not holds_every_value(before.type, after.type):  # CAST or TRY_CAST, or a cast that may cut something
         yield ColumnEffect.VALUE
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage_ingest.diff.classification import TableDiff
+from lineage_ingest.diff.classification import TableDiff, TableEffect
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 
 __all__ = ["AffectedConsumer", "affected_consumers", "owner_of", "tests_to_run"]
@@ -58,18 +58,41 @@ def affected_consumers(
     Which columns an exposure reads is not known: any change of a table reaches it.
     """
     before, nodes = _consumers(base), _consumers(head)
+    moved = moved_sources(base, head)
     edited = {key for key, (section, node) in nodes.items() if key in before
               and _definition(section, before[key][1]) != _definition(section, node)}  # fmt: skip
     found = []
     for key, (_, node) in nodes.items():
         below = _below(head, nodes, key)
-        reads = {tables[one].title for one in below if one in tables and tables[one].is_content and one != key}
+        reads = {tables[one].title for one in below if one in tables and _is_other(tables[one]) and one != key}
         reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
+        reads |= {moved[one] for one in below & moved.keys()}
         if reads or key in edited:
             found.append(_affected(head, key, node, sorted(reads), "edited" if key in edited else None))
     gone = (key for key in before if key not in nodes)
     found += (_affected(base, key, before[key][1], (), "removed") for key in gone)
     return sorted(found, key=lambda one: (one.kind, one.name, one.key))
+
+
+def _is_other(table: TableDiff) -> bool:
+    return table.is_content or table.effect is TableEffect.RENAMED
+
+
+def moved_sources(base: ManifestJson, head: ManifestJson) -> dict[str, str]:
+    """Return the names of the sources that are another table of the database after the change, by unique id."""
+    before, after = base.section("sources"), head.section("sources")
+    return {
+        key: f"{node.get('source_name')}.{node.get('name')}"
+        for key, node in after.items()
+        if key in before and _bare(before[key].get("relation_name")) != _bare(node.get("relation_name"))
+    }
+
+
+def _bare(relation: object) -> str:
+    return str(relation or "").translate(_QUOTES).casefold()
+
+
+_QUOTES = str.maketrans("", "", '"`[]')
 
 
 def _consumers(manifest: ManifestJson) -> dict[str, tuple[str, Mapping[str, Any]]]:
@@ -137,13 +160,18 @@ def _owner_text(owner: object) -> str | None:
 def tests_to_run(base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff]) -> list[DbtTest]:
     """Return the tests whose result may differ, sorted by name: of tables that differ, new ones, and edited ones.
 
-    A test of one column is left out if that column, and the row set of its table, are unchanged.
+    A test of one column is left out if that column, and the row set of its table, are unchanged. One with variables
+    that dbt has not compiled is run: it may read other values.
     """
+    moved = moved_sources(base, head)
     return sorted(
         (
             test
             for test in head.tests()
-            if _may_differ(test, tables) or base.test_definition(test.key) != head.test_definition(test.key)
+            if _may_differ(test, tables)
+            or not moved.keys().isdisjoint(test.reads)
+            or base.test_definition(test.key) != head.test_definition(test.key)
+            or any(side.is_test_of_unknown_values(test.key) for side in (base, head))
         ),
         key=lambda test: (test.name, test.key),
     )

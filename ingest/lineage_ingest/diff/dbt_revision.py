@@ -16,7 +16,7 @@ from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.diff.manifest_json import ManifestJson
+from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 
@@ -39,23 +39,29 @@ _PHYSICAL = frozenset(
 """Settings that change how a model is stored. Of an incremental model they may decide what is replaced."""
 
 _JINJA_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_CALL = re.compile(r"\b(?P<env>env_)?var\s*\(\s*(?:(?P<quote>['\"])(?P<name>[^'\"]*)(?P=quote))?")
 _OWN_STATE = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\b(?:is_incremental|this)\b")
-_VARIABLE = re.compile(r"\b(?:env_)?var\s*\(")
 
 
-def dbt_revision(request: ProjectRequest, label: str, *, with_types: bool) -> ProjectRevision:
-    """Return the definitions of a dbt project; `with_types`: types in catalog.json count as part of source columns."""
+def dbt_revision(
+    request: ProjectRequest, label: str, *, with_types: bool, with_variables: bool = False
+) -> ProjectRevision:
+    """Return the definitions of a dbt project.
+
+    `with_types`: types in catalog.json count as part of source columns. `with_variables`: variables in the project's
+    file count as part of the SQL that dbt has not compiled.
+    """
     artifacts = request.artifacts
     raw = ManifestJson.of(artifacts)
     project = DbtProject(artifacts, request.names, request.folder)
     definitions: dict[str, TableDefinition] = {}
-    reader = _Reader(project, raw, request.folder, with_types=with_types)
+    reader = _Reader(project, raw, request.folder, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():
         if table.node.resource_type == ResourceType.SEED:
             definitions[table.node.unique_id] = reader.seed(table)
         elif request.names.is_built(table.node) and table.node.is_python:
             definitions[table.node.unique_id] = reader.python(table)
-    for model in project.models():
+    for model in (*project.models(), *project.ephemeral_models()):
         definitions[model.given.key] = reader.model(model)
     tables = {
         table.name: _source(table, with_types)
@@ -78,8 +84,11 @@ def _source(table: DbtTable, with_types: bool) -> TableForm:
 class _Reader:
     """Makes definitions of the nodes of one manifest."""
 
-    def __init__(self, project: DbtProject, raw: ManifestJson, folder: Path | None, *, with_types: bool) -> None:
+    def __init__(
+        self, project: DbtProject, raw: ManifestJson, folder: Path | None, *, with_types: bool, with_variables: bool
+    ) -> None:
         self._with_types = with_types
+        self._variables = ProjectVariables(folder) if with_variables else None
         self._project = project
         self._raw = raw
         self._folder = folder
@@ -121,6 +130,7 @@ class _Reader:
         text, later = given.text, None
         more: list[tuple[str, str]] = []
         build = _build_of(node)
+        unread = None
         raw_code = node.raw_code or ""
         templates = (raw_code, *(macro for _, macro in self._raw.own_macros_of(node.unique_id)))
         has_own_state = any(map(_OWN_STATE.search, templates))
@@ -132,6 +142,10 @@ class _Reader:
             else:
                 own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
                 more.append(("SQL of later builds", own))
+                values, is_unknown = self._values_in(node.package_name or "", templates)
+                more += [("variables of later builds", values)] if values else []
+                if is_unknown:
+                    unread = "var() or env_var() beside is_incremental(): only the build that dbt compiled is compared"
         elif has_own_state and build is not Build.SNAPSHOT:
             own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
             more.append(("SQL that depends on the model's own table", own))
@@ -139,13 +153,24 @@ class _Reader:
             more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
         return self._definition(
             model.table, text, build, later_text=later, reads=given.reads, doubts=doubts, more=more,
-            written=raw_code or None,
+            written=raw_code or None, unread=unread,
         )  # fmt: skip
+
+    def _values_in(self, package: str, templates: Sequence[str]) -> tuple[str, bool]:
+        """Return a digest of the variables that templates read, and whether some of their values are not known."""
+        calls = [call for text in templates for call in _CALL.finditer(text)]
+        if not calls:
+            return "", False
+        names = sorted({call["name"] for call in calls if call["name"] is not None and not call["env"]})
+        known = self._variables is not None and all(call["name"] is not None and not call["env"] for call in calls)
+        if self._variables is None:
+            return "", True
+        return digest([(name, repr(self._variables.value(package, name))) for name in names]), not known
 
     def _both_builds(self, node: DbtNode) -> tuple[str, str] | None:
         """Return an incremental model's SQL of its first build, and of later ones; None if a macro is not known."""
         texts = [node.raw_code or "", *(text for _, text in self._raw.own_macros_of(node.unique_id))]
-        if self._renderer is None or any(map(_VARIABLE.search, texts)):  # their values are in the compiled SQL only
+        if self._renderer is None or any(map(VARIABLE.search, texts)):  # their values are in the compiled SQL only
             return None
         first = self._renderer.render(node, first_build=True)
         later = self._renderer.render(node)
@@ -165,6 +190,7 @@ class _Reader:
         doubts: tuple[str, ...] = (),
         more: Sequence[tuple[str, str]] = (),
         written: str | None = None,
+        unread: str | None = None,
     ) -> TableDefinition:
         node = table.node
         config = self._raw.config(node.unique_id)
@@ -188,12 +214,15 @@ class _Reader:
             (settings if build.has_history else others).append(("contract", constraints))
         keys = config.get("unique_key")
         names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
+        version = self._raw.node(node.unique_id).get("version")
+        title = node.name if version is None else f"{node.name}.v{version}"  # as dbt selects it
         return TableDefinition(
-            node.unique_id, table.name, node.name, node.original_file_path, text, build, later_text, tuple(reads),
+            node.unique_id, table.name, title, node.original_file_path, text, build, later_text, tuple(reads),
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
             if build.has_history else (),
             relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {}, doubts, written,
+            unread,
         )  # fmt: skip
 
     def _contract(self, node: DbtNode) -> dict[str, str]:
@@ -207,7 +236,7 @@ class _Reader:
     def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
         """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
         found = self._raw.build_macros(node.config.materialized or "view")
-        if found and build is not Build.SEED:
+        if found and build not in (Build.SEED, Build.EPHEMERAL):
             yield "macros that build it", digest(found)
 
 
@@ -228,6 +257,8 @@ def _build_of(node: DbtNode) -> Build:
     if node.resource_type == ResourceType.SNAPSHOT:
         return Build.SNAPSHOT
     kind = node.config.materialized or "view"
+    if kind == "ephemeral":
+        return Build.EPHEMERAL
     if kind == "view":
         return Build.VIEW
     # Of a materialization that is not dbt's own, nothing is known but its name.

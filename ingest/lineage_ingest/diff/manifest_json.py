@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +14,10 @@ from lineage.frozen import frozen
 from lineage.sql.canonical.digests import digest
 from lineage_ingest.dbt.artifacts import Artifacts
 
-__all__ = ["DbtTest", "ManifestJson"]
+__all__ = ["VARIABLE", "DbtTest", "ManifestJson"]
 
+VARIABLE = re.compile(r"\b(?:env_)?var\s*\(")
+"""A value that only compiled SQL has."""
 _KNOWN = frozenset(("model", "snapshot", "seed", "source", "exposure", "metric", "semantic_model", "saved_query"))
 
 
@@ -110,7 +113,10 @@ class ManifestJson:
 
     def macros_of(self, key: str) -> list[tuple[str, str]]:
         """Return the names and texts of the macros that a node needs, directly or through others."""
-        stack = list(_needs(self.node(key), "macros"))
+        return self._with_called(_needs(self.node(key), "macros"))
+
+    def _with_called(self, macros: Sequence[str]) -> list[tuple[str, str]]:
+        stack = list(macros)
         seen: dict[str, str] = {}
         while stack:
             name = stack.pop()
@@ -123,23 +129,24 @@ class ManifestJson:
 
     def own_macros_of(self, key: str) -> list[tuple[str, str]]:
         """Return those of the macros that a node needs which are not dbt's own."""
-        return [
-            (name, text)
-            for name, text in self.macros_of(key)
-            if self.macros.get(name, {}).get("package_name") not in self._dbt_packages
-        ]
+        return [(name, text) for name, text in self.macros_of(key) if not self._is_of_dbt(name)]
+
+    def _is_of_dbt(self, macro: str) -> bool:
+        return self.macros.get(macro, {}).get("package_name") in self._dbt_packages
 
     def build_macros(self, materialized: str) -> list[tuple[str, str]]:
-        """Return the project's own macros that take the place of dbt's: a materialization, or a macro that it calls."""
-        own = [one for one in self.macros.values() if one.get("package_name") not in self._dbt_packages]
+        """Return the project's own macros that take the place of dbt's, and those that these call.
+
+        That is a materialization, or a macro that one calls.
+        """
         names = {str(one.get("name")) for one in self.macros.values() if one.get("package_name") in self._dbt_packages}
-        return sorted(
-            (str(one.get("unique_id")), str(one.get("macro_sql", "")))
-            for one in own
-            if str(one.get("name")).startswith(f"materialization_{materialized}_")
-            or str(one.get("name")) in names
-            or str(one.get("name")).startswith(("default__", f"{self.adapter}__"))
-        )
+        prefixes = (f"materialization_{materialized}_", "default__", f"{self.adapter}__")
+        found = [
+            key
+            for key, one in self.macros.items()
+            if not self._is_of_dbt(key) and (str(one.get("name")) in names or str(one.get("name")).startswith(prefixes))
+        ]
+        return [(key, text) for key, text in self._with_called(found) if not self._is_of_dbt(key)]
 
     @property
     def adapter(self) -> str:
@@ -209,15 +216,34 @@ class ManifestJson:
 
     def test_definition(self, key: str) -> str:
         """Return a digest of a test: its SQL or rows, arguments, settings, macros; empty if there is none."""
-        node = self.nodes.get(key) or self.section("unit_tests").get(key)
-        if node is None:
+        node = self._test(key)
+        if not node:
             return ""
-        config = node.get("config")
-        metadata = node.get("test_metadata")
-        arguments = metadata.get("kwargs") if isinstance(metadata, Mapping) else None
         own = [(name, json.dumps(node.get(name), sort_keys=True, default=str)) for name in _DEFINES_TEST]
-        settings = [str(config.get(name)) for name in _CONFIGURES_TEST] if isinstance(config, Mapping) else []
-        return digest(own, json.dumps(arguments, sort_keys=True, default=str), settings, self.own_macros_of(key))
+        values = self._compiled_test(node) if self._reads_variables(key) else ""
+        return digest(own, *_test_settings(node), self.own_macros_of(key), values)
+
+    def is_test_of_unknown_values(self, key: str) -> bool:
+        """Return whether a test reads variables, and dbt has not compiled it: their values are not known."""
+        node = self._test(key)
+        return bool(node) and not node.get("compiled_code") and self._reads_variables(key)
+
+    def _test(self, key: str) -> Mapping[str, Any]:
+        return self.nodes.get(key) or self.section("unit_tests").get(key, {})
+
+    def _reads_variables(self, key: str) -> bool:
+        given, settings = _test_settings(self._test(key))
+        macros = (text for _, text in self.own_macros_of(key))
+        texts = [str(self._test(key).get("raw_code")), given, *settings, *macros]
+        return self._test(key).get("resource_type") == "test" and any(map(VARIABLE.search, texts))
+
+    def _compiled_test(self, node: Mapping[str, Any]) -> str:
+        """Return a test's compiled SQL, its relations by their unique ids: they have other names elsewhere."""
+        text = str(node.get("compiled_code") or "")
+        for key in _needs(node, "nodes"):
+            relation = (self.nodes.get(key) or self.section("sources").get(key, {})).get("relation_name")
+            text = text.replace(str(relation), key) if relation else text
+        return text
 
     def tests(self) -> Iterator[DbtTest]:
         """Yield the data tests and unit tests."""
@@ -241,6 +267,14 @@ class ManifestJson:
 _DEFINES_TEST = ("raw_code", "column_name", "attached_node", "given", "expect", "overrides", "model", "depends_on")
 _CONFIGURES_TEST = ("where", "limit", "fail_calc", "warn_if", "error_if", "severity", "enabled")
 _OF_ONE_COLUMN = frozenset(("unique", "not_null", "accepted_values", "relationships"))
+
+
+def _test_settings(node: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the arguments of a test, as JSON, and its settings."""
+    config, metadata = node.get("config"), node.get("test_metadata")
+    arguments = metadata.get("kwargs") if isinstance(metadata, Mapping) else None
+    settings = [str(config.get(name)) for name in _CONFIGURES_TEST] if isinstance(config, Mapping) else []
+    return json.dumps(arguments, sort_keys=True, default=str), settings
 
 
 def _reads_more(node: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from lineage_ingest.diff.classification import (
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import Form, build_forms
-from lineage_ingest.diff.manifest_json import DbtTest
+from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revisions import Revision
@@ -166,7 +166,8 @@ class ProjectDiff:
 def _gone(table: TableDiff) -> Iterator[str]:
     """Yield that a table is renamed, or removed with columns that are not known: no column says so."""
     if table.effect is TableEffect.RENAMED:
-        yield f"{table.earlier}: renamed to {table.title}"
+        name = table.title if table.earlier != table.name_before else table.name
+        yield f"{table.earlier}: renamed to {name}"
     elif table.effect is TableEffect.REMOVED and not table.columns:
         yield f"{table.title}: removed"
 
@@ -194,7 +195,11 @@ def diff_projects(
     notify = progress or (lambda _stage, _done, _total: None)
     before = build_forms(base.project, lambda done, total: notify("reading base", done, total))
     after = build_forms(head.project, lambda done, total: notify("reading head", done, total), (base.project, before))
-    tables = compare_forms(before, after, head.naming.dialect.name)
+    inlined, tables = (
+        compare_forms(_built(before, is_built=is_built), _built(after, is_built=is_built), head.naming.dialect.name)
+        for is_built in (False, True)
+    )
+    named = {**inlined, **tables}  # what tests and consumers may name
     notify("tracing", 0, None)
     only = None  # where personal data flows depends on the whole project
     if store is None and not is_any_tagged((base, head), pii_tag):
@@ -209,8 +214,8 @@ def diff_projects(
         extras = {
             "owners": {key: owner for key in tables
                        if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
-            "consumers": affected_consumers(base.manifest, head.manifest, tables),
-            "tests": tests_to_run(base.manifest, head.manifest, tables),
+            "consumers": affected_consumers(base.manifest, head.manifest, named),
+            "tests": tests_to_run(base.manifest, head.manifest, named),
             "modified": state_modified_plus(base.manifest, head.manifest),
         }  # fmt: skip
     if store is not None:
@@ -218,7 +223,10 @@ def diff_projects(
         known = [one for one in tables.values() if one.effect in _READ and one.build is not Build.CONSUMER]
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
-    notices = (*errors, *_empty(base, head), *_unparsed(after, tables), *_reordered(tables), *_notices(base, head))
+    notices = (
+        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(after, tables),
+        *_kept_tables(head, tables), *_unordered(head, tables), *_notices(base, head),
+    )  # fmt: skip
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
@@ -226,6 +234,11 @@ def diff_projects(
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
 """Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
+
+
+def _built(forms: Mapping[str, Form], *, is_built: bool) -> dict[str, Form]:
+    """Return the forms of the definitions that become relations, or of those that their readers contain."""
+    return {key: form for key, form in forms.items() if (form.definition.build is not Build.EPHEMERAL) == is_built}
 
 
 def _new_missing(
@@ -249,7 +262,7 @@ def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], hea
     """Yield the reads of tables that the project no longer makes, and of which it knows nothing else."""
     made = {form.definition.name for form in after.values()} | head.project.tables.keys()
     removed = {form.definition.name for key, form in before.items() if key not in after} - made
-    for form in after.values():
+    for form in _built(after, is_built=True).values():
         for name in form.names:
             if name in removed:
                 yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
@@ -277,6 +290,54 @@ def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
     for one in tables.values():
         if ORDER_OF_COLUMNS in one.reasons and one.build is not Build.CONSUMER:
             yield f"{one.title}: its columns are in another order; what reads it by position outside is not known"
+
+
+def _not_compared(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield what is not compared of models that are not built again as a whole."""
+    by_text: dict[str, list[str]] = {}
+    for key, one in tables.items():
+        unread = after[key].definition.unread if key in after else None
+        if unread is not None and not one.full_refresh:
+            by_text.setdefault(unread, []).append(one.title)
+    for text, titles in by_text.items():
+        yield f"{name_list(sorted(titles), 5)}: {text}"
+
+
+def _kept_tables(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the tables that need a full refresh, and whose settings forbid it."""
+    config = head.manifest.config if head.manifest is not None else None
+    kept = [
+        one.title
+        for key, one in tables.items()
+        if one.full_refresh and one.build is not Build.SNAPSHOT and config and config(key).get("full_refresh") is False
+    ]
+    if kept:
+        names = name_list(sorted(kept), 5)
+        yield (
+            f"{names}: the setting full_refresh: false keeps the table that is there; "
+            "to build all of it again, drop it first"
+        )
+
+
+def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the tables to rebuild that read another one without ref(): dbt does not know which one comes first."""
+    for key, table in tables.items() if head.manifest is not None else ():
+        read = [one for one in table.upstream if tables[one].rebuild] if table.rebuild else []
+        before = _needed(head.manifest, key) if read and head.manifest is not None else set()
+        if names := [tables[one].title for one in read if one not in before]:
+            yield f"{table.title} reads {name_list(names, 5)} without ref(): build it after that, dbt knows no order"
+
+
+def _needed(manifest: ManifestJson, key: str) -> set[str]:
+    """Return the unique ids of all nodes that dbt builds before a node."""
+    found: set[str] = set()
+    stack = [key]
+    while stack:
+        for one in manifest.needs(stack.pop()):
+            if one not in found:
+                found.add(one)
+                stack.append(one)
+    return found
 
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:

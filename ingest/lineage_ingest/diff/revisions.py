@@ -11,6 +11,7 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import Naming
 from lineage.sql.extraction import options_for
 from lineage_ingest.dbt.ingest import ProjectRequest
+from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
@@ -79,10 +80,13 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         for name, (_, folder) in zip(("base", "head"), sides, strict=True)
     ]
     with_types = all(request.artifacts.catalog for request in requests)
+    folders = [request.folder.resolve() if request.folder is not None else None for request in requests]
+    # Of two target folders in one project, one is of another revision than the project's file.
+    with_variables = folders[0] != folders[1] and all(ProjectVariables(folder).is_known for folder in folders)
     revisions = [
         Revision(
             label,
-            dbt_revision(request, label, with_types=with_types),
+            dbt_revision(request, label, with_types=with_types, with_variables=with_variables),
             folder,
             request.catalog,
             request,

@@ -40,7 +40,7 @@ def seed_relation(node: DbtNode, columns: Sequence[str], raw: Mapping[str, Any],
 def _rows(node: DbtNode, folder: Path | None, checksum: str) -> list[list[str]] | None:
     for root in filter(None, (folder, Path(node.root_path) if node.root_path else None)):
         try:
-            text = (root / node.original_file_path).read_text(encoding="utf-8")
+            text = (root / node.original_file_path).read_bytes().decode("utf-8")  # its line ends count in the checksum
         except (OSError, UnicodeDecodeError):
             continue
         found = {hashlib.sha256(one.encode()).hexdigest() for one in (text, text.strip())}

@@ -64,6 +64,7 @@ def _definition(
     relation: TableForm | None = None
     if any(statement.placeholders for _, statement in statements):
         content = (*content, ("placeholders", digest([statement.placeholders for _, statement in statements])))
+    content = (*content, *first.decided)
     if first.without_rows:
         content = (*content, ("without rows", "true"))
     if len(statements) == 1 and first.purpose is Purpose.DEFINES:

@@ -23,11 +23,18 @@ class Build(StrEnum):
     SEED = "seed"
     CONSUMER = "consumer"
     """It is none: a semantic model, which is a query that tools run."""
+    EPHEMERAL = "ephemeral"
+    """It is none: the models that read it contain its SQL. Tests and dashboards name it nevertheless."""
 
     @property
     def has_history(self) -> bool:
         """Whether its rows depend on earlier builds, so that a changed definition needs a full refresh."""
         return self in (Build.INCREMENTAL, Build.SNAPSHOT)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a build fills the table that is there, unless it is a full refresh: with its columns and types."""
+        return self.has_history or self is Build.SEED
 
 
 @frozen
@@ -61,6 +68,8 @@ class TableDefinition:
     """Why its SQL is not known for certain: then its text is compared as a whole."""
     written: str | None = None
     """The text that people wrote, where `text` is made of it."""
+    unread: str | None = None
+    """What of it is not compared, for people."""
 
 
 @frozen

@@ -175,6 +175,7 @@ class _QueryReader(SelectReader):
         outside = [
             sorted((name, relation.content) for name, relation in ctes.items()),
             parent.environment if parent is not None else "",
+            self._expressions.aliases_in(tree, parent) if parent is not None else [],
         ]
         rows = digest("opaque", tree_digest(tree, self._text), sorted(contents.items()), outside)
         names: list[str] | None = None

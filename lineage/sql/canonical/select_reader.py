@@ -174,9 +174,26 @@ class SelectReader(FromReader):
             own = names.get(str(self._identifiers.column(node.this)))
             if own is not None:
                 return own
+        if isinstance(node, exp.PositionalColumn):
+            raise UnsupportedError
+        if self._is_all(node):
+            return self._order_of_all(node, block, items)
         if block is None:
             raise UnsupportedError
         return self._expressions.value(node, block).digest
+
+    def _is_all(self, node: exp.Expr) -> bool:
+        """Return whether a key is written ALL."""
+        name = node.this if isinstance(node, exp.Column) and node.args.get("table") is None else node
+        bare = isinstance(name, exp.Var) or (isinstance(name, exp.Identifier) and not name.args.get("quoted"))
+        return bare and str(name.name).upper() == "ALL"
+
+    def _order_of_all(self, node: exp.Expr, block: BlockForm | None, items: Sequence[Item]) -> str:
+        """Return the key of ORDER BY ALL: the output columns from left to right, or a column of that name."""
+        if not all(item.is_certain and not item.rest for item in items):
+            raise UnsupportedError
+        named = self._expressions.value(node, block).digest if isinstance(node, exp.Column) and block else ""
+        return digest("all", [item.value.digest for item in items], named)
 
     def _limit(self, tree: exp.Expr, block: BlockForm, keys: list[Part], order: str) -> None:
         """Keep the first rows: which, depends on how the rows are stored, since several may be equal in the order."""

@@ -192,7 +192,26 @@ class Expressions:
         inner = node.this if isinstance(node, exp.Exists) else node
         relation = self.read_query(inner, block)
         found = digest("query", type(node) is exp.Exists, relation.rows, list(relation.values), relation.rest)
+        reader = _reader_of(node)
+        if reader in _READS_IN_ORDER:
+            return ValueForm(digest(found, relation.order), stability=max(relation.all_stability, Stability.TIES))
+        if reader not in _READS_A_SET and not _has_one_row(inner):
+            found = digest(found, relation.order)  # some databases take the first row of several
         return ValueForm(found, stability=relation.all_stability)
+
+    def aliases_in(self, node: exp.Expr, block: BlockForm) -> list[Part]:
+        """Return the expressions of the select lists that names in a node may stand for, directly or through others."""
+        found: list[Part] = []
+        for level, one in enumerate(block.chain()):
+            seen: set[str] = set()
+            stack = [node] if one.aliases else []
+            while stack:
+                names = {str(self.identifiers.column(each)) for each in stack.pop().find_all(exp.Identifier)}
+                for name in sorted((names & one.aliases.keys()) - seen):
+                    seen.add(name)
+                    stack.append(one.aliases[name])
+            found += ((level, name, tree_digest(one.aliases[name], self.text)) for name in sorted(seen))
+        return found
 
     def _unknown(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of something that no rule reads: its text, and all that its names may mean.
@@ -200,11 +219,36 @@ class Expressions:
         It may be another one each time, and may change the rows, as an aggregate or an UNNEST does.
         """
         tables = [self.read_query(one, block).content for one in node.find_all(exp.Query)]
-        found = digest("unknown", tree_digest(node, self.text), block.environment, tables)
+        found = digest("unknown", tree_digest(node, self.text), block.environment, tables, self.aliases_in(node, block))
         if isinstance(node, exp.Column):
             return ValueForm(found, stability=Stability.TIES)
         block.wild.append(found)
         return ValueForm(found, stability=Stability.VOLATILE)
+
+
+_READS_A_SET = (exp.Exists, exp.In, exp.Any, exp.All)
+"""Readers of a query for which the order of its rows does not count."""
+_READS_IN_ORDER = (exp.Array,)
+"""Readers of a query that keep its rows in their order."""
+
+
+def _reader_of(node: exp.Expr) -> type[exp.Expr]:
+    """Return the kind of node that reads a query, without brackets: that of EXISTS is EXISTS itself."""
+    reader = node
+    while isinstance(reader, (exp.Subquery, exp.Paren, exp.Query)) and reader.parent is not None:
+        reader = reader.parent
+    return type(reader)
+
+
+def _has_one_row(query: exp.Expr) -> bool:
+    """Return whether a query certainly has one row: it aggregates without keys."""
+    while isinstance(query, (exp.Subquery, exp.Paren)):
+        query = query.this
+    return (
+        isinstance(query, exp.Select)
+        and query.args.get("group") is None
+        and any(contains_aggregate(one) for one in query.expressions)
+    )
 
 
 def _made(made: str, values: list[ValueForm]) -> ValueForm:

@@ -19,6 +19,7 @@ from lineage.sql.parse.placeholders import placeholders_in
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.script.create_clauses import FILLING, constraints, how_it_is_stored, what_decides_rows
 from lineage.sql.script.definitions import definition_of, is_bare_query, named_after_text, written_tables
 
 __all__ = ["Purpose", "StatementPurpose", "read_purposes"]
@@ -44,7 +45,7 @@ class StatementPurpose:
 
     `columns` are those that it declares, `computed` digests of what fills them besides what is written, by name.
     `settings` is a digest of how the table is stored, `without_rows` whether its query only gives it columns.
-    `placeholders` are those of a template.
+    `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest.
     """
 
     purpose: Purpose
@@ -58,6 +59,7 @@ class StatementPurpose:
     computed: tuple[tuple[str, str], ...] = ()
     without_rows: bool = False
     placeholders: tuple[str, ...] = ()
+    decided: tuple[tuple[str, str], ...] = ()
 
 
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
@@ -86,6 +88,10 @@ def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[St
             yield replace(found, table=before, reads=(before,))
             found = replace(found, reads=(*found.reads, before))
     yield found
+    for table in tree.find_all(exp.ToTableProperty) if isinstance(tree, exp.Create) and found.table is not None else ():
+        if parts := Identifiers(naming.dialect).table_parts(table.this):  # ClickHouse: the view writes into it
+            written = str(naming.qualify(parts))
+            yield StatementPurpose(Purpose.WRITES, found.text, found.digest, written, found.reads)
 
 
 def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:
@@ -104,13 +110,21 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
     defined = definition_of(tree, naming, lambda parts: str(naming.qualify(parts))) if whole else None
     identifiers = Identifiers(naming.dialect)
     if defined is not None and isinstance(tree, exp.Create) and not defined.alters:
-        properties = tree.args.get("properties")
-        settings = tree_digest(properties, parsed.text) if isinstance(properties, exp.Expr) else ""
+        settings, decided = how_it_is_stored(tree, parsed), tuple(what_decides_rows(parsed, naming.dialect))
         own = str(defined.name)
         if isinstance(tree.args.get("expression"), exp.Query):
             empty = _has_no_rows(parsed)
             return StatementPurpose(
-                Purpose.DEFINES, text, tokens, own, reads, defined.view, (), settings, without_rows=empty
+                Purpose.DEFINES,
+                text,
+                tokens,
+                own,
+                reads,
+                defined.view,
+                (),
+                settings,
+                without_rows=empty,
+                decided=decided,
             )
         made_like = [one for one in _tables_made_like(tree, identifiers, naming) if one != own]
         if made_like:
@@ -118,7 +132,10 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
         if defined.empty and isinstance(tree.this, exp.Schema):
             columns = schema_columns(tree.this, naming.dialect, parsed.text)
             computed = tuple(_computed(tree.this, naming, parsed.text))
-            return StatementPurpose(Purpose.DECLARES, text, tokens, own, (), False, columns, settings, computed)
+            settings = digest(settings, list(constraints(tree.this, naming.dialect, parsed.text)))
+            return StatementPurpose(
+                Purpose.DECLARES, text, tokens, own, (), False, columns, settings, computed, decided=decided
+            )
     if whole and tree is not None and (is_bare_query(tree) or _is_harmless(tree)):
         return StatementPurpose(Purpose.NOTHING, text, tokens)
     if parsed.read_from is ReadFrom.NO_LINEAGE and parsed.step is None:
@@ -144,18 +161,11 @@ def _tables_made_like(tree: exp.Create, identifiers: Identifiers, naming: Naming
             yield str(naming.qualify(parts))
 
 
-_FILLING = (
-    exp.ComputedColumnConstraint, exp.GeneratedAsIdentityColumnConstraint, exp.GeneratedAsRowColumnConstraint,
-    exp.DefaultColumnConstraint, exp.AutoIncrementColumnConstraint, exp.OnUpdateColumnConstraint,
-    exp.CollateColumnConstraint, exp.CharacterSetColumnConstraint,
-)  # fmt: skip
-
-
 def _computed(schema: exp.Schema, naming: Naming, text: str) -> Iterator[tuple[str, str]]:
     """Yield the columns whose values a constraint makes or alters, each with a digest of it."""
     for item in schema.expressions:
         kinds = [one.args.get("kind") for one in item.args.get("constraints") or ()] if item.args else []
-        filling = [one for one in kinds if isinstance(one, _FILLING)]
+        filling = [one for one in kinds if isinstance(one, FILLING)]
         if isinstance(item, exp.ColumnDef) and filling:
             name = naming.dialect.fold_column(item.this.this, quoted=bool(item.this.args.get("quoted")))
             yield str(name), digest("filled by", [tree_digest(one, text) for one in filling])

@@ -1,4 +1,5 @@
 -- Pairs of queries that return something else. In brackets: the columns that must be called changed, or `rows`.
+-- In braces: the dialect, if it is not DuckDB.
 -- Tables: t(a, b, c), u(a, x), v(a, x, b), w (its columns are not known).
 
 -- a constant [d]
@@ -235,3 +236,58 @@ with s as (select b as k from t), r as (select k from s) select k as d from r
 with x as materialized (select random() as r) select l.r = m.r as d from x l, x m
 -- and
 with x as not materialized (select random() as r) select l.r = m.r as d from x l, x m
+
+-- the order of an array's query [xs] {postgres}
+select a, array(select x from u order by x) as xs from t
+-- and
+select a, array(select x from u order by x desc) as xs from t
+
+-- the order of an array's query, inside [xs] {bigquery}
+select a, array(select x from (select x from u order by a)) as xs from t
+-- and
+select a, array(select x from (select x from u order by x)) as xs from t
+
+-- the first row of a scalar query [d] {sqlite}
+select a, (select x from u order by x) as d from t
+-- and
+select a, (select x from u order by x desc) as d from t
+
+-- ORDER BY ALL is the order of the columns [rows]
+select a, b from t order by all limit 2
+-- and
+select b, a from t order by all limit 2
+
+-- ORDER BY ALL reads what the columns are made of [rows] {snowflake}
+select a as k, b from t order by all limit 2
+-- and
+select c as k, b from t order by all limit 2
+
+-- ORDER BY ALL of a set operation [rows] {databricks}
+select a, b from t union select a, x from u order by all limit 2
+-- and
+select b as a, a as b from t union select x, a from u order by all limit 2
+
+-- a column by its position in FROM [rows]
+select a, b from t order by #1 limit 2
+-- and
+select b, a from t order by #1 limit 2
+
+-- an unknown function of an alias in QUALIFY [rows]
+select b, a + 1 as k from t qualify my_function(k) > 3
+-- and
+select b, a + 2 as k from t qualify my_function(k) > 3
+
+-- an unknown function of an alias in ORDER BY [rows]
+select b, a + 1 as k from t order by my_function(k) limit 3
+-- and
+select b, a + 2 as k from t order by my_function(k) limit 3
+
+-- an unknown function of an alias of an alias in WHERE [rows] {snowflake}
+select b, a + 1 as k, k * 2 as l from t where my_function(l) > 3
+-- and
+select b, a + 2 as k, k * 2 as l from t where my_function(l) > 3
+
+-- SQL that no rule reads and that reads an alias outside [rows] {snowflake}
+select b, a + 1 as k from t where exists (select 1 from u tablesample (10) where u.x = k)
+-- and
+select b, a + 2 as k from t where exists (select 1 from u tablesample (10) where u.x = k)

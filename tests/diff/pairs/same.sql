@@ -69,3 +69,13 @@ with s as (select * from w) select * from s where 1 = k
 select t.*, u.x from t join u on u.a = t.a
 -- and
 select t.a, t.b, t.c, u.x from t join u on u.a = t.a
+
+-- the order of a list that IN reads, or of a table that one row is made of
+select a, a in (select x from u) as i, (select max(x) from u) as m from t
+-- and
+select a, a in (select x from u order by a) as i, (select max(x) from (select * from u order by a)) as m from t
+
+-- an alias that an unknown function does not read
+select my_function(b) as f, a as k from t where my_function(b) > 1
+-- and
+select my_function(b) as f, (a) as k from t where my_function(b) > 1

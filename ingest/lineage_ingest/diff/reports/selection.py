@@ -16,7 +16,10 @@ def rebuild_names(diff: ProjectDiff) -> list[str]:
 
 
 def full_refresh_names(diff: ProjectDiff) -> list[str]:
-    """Return the incremental models whose past rows are outdated, too. A snapshot's past cannot be built again."""
+    """Return the incremental models whose past rows are outdated, too, and seeds, whose types may be others.
+
+    A snapshot's past cannot be built again.
+    """
     return [one.title for one in diff.rebuild if one.full_refresh]
 
 

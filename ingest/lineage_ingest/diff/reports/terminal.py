@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_ingest.diff.classification import TableEffect
-from lineage_ingest.diff.project_diff import ProjectDiff
+from lineage_ingest.diff.project_diff import ProjectDiff, Risk
 from lineage_ingest.diff.reports.selection import dbt_commands
 from lineage_ingest.diff.reports.wording import all_columns, groups_of, readers_of, what_else
 
@@ -21,6 +21,8 @@ def diff_rows(diff: ProjectDiff) -> Iterator[tuple[object, ...]]:
             yield table.title, str(table.effect), all_columns(len(table.columns)), "", "", table.rebuild or ""
             continue
         groups = [(names, change, str(risk)) for names, change, risk in groups_of(diff, table)]
+        if table.effect is TableEffect.RENAMED:
+            groups.insert(0, ("", f"table renamed from {table.earlier}", str(Risk.POSSIBLY_BREAKING)))
         for names, change, risk in groups or [("", "; ".join(table.reasons), "")]:
             yield table.title, str(table.effect), names, change, risk, table.rebuild or ""
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from lineage.model.names import split_name
 
-__all__ = ["MentionedTables"]
+__all__ = ["MentionedTables", "words_of"]
 
 _NOT_OF_WORDS = bytes(range(48)) + bytes(range(58, 95)) + b"`{|}~\x7f"
 _SPACES = bytes.maketrans(_NOT_OF_WORDS, b" " * len(_NOT_OF_WORDS))
@@ -32,7 +32,7 @@ class MentionedTables:
         self._is_open = False
         for text in texts:
             lowered = text.lower()
-            words = _words_of(lowered)
+            words = words_of(lowered)
             self._words.update(words)
             self._is_open = self._is_open or _ESCAPED in lowered
             if _DYNAMIC in lowered:
@@ -42,14 +42,14 @@ class MentionedTables:
     def has(self, name: str) -> bool:
         """Return whether the texts may name the table of this full name: they have all words of its last part."""
         own = split_name(name)[-1][0].lower()
-        words = _words_of(own)
+        words = words_of(own)
         if own.endswith("*") and words:  # the date shards of a table
             *others, last = words
             return self._is_open or (last.rstrip(b"_") in self._beginnings and self._words.issuperset(others))
         return self._is_open or self._words.issuperset(words)
 
 
-def _words_of(text: str) -> list[bytes]:
+def words_of(text: str) -> list[bytes]:
     """Return the words of a text in lower case: ASCII letters, digits, `_`, and all beyond ASCII."""
     if not text.isascii():
         text = " ".join(text.split())  # spaces beyond ASCII, too

@@ -226,7 +226,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     differing_text = base.text != head.text
     settings = _settings(base, head)
     columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
-    if base.definition == head.definition:  # what differs is the order or number of the columns that it reads
+    if head.definition.is_same(base.definition):  # what differs is the order or number of the columns that it reads
         own_rows = False
         columns = tuple(replace(one, is_own=False) for one in columns)
     is_content = any(one.is_content for one in columns)
@@ -269,7 +269,7 @@ def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_ro
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
     if head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL):
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
-            return "its definition is edited" if base.definition != head.definition else "what it reads differs"
+            return "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is
     if not content:
         return None

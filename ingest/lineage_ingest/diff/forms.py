@@ -6,7 +6,7 @@ as given, so that a difference in it is an edit of this definition, and not of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from lineage.frozen import frozen
@@ -44,13 +44,15 @@ def build_forms(
     project: ProjectRevision,
     progress: Progress | None = None,
     earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Form]:
     """Return the forms of all definitions, by key, each after those that it reads.
 
-    Those of `earlier` are taken where a definition, and all that it reads, are the same.
+    Those of `earlier` are taken where a definition, and all that it reads, are the same. With `only`, those of these
+    definitions and of all that they read are returned.
     """
     builder = _Builder(project, earlier)
-    ordered = builder.in_order()
+    ordered = builder.in_order(project.definitions if only is None else only)
     for number, key in enumerate(ordered, start=1):
         builder.build(key)
         if progress is not None:
@@ -69,15 +71,17 @@ class _Builder:
             self._earlier = earlier[1]
         self._key_of = {definition.name: key for key, definition in project.definitions.items()}
         self._sql: dict[str, list[CanonicalSql]] = {}
-        self._names = {key: self._names_in(key) for key in project.definitions}
-        self._reads = {key: self._reads_of(key) for key in project.definitions}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._reads: dict[str, tuple[str, ...]] = {}
+        self._taken: set[str] = set()
+        """The keys of those whose forms are of the earlier revision."""
         self.forms: dict[str, Form] = {}
 
     def _names_in(self, key: str) -> tuple[str, ...]:
         """Return the tables that a definition names; its SQL is parsed unless it is that of the earlier revision."""
         definition = self._project.definitions[key]
         earlier = self._earlier.get(key)
-        if earlier is not None and earlier.definition == definition:
+        if earlier is not None and definition.is_same(earlier.definition):
             return earlier.names
         sql = self._parsed(key)
         return tuple(
@@ -92,14 +96,17 @@ class _Builder:
         return self._sql[key]
 
     def _reads_of(self, key: str) -> tuple[str, ...]:
-        found = (self._key_of.get(name) for name in self._names[key])
-        return tuple(dict.fromkeys(one for one in found if one is not None and one != key))
+        if key not in self._reads:
+            names = self._names[key] = self._names_in(key)
+            found = (self._key_of.get(name) for name in names)
+            self._reads[key] = tuple(dict.fromkeys(one for one in found if one is not None and one != key))
+        return self._reads[key]
 
-    def in_order(self) -> list[str]:
-        """Return the keys, each after those that it reads, as far as there is no cycle."""
+    def in_order(self, wanted: Iterable[str]) -> list[str]:
+        """Return these keys and those of all that they read, each after what it reads as far as there is no cycle."""
         done: dict[str, None] = {}
         opened: set[str] = set()
-        for first in self._project.definitions:
+        for first in wanted:
             stack = [(first, False)]
             while stack:
                 key, expanded = stack.pop()
@@ -108,15 +115,16 @@ class _Builder:
                 elif key not in opened:
                     opened.add(key)
                     stack.append((key, True))
-                    stack.extend((other, False) for other in reversed(self._reads[key]))
+                    stack.extend((other, False) for other in reversed(self._reads_of(key)))
         return list(done)
 
     def build(self, key: str) -> None:
         """Make the forms of a definition."""
         definition = self._project.definitions[key]
         earlier = self._earlier.get(key)
-        if earlier is not None and earlier.definition == definition and self._reads_the_same(key, earlier):
-            self.forms[key] = earlier
+        if earlier is not None and definition.is_same(earlier.definition) and self._reads_the_same(key, earlier):
+            self.forms[key] = replace(earlier, definition=definition)
+            self._taken.add(key)
             return
         sql = self._parsed(key)
         text = digest("text", definition.written if definition.written is not None else definition.text)
@@ -144,9 +152,7 @@ class _Builder:
     def _reads_the_same(self, key: str, earlier: Form) -> bool:
         """Return whether all that a definition reads has the forms of the earlier revision."""
         reads = self._reads[key]
-        return reads == earlier.reads and all(
-            one in self.forms and self.forms[one] is self._earlier.get(one) for one in reads
-        )
+        return reads == earlier.reads and self._taken.issuperset(reads)
 
     def _form(self, definition: TableDefinition, sql: list[CanonicalSql], lookup: _Lookup) -> TableForm:
         first = self._query(definition, sql[0], self._seen_by(definition, lookup, None))
@@ -189,7 +195,7 @@ class _Builder:
         for one in seen.copy():
             stack = [one]
             while stack:
-                for other in self._reads[stack.pop()]:
+                for other in self._reads_of(stack.pop()):
                     if other not in seen:
                         seen[other] = None
                         stack.append(other)

@@ -18,11 +18,11 @@ from lineage_ingest.diff.classification import (
     ColumnEffect,
     TableDiff,
     TableEffect,
-    compare_forms,
 )
+from lineage_ingest.diff.comparison import compare_projects
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
-from lineage_ingest.diff.forms import Form, build_forms
+from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
@@ -193,20 +193,16 @@ def diff_projects(
         StoreError: the store could not be read.
     """
     notify = progress or (lambda _stage, _done, _total: None)
-    before = build_forms(base.project, lambda done, total: notify("reading base", done, total))
-    after = build_forms(head.project, lambda done, total: notify("reading head", done, total), (base.project, before))
-    inlined, tables = (
-        compare_forms(_built(before, is_built=is_built), _built(after, is_built=is_built), head.naming.dialect.name)
-        for is_built in (False, True)
-    )
-    named = {**inlined, **tables}  # what tests and consumers may name
+    compared = compare_projects(base.project, head.project, notify)
+    after, tables = compared.after, compared.tables
+    named = {**compared.inlined, **tables}  # what tests and consumers may name
     notify("tracing", 0, None)
     only = None  # where personal data flows depends on the whole project
     if store is None and not is_any_tagged((base, head), pii_tag):
         only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
     edges = project_edges(base, only), project_edges(head, only)
     missing = sorted(
-        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(before, after, head)}
+        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
     )
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}
@@ -224,7 +220,7 @@ def diff_projects(
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
-        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(after, tables),
+        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(head, tables),
         *_kept_tables(head, tables), *_unordered(head, tables), *_notices(base, head),
     )  # fmt: skip
     return ProjectDiff(
@@ -234,11 +230,6 @@ def diff_projects(
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))
 """Tables that somebody may have read before the change. What is downstream of them includes all that is affected."""
-
-
-def _built(forms: Mapping[str, Form], *, is_built: bool) -> dict[str, Form]:
-    """Return the forms of the definitions that become relations, or of those that their readers contain."""
-    return {key: form for key, form in forms.items() if (form.definition.build is not Build.EPHEMERAL) == is_built}
 
 
 def _new_missing(
@@ -258,14 +249,16 @@ def _moved(name: str, names: Mapping[str, str]) -> str:
     return names[table] + name.removeprefix(table) if table in names else name
 
 
-def _reads_of_removed(before: Mapping[str, Form], after: Mapping[str, Form], head: Revision) -> Iterator[MissingRead]:
+def _reads_of_removed(base: Revision, head: Revision, after: Mapping[str, Form]) -> Iterator[MissingRead]:
     """Yield the reads of tables that the project no longer makes, and of which it knows nothing else."""
-    made = {form.definition.name for form in after.values()} | head.project.tables.keys()
-    removed = {form.definition.name for key, form in before.items() if key not in after} - made
-    for form in _built(after, is_built=True).values():
-        for name in form.names:
-            if name in removed:
-                yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
+    made = {one.name for one in head.project.definitions.values()} | head.project.tables.keys()
+    gone = base.project.definitions.keys() - head.project.definitions.keys()
+    removed = {base.project.definitions[key].name for key in gone} - made
+    for form in after.values():
+        if form.definition.build is not Build.EPHEMERAL:
+            for name in form.names:
+                if name in removed:
+                    yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
 
 
 def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:
@@ -292,11 +285,12 @@ def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
             yield f"{one.title}: its columns are in another order; what reads it by position outside is not known"
 
 
-def _not_compared(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:
+def _not_compared(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield what is not compared of models that are not built again as a whole."""
     by_text: dict[str, list[str]] = {}
     for key, one in tables.items():
-        unread = after[key].definition.unread if key in after else None
+        definition = head.project.definitions.get(key)
+        unread = definition.unread if definition is not None else None
         if unread is not None and not one.full_refresh:
             by_text.setdefault(unread, []).append(one.title)
     for text, titles in by_text.items():

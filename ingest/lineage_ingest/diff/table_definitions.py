@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 
 from lineage.frozen import frozen
@@ -70,6 +70,10 @@ class TableDefinition:
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None
     """What of it is not compared, for people."""
+
+    def is_same(self, other: TableDefinition | None) -> bool:
+        """Return whether another revision has the same definition, wherever its file is."""
+        return other is not None and (self == other or self == replace(other, source=self.source))
 
 
 @frozen

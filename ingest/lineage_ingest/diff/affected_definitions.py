@@ -1,0 +1,59 @@
+"""The definitions of a project that may differ between two revisions: those that are edited, and all downstream."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from lineage.catalog.mentioned_tables import words_of
+from lineage.model.names import split_name
+from lineage_ingest.diff.table_definitions import ProjectRevision, TableDefinition
+
+__all__ = ["affected_definitions"]
+
+
+def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[str]:
+    """Return the keys of all definitions that an edit may affect, of either revision.
+
+    Whether one reads another is told by the words of its SQL, without parsing it, so that some are too many.
+    """
+    if base.naming != head.naming:
+        return {*base.definitions, *head.definitions}
+    found = base.definitions.keys() ^ head.definitions.keys()
+    found |= {
+        key for key, one in base.definitions.items() if key not in found and not one.is_same(head.definitions[key])
+    }
+    names = {name for name in base.tables.keys() | head.tables.keys() if base.tables.get(name) != head.tables.get(name)}
+    sides = [(side, _Readers(side.definitions.values())) for side in (base, head)]
+    left = list(found)
+    while names or left:
+        names.update(side.definitions[key].name for key in left for side, _ in sides if key in side.definitions)
+        left = [key for name in names for _, readers in sides for key in readers.of(name) if key not in found]
+        found.update(left)
+        names = set()
+    return found
+
+
+class _Readers:
+    """The definitions that may read a table."""
+
+    def __init__(self, definitions: Iterable[TableDefinition]) -> None:
+        self._by_word: dict[bytes, set[str]] = defaultdict(set)
+        self._by_name: dict[str, set[str]] = defaultdict(set)
+        self._of_any: set[str] = set()
+        """Those in which a name may be written by the numbers of its letters."""
+        for one in definitions:
+            for name in one.reads:
+                self._by_name[name].add(one.key)
+            text = f"{one.text} {one.later_text or ''}".lower() if one.relation is None else ""
+            for word in set(words_of(text)):
+                self._by_word[word].add(one.key)
+            if "u&" in text:
+                self._of_any.add(one.key)
+
+    def of(self, name: str) -> set[str]:
+        """Return the keys of those whose SQL has all words of a table's own name, or that are known to read it."""
+        words = words_of(split_name(name)[-1][0].lower())
+        found = [self._by_word.get(word, set()) for word in words]
+        named = found[0].intersection(*found[1:]) if found else set[str]()
+        return named | self._by_name.get(name, set()) | self._of_any

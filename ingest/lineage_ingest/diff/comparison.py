@@ -1,0 +1,59 @@
+"""`compare_projects`: the tables of two revisions of a project, compared as far as an edit may affect them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from lineage.frozen import frozen
+from lineage_ingest.diff.affected_definitions import affected_definitions
+from lineage_ingest.diff.classification import TableDiff, TableEffect, compare_forms
+from lineage_ingest.diff.forms import Form, build_forms
+from lineage_ingest.diff.table_definitions import Build, ProjectRevision
+
+__all__ = ["Comparison", "compare_projects"]
+
+Progress = Callable[[str, int, int], None]
+
+
+@frozen
+class Comparison:
+    """What happens to each table, by key, and the canonical forms of those that were compared.
+
+    `inlined` are the definitions that become no relation: the models that read them contain their SQL.
+    """
+
+    before: Mapping[str, Form]
+    after: Mapping[str, Form]
+    tables: dict[str, TableDiff]
+    inlined: dict[str, TableDiff]
+
+
+def compare_projects(
+    base: ProjectRevision, head: ProjectRevision, progress: Progress | None = None, *, whole: bool = False
+) -> Comparison:
+    """Compare two revisions. What no edit may affect is unchanged, and is neither parsed nor compared unless `whole`.
+
+    The tables of `head` come first, each after those that it reads where both may differ.
+    """
+    notify = progress or (lambda _stage, _done, _total: None)
+    only = None if whole else affected_definitions(base, head)
+    sides = [project.definitions if only is None else [key for key in project.definitions if key in only]
+             for project in (base, head)]  # fmt: skip
+    before = build_forms(base, lambda done, total: notify("reading base", done, total), only=sides[0])
+    after = build_forms(head, lambda done, total: notify("reading head", done, total), (base, before), only=sides[1])
+    inlined, tables = (
+        compare_forms(_built(before, is_built=is_built), _built(after, is_built=is_built), head.naming.dialect.name)
+        for is_built in (False, True)
+    )
+    for key, one in head.definitions.items():
+        if key not in after:
+            found = inlined if one.build is Build.EPHEMERAL else tables
+            found[key] = TableDiff(
+                key, one.name, one.title, one.source, one.build, TableEffect.UNCHANGED, name_before=one.name
+            )
+    return Comparison(before, after, tables, inlined)
+
+
+def _built(forms: Mapping[str, Form], *, is_built: bool) -> dict[str, Form]:
+    """Return the forms of the definitions that become relations, or of those that their readers contain."""
+    return {key: form for key, form in forms.items() if (form.definition.build is not Build.EPHEMERAL) == is_built}

@@ -99,7 +99,7 @@ class ProjectResolution:
         `schemas` are complete columns by full name; those of a model count only if its SQL does not determine them.
         `described` returns further columns, from descriptions; `learnt` returns the columns of any other table.
         """
-        self._models = models
+        self.models = models
         self._options = options
         self._schemas = schemas
         self._described = described
@@ -122,12 +122,12 @@ class ProjectResolution:
 
         With `only`, these are the models of those tables, and what they need.
         """
-        for number, model in enumerate(self._models):
+        for number, model in enumerate(self.models):
             if only is not None and model.table not in only:
                 continue
             self._settle(number)
-            if progress is not None and (number % 50 == 0 or number == len(self._models) - 1):
-                progress(number + 1, len(self._models))
+            if progress is not None and (number % 50 == 0 or number == len(self.models) - 1):
+                progress(number + 1, len(self.models))
             assert model.key in self.results, model.key
         return self.results
 
@@ -136,7 +136,7 @@ class ProjectResolution:
         parsed: dict[int, list[list[ParsedStatement]]] = {}
         while stack:
             current = stack[-1]
-            model = self._models[current]
+            model = self.models[current]
             if model.key in self.results:
                 stack.pop()
                 continue
@@ -267,7 +267,7 @@ class ProjectResolution:
             return self._own[number]
         if number is None or number == use:
             return self._complete(name)
-        resolved = self.results.get(self._models[number].key)
+        resolved = self.results.get(self.models[number].key)
         if resolved is None:
             if number in self._open:
                 self._cyclic.setdefault(use, {})[name] = None

@@ -269,7 +269,9 @@ def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_ro
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
     if head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL):
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
-            return "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"
+            return (
+                "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"
+            )
         return "the columns that it reads differ" if values else None  # its rows are read when it is
     if not content:
         return None

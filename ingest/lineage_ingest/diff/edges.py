@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from lineage.catalog import Catalog
+from lineage.catalog.mentioned_tables import MentionedTables
 from lineage.frozen import frozen
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import Environment, FileKey
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
-from lineage.sql.script.extract_script import extract_script
-from lineage_ingest.dbt.model_resolution import ProjectResolution
+from lineage.sql.extraction import options_for
+from lineage.sql.script.parallel import resolve_texts
+from lineage.sql.script.saved_resolutions import SavedResolutions
+from lineage.sql.script.script import Script
+from lineage_ingest.dbt.ingest import ProjectRequest
+from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.project import DbtProject
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.sql_files.discovery import find_sql_files
@@ -74,23 +82,45 @@ class ProjectEdges:
                 yield target
 
 
-def project_edges(revision: Revision, only: Collection[str] | None = None) -> ProjectEdges:
-    """Return the edges of one side; with `only`, those of a dbt project's tables of these names."""
-    request = revision.request
-    if request is None:
-        return _of_sql(revision)
+def project_edges(
+    base: Revision, head: Revision, only: Collection[str] | None = None
+) -> tuple[ProjectEdges, ProjectEdges]:
+    """Return the edges of both sides; with `only`, those of the tables of these names.
+
+    What is the same on both sides is resolved once.
+    """
+    if base.request is not None and head.request is not None:
+        before = _resolution_of(base.request)
+        before.resolve(only=only)
+        after = _resolution_of(head.request, before)
+        after.resolve(only=only)
+        return _edges_of(before), _edges_of(after)
+    with tempfile.TemporaryDirectory() as cache:
+        return _of_sql(base, only, Path(cache)), _of_sql(head, only, Path(cache))
+
+
+def _resolution_of(request: ProjectRequest, other: ProjectResolution | None = None) -> ProjectResolution:
+    """Return the resolution of a dbt project; what `other` has resolved is taken from there."""
     project = DbtProject(request.artifacts, request.names, request.folder)
-    models = [model.given for model in project.models()]
-    resolution = ProjectResolution(
-        models,
+    known = {model.key: model for model in other.models} if other is not None else {}
+
+    def earlier(model: ModelInput) -> ResolvedModel | None:
+        return other.results.get(model.key) if other is not None and known.get(model.key) == model else None
+
+    return ProjectResolution(
+        [model.given for model in project.models()],
         request.options,
         project.complete_names(),
         project.described_names(),
         _names_in(request.catalog),
+        earlier,
     )
-    resolved = resolution.resolve(only=only)
-    found = ((one.table, each) for one in models if one.key in resolved
-             for each in (resolved[one.key].statement, *resolved[one.key].other_builds.values()))  # fmt: skip
+
+
+def _edges_of(resolution: ProjectResolution) -> ProjectEdges:
+    results = resolution.results
+    found = ((one.table, each) for one in resolution.models if one.key in results
+             for each in (results[one.key].statement, *results[one.key].other_builds.values()))  # fmt: skip
     return ProjectEdges([(table, statement) for table, statement in found if statement is not None])
 
 
@@ -99,19 +129,32 @@ def _names_in(catalog: Catalog) -> Callable[[str], tuple[str, ...] | None]:
     return known.get
 
 
-def _of_sql(revision: Revision) -> ProjectEdges:
+def _of_sql(revision: Revision, only: Collection[str] | None, cache: Path) -> ProjectEdges:
+    """Return the edges of a folder of SQL; results for texts are saved in the folder `cache`, and taken from there."""
     naming = revision.naming
     root, environment = revision.folder.resolve(), Environment.of(naming)
     texts: dict[str, str] = {}
     for path in sorted(find_sql_files([revision.folder]).files):
         name = path.relative_to(root).as_posix() if root in path.parents else path.name
         texts[name] = read_sql_file(path, FileKey("", name, environment), name, name).text
-    statements = extract_script(
-        texts,
+    options = options_for(
         naming.dialect,
-        revision.catalog,
         namespace=naming.namespace,
         default_database=naming.default_database,
         default_schema=naming.default_schema,
     )
-    return ProjectEdges([(one.target, one) for one in statements if one.target is not None])
+    with seldom_collecting():
+        if only is None:
+            saved = SavedResolutions(cache, options, cache)
+            statements = resolve_texts(texts, options, revision.catalog, saved=saved)
+        else:
+            named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
+            statements = Script(texts, options, revision.catalog).resolve(only=named)
+    return ProjectEdges(
+        [(one.target, one) for one in statements if one.target is not None and (only is None or one.target in only)]
+    )
+
+
+def _may_name(text: str, tables: Iterable[str]) -> bool:
+    mentioned = MentionedTables([text])
+    return any(map(mentioned.has, tables))

@@ -200,7 +200,7 @@ def diff_projects(
     only = None  # where personal data flows depends on the whole project
     if store is None and not is_any_tagged((base, head), pii_tag):
         only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
-    edges = project_edges(base, only), project_edges(head, only)
+    edges = project_edges(base, head, only)
     missing = sorted(
         {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
     )

@@ -16,7 +16,7 @@ from lineage_ingest.dbt.request import prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
-from lineage_ingest.diff.sql_revision import sql_revision
+from lineage_ingest.diff.sql_revision import KnownPurposes, sql_revision
 from lineage_ingest.diff.table_definitions import ProjectRevision
 from lineage_ingest.diff.type_names import is_same_type
 from lineage_ingest.options import DbtOptions, OptionError, SqlOptions, read_catalog
@@ -69,7 +69,8 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
             f"{dbt} is a dbt target folder, and {sql} is a folder of SQL: compare two of one kind", "head"
         )
     if not kinds[0]:
-        found = [_sql(label, folder, options) for label, folder in sides]
+        known: KnownPurposes = {}
+        found = [_sql(label, folder, options, known) for label, folder in sides]
         return found[0], found[1]
     given = DbtOptions(
         dialect=options.dialect, namespace=options.namespace, default_database=options.default_database,
@@ -155,7 +156,7 @@ def _is_dbt(folder: Path) -> bool:
     return False
 
 
-def _sql(label: str, folder: Path, options: RevisionOptions) -> Revision:
+def _sql(label: str, folder: Path, options: RevisionOptions, known: KnownPurposes) -> Revision:
     try:
         extraction = options_for(
             options.dialect or "ansi", namespace=options.namespace,
@@ -164,4 +165,5 @@ def _sql(label: str, folder: Path, options: RevisionOptions) -> Revision:
     except UnknownDialectError as error:
         raise OptionError(str(error), "dialect") from error
     catalog = read_catalog(SqlOptions(catalog=options.catalog).catalog, extraction.naming.dialect.name)
-    return Revision(label, sql_revision(folder, extraction.naming, catalog, label, _path_of(label)), folder, catalog)
+    project = sql_revision(folder, extraction.naming, catalog, label, _path_of(label), known)
+    return Revision(label, project, folder, catalog)

@@ -17,15 +17,24 @@ from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableD
 from lineage_ingest.sql_files.discovery import find_sql_files
 from lineage_ingest.sql_files.file_reader import read_sql_file
 
-__all__ = ["sql_revision"]
+__all__ = ["KnownPurposes", "sql_revision"]
 
 
-def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, shown_as: str = "") -> ProjectRevision:
+KnownPurposes = dict[tuple[str, str], list[StatementPurpose]]
+"""What the statements of files do, by the file's own name and its text."""
+
+
+def sql_revision(
+    folder: Path, naming: Naming, catalog: Catalog, label: str, shown_as: str = "", known: KnownPurposes | None = None
+) -> ProjectRevision:
     """Return the definitions of the SQL files in a folder, or of one file. `shown_as` is the path that people see.
+
+    The statements of files in `known` are not read again; the others are added to it.
 
     Raises:
         NoSqlFilesError: the path does not exist.
     """
+    known = {} if known is None else known
     by_table: dict[str, list[tuple[str, StatementPurpose]]] = {}
     context: list[str] = []
     problems: list[str] = []
@@ -34,7 +43,10 @@ def sql_revision(folder: Path, naming: Naming, catalog: Catalog, label: str, sho
         shown = path.relative_to(root).as_posix() if root in path.parents else path.name
         file = read_sql_file(path, FileKey("", shown, Environment.of(naming)), shown, shown)
         problems += (str(problem) for problem in file.problems)
-        for statement in read_purposes(file.text, PurePath(shown).name, naming):
+        which = PurePath(shown).name, file.text
+        if which not in known:
+            known[which] = list(read_purposes(file.text, which[0], naming))
+        for statement in known[which]:
             if statement.table is not None:
                 source = f"{shown_as}/{shown}" if shown_as and root in path.parents else shown_as or shown
                 by_table.setdefault(statement.table, []).append((source, statement))

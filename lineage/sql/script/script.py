@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -139,13 +139,18 @@ class Script:
             options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared
         )
 
-    def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
+    def resolve(
+        self, progress: Callable[[int, int], None] | None = None, only: Container[str] | None = None
+    ) -> list[StatementLineage]:
         """Return the lineage of every statement, in the order of the texts.
 
-        `progress` is called after each text with the number of texts done and their total.
+        `progress` is called after each text with the number of texts done and their total. With `only`, the texts of
+        these names are resolved, and what they need of others.
         """
         self.prepare()
         for index, text in enumerate(self._texts):
+            if only is not None and text.name not in only:
+                continue
             began = time.perf_counter()
             self._settle_text(index)
             self.seconds[index] = time.perf_counter() - began

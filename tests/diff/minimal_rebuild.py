@@ -27,9 +27,9 @@ from time import perf_counter
 import duckdb
 
 from lineage_ingest.dbt.request import prepare_project
-from lineage_ingest.diff.classification import ColumnEffect, TableDiff, compare_forms
+from lineage_ingest.diff.classification import ColumnEffect, TableDiff
+from lineage_ingest.diff.comparison import compare_projects
 from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.forms import Form, build_forms
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.state_modified import state_modified_plus
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision
@@ -65,16 +65,12 @@ class Campaign:
 @dataclass(frozen=True)
 class _Revision:
     project: ProjectRevision
-    forms: Mapping[str, Form]
     raw: ManifestJson
 
 
-def _revision(shop: Shop, folder: Path, base: _Revision | None = None) -> _Revision:
+def _revision(shop: Shop, folder: Path) -> _Revision:
     request = prepare_project(write_target(shop, folder), DbtOptions(), None)
-    project = dbt_revision(request, "", with_types=True)
-    earlier = (base.project, base.forms) if base is not None else None
-    forms = build_forms(project, earlier=earlier)
-    return _Revision(project, forms, ManifestJson.of(request.artifacts))
+    return _Revision(dbt_revision(request, "", with_types=True), ManifestJson.of(request.artifacts))
 
 
 def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | None = None) -> Campaign:
@@ -97,8 +93,8 @@ def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | N
             if edited is None:
                 continue
             after = build(edited[0])
-            head = _revision(edited[0], folder / "head", base)
-            diffs = compare_forms(base.forms, head.forms, "duckdb")
+            head = _revision(edited[0], folder / "head")
+            diffs = compare_projects(base.project, head.project).tables
             label = f"seed {seed}, edit {number} ({name} of {edited[1]})"
             if after.failed is not None:
                 found.refused += 1

@@ -180,7 +180,7 @@ def test_a_file_that_is_no_sql(tmp_path: Path, text: bytes) -> None:
 def test_a_view_that_is_dropped_under_its_reader(tmp_path: Path) -> None:
     reader = "create view w as select id from v;"
     found = _sql(tmp_path, {"a.sql": V + reader}, {"a.sql": TABLE + reader})
-    assert _effects(found) == {"w": "changed", "v": "removed"}
+    assert _effects(found) == {"w": "affected", "v": "removed"}
     assert [(one.table, one.name) for one in found.missing] == [("w", "v")]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from lineage.frozen import frozen
 from lineage_ingest.diff.affected_definitions import affected_definitions
 from lineage_ingest.diff.classification import TableDiff, TableEffect, compare_forms
-from lineage_ingest.diff.forms import Form, build_forms
+from lineage_ingest.diff.forms import Form, ProjectForms
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision
 
 __all__ = ["Comparison", "compare_projects"]
@@ -28,19 +28,17 @@ class Comparison:
     inlined: dict[str, TableDiff]
 
 
-def compare_projects(
-    base: ProjectRevision, head: ProjectRevision, progress: Progress | None = None, *, whole: bool = False
-) -> Comparison:
-    """Compare two revisions. What no edit may affect is unchanged, and is neither parsed nor compared unless `whole`.
+def compare_projects(base: ProjectRevision, head: ProjectRevision, progress: Progress | None = None) -> Comparison:
+    """Compare two revisions. What no edit may affect is unchanged, and is not parsed.
 
-    The tables of `head` come first, each after those that it reads where both may differ.
+    The tables of `head` come first, each after those that it reads, as far as both were compared.
     """
     notify = progress or (lambda _stage, _done, _total: None)
-    only = None if whole else affected_definitions(base, head)
-    sides = [project.definitions if only is None else [key for key in project.definitions if key in only]
-             for project in (base, head)]  # fmt: skip
-    before = build_forms(base, lambda done, total: notify("reading base", done, total), only=sides[0])
-    after = build_forms(head, lambda done, total: notify("reading head", done, total), (base, before), only=sides[1])
+    earlier = ProjectForms(base)
+    later = ProjectForms(head, earlier)
+    wanted = _needed(earlier, later, affected_definitions(base, head))
+    before = earlier.build(wanted, lambda done, total: notify("reading base", done, total))
+    after = later.build(wanted, lambda done, total: notify("reading head", done, total))
     inlined, tables = (
         compare_forms(_built(before, is_built=is_built), _built(after, is_built=is_built), head.naming.dialect.name)
         for is_built in (False, True)
@@ -52,6 +50,16 @@ def compare_projects(
                 key, one.name, one.title, one.source, one.build, TableEffect.UNCHANGED, name_before=one.name
             )
     return Comparison(before, after, tables, inlined)
+
+
+def _needed(base: ProjectForms, head: ProjectForms, keys: Collection[str]) -> set[str]:
+    """Return these keys and those of all that they read in either revision: what is compared must be there in both."""
+    found = set(keys)
+    while True:
+        needed = found.union(base.in_order(found), head.in_order(found))
+        if needed == found:
+            return found
+        found = needed
 
 
 def _built(forms: Mapping[str, Form], *, is_built: bool) -> dict[str, Form]:

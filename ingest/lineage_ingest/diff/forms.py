@@ -16,7 +16,7 @@ from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 
-__all__ = ["Form", "build_forms"]
+__all__ = ["Form", "ProjectForms"]
 
 Progress = Callable[[int, int], None]
 _Lookup = Callable[[str], TableForm]
@@ -40,35 +40,17 @@ class Form:
     """Why its SQL could only be compared by its text: it does not parse."""
 
 
-def build_forms(
-    project: ProjectRevision,
-    progress: Progress | None = None,
-    earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None,
-    only: Collection[str] | None = None,
-) -> dict[str, Form]:
-    """Return the forms of all definitions, by key, each after those that it reads.
+class ProjectForms:
+    """Makes the forms of a project's definitions, by key.
 
-    Those of `earlier` are taken where a definition, and all that it reads, are the same. With `only`, those of these
-    definitions and of all that they read are returned.
+    Those of `earlier`, another revision, are taken where a definition, and all that it reads, are the same.
     """
-    builder = _Builder(project, earlier)
-    ordered = builder.in_order(project.definitions if only is None else only)
-    for number, key in enumerate(ordered, start=1):
-        builder.build(key)
-        if progress is not None:
-            progress(number, len(ordered))
-    return builder.forms
 
-
-class _Builder:
-    def __init__(
-        self, project: ProjectRevision, earlier: tuple[ProjectRevision, Mapping[str, Form]] | None = None
-    ) -> None:
+    def __init__(self, project: ProjectRevision, earlier: ProjectForms | None = None) -> None:
         self._project = project
         self._naming: Naming = project.naming
-        self._earlier: Mapping[str, Form] = {}
-        if earlier is not None and (earlier[0].naming, earlier[0].tables) == (project.naming, project.tables):
-            self._earlier = earlier[1]
+        self._earlier = earlier if earlier is not None and earlier._naming == project.naming else None
+        self._has_same_tables = self._earlier is not None and self._earlier._project.tables == project.tables
         self._key_of = {definition.name: key for key, definition in project.definitions.items()}
         self._sql: dict[str, list[CanonicalSql]] = {}
         self._names: dict[str, tuple[str, ...]] = {}
@@ -77,12 +59,22 @@ class _Builder:
         """The keys of those whose forms are of the earlier revision."""
         self.forms: dict[str, Form] = {}
 
+    def build(self, keys: Collection[str], progress: Progress | None = None) -> dict[str, Form]:
+        """Return the forms of these definitions and of all that they read, each after those that it reads."""
+        ordered = self.in_order(keys)
+        for number, key in enumerate(ordered, start=1):
+            self._build(key)
+            if progress is not None:
+                progress(number, len(ordered))
+        return self.forms
+
     def _names_in(self, key: str) -> tuple[str, ...]:
         """Return the tables that a definition names; its SQL is parsed unless it is that of the earlier revision."""
         definition = self._project.definitions[key]
-        earlier = self._earlier.get(key)
-        if earlier is not None and definition.is_same(earlier.definition):
-            return earlier.names
+        earlier = self._earlier
+        if earlier is not None and definition.is_same(earlier._project.definitions.get(key)):
+            earlier._reads_of(key)
+            return earlier._names[key]
         sql = self._parsed(key)
         return tuple(
             dict.fromkeys((*definition.reads, *(one for each in sql for one in tables_of(each, self._naming))))
@@ -102,11 +94,13 @@ class _Builder:
             self._reads[key] = tuple(dict.fromkeys(one for one in found if one is not None and one != key))
         return self._reads[key]
 
-    def in_order(self, wanted: Iterable[str]) -> list[str]:
+    def in_order(self, wanted: Collection[str]) -> list[str]:
         """Return these keys and those of all that they read, each after what it reads as far as there is no cycle."""
         done: dict[str, None] = {}
         opened: set[str] = set()
-        for first in wanted:
+        for first in self._project.definitions:
+            if first not in wanted:
+                continue
             stack = [(first, False)]
             while stack:
                 key, expanded = stack.pop()
@@ -118,10 +112,10 @@ class _Builder:
                     stack.extend((other, False) for other in reversed(self._reads_of(key)))
         return list(done)
 
-    def build(self, key: str) -> None:
+    def _build(self, key: str) -> None:
         """Make the forms of a definition."""
         definition = self._project.definitions[key]
-        earlier = self._earlier.get(key)
+        earlier = self._earlier.forms.get(key) if self._earlier is not None and self._has_same_tables else None
         if earlier is not None and definition.is_same(earlier.definition) and self._reads_the_same(key, earlier):
             self.forms[key] = replace(earlier, definition=definition)
             self._taken.add(key)

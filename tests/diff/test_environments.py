@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lineage.model.batch import LineageBatch, RunRecord
+from lineage.model.facts import Facts, FactsRecord
 from lineage.model.names import column_key, dataset_key
 from lineage.store import open_store
 from lineage_ingest import LogOptions, ProjectDiff, diff_revisions, ingest_dbt, ingest_log
@@ -65,15 +68,22 @@ def test_readers_are_those_of_the_base(folder: Path) -> None:
     assert (removed.name, str(found.risk_of(found.tables["model.shop.mart"], removed))) == ("mail", "breaking")
 
 
-@pytest.mark.parametrize("where", ["properties", "store"])
+@pytest.mark.parametrize("where", ["properties", "store", "tag of another project", "meta of another project"])
 def test_personal_data_that_was_there_is_not_new(folder: Path, where: str) -> None:
     base, head = project("prod"), project("ci_7", ', "Mail" as contact')
     if where == "properties":
         for side in (base, head):
             side["nodes"]["model.shop.stg"]["columns"] = {"mail": {"name": "mail", "tags": ["pii"]}}
-    else:
+    elif where == "store":
         with open_store(folder / "s.lbug") as store:
             store.describe(column_key(dataset_key("postgres", "wh.prod.stg"), "Mail"), tags=["pii"])
+    else:
+        dataset, at = dataset_key("postgres", "wh.prod.stg"), datetime(2026, 3, 2, tzinfo=UTC)
+        facts = Facts("dbt/other:source.other.stg@", at, tags=("PII",) if where.startswith("tag") else (),
+                      meta=(("pii", "true"),) if where.startswith("meta") else ())  # fmt: skip
+        record = FactsRecord(dataset, Facts("dbt/other:source.other.stg@", at), {"Mail": facts})
+        with open_store(folder / "s.lbug") as store:
+            store.apply(LineageBatch(RunRecord("other", "dbt", "other", at, {}), (), (), (), facts=(record,)))
     found = diff(folder, base, head)
     assert [(one.table, one.column) for one in found.carriers] == [("wh.ci_7.board", "contact")]
     assert not diff(folder, base, {**head, "nodes": {**head["nodes"], **moved(base)}}).carriers

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
@@ -41,7 +42,8 @@ def new_carriers(
 ) -> list[NewCarrier]:
     """Return the columns to which tagged columns flow unmasked in the second side only.
 
-    Tagged are columns with `tag` among their tags, or with `meta: {TAG: true}`, in dbt or in the store.
+    Tagged are columns with `tag` among their tags, or with `meta: {TAG: true}`, in dbt or in the store, where people or
+    other projects may have said so.
 
     Raises:
         StoreError: the store could not be read.
@@ -110,13 +112,18 @@ def _tagged_columns(manifest: ManifestJson, tag: str) -> set[tuple[str, str]]:
             config = column.get("config")
             for where in (column, config if isinstance(config, Mapping) else {}):
                 tags, meta = where.get("tags"), where.get("meta")
-                listed = [str(one).lower() for one in tags] if isinstance(tags, list) else []
-                marked = isinstance(meta, Mapping) and any(
-                    str(one).lower() == tag.lower() and bool(value) for one, value in meta.items()
-                )
-                if tag.lower() in listed or marked:
+                listed = tags if isinstance(tags, list) else []
+                marks = meta.items() if isinstance(meta, Mapping) else ()
+                if _is_marked(tag, listed, marks):
                     found.add((key, str(column.get("name", name))))
     return found
+
+
+def _is_marked(tag: str, tags: Iterable[object], meta: Iterable[tuple[object, object]]) -> bool:
+    """Return whether a tag is among tags, or is metadata with a value that is true; case is ignored."""
+    return tag.lower() in (str(one).lower() for one in tags) or any(
+        str(name).lower() == tag.lower() and bool(value) for name, value in meta
+    )
 
 
 def _tagged_in_store(store: GraphStore, side: Revision, flow: ProjectEdges, tag: str) -> set[Place]:
@@ -124,7 +131,10 @@ def _tagged_in_store(store: GraphStore, side: Revision, flow: ProjectEdges, tag:
     keys = {dataset_key(*(split_location(name) or (side.naming.dataset_namespace, name))): name for name in names}
     found = set()
     for column in store.columns(sorted(keys)) if keys else ():
-        if tag.lower() in {one.lower() for one in column.tags}:
+        facts = column.stated_facts
+        tags = (*column.tags, *(one for each in facts for one in each.tags))
+        meta = ((name, json.loads(value)) for each in facts for name, value in each.meta)
+        if _is_marked(tag, tags, meta):
             dataset, path = split_column_key(column.key)
             found.add((keys[dataset], path))
     return found

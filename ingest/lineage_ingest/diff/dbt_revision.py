@@ -241,7 +241,7 @@ class _Reader:
     def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
         """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
         found = self._raw.build_macros(node.config.materialized or "view")
-        if found and build not in (Build.SEED, Build.EPHEMERAL):
+        if found and build is not Build.EPHEMERAL:
             yield "macros that build it", digest(found)
 
 

@@ -279,3 +279,18 @@ def test_the_past_of_a_snapshot(tmp_path: Path) -> None:
     assert [one for one in found.notices if "history" in one] == [
         "history: dbt does not build a snapshot again; its rows of the past stay as they are"
     ]
+
+
+def test_a_generic_test_that_takes_the_place_of_one_of_dbt_builds_nothing(tmp_path: Path) -> None:
+    def macro(package: str) -> Manifest:
+        key = f"macro.{package}.test_not_null"
+        return {key: {"name": "test_not_null", "unique_id": key, "package_name": package, "macro_sql": "select 1"}}
+
+    def edit(data: Manifest) -> None:
+        data["macros"].update(macro("shop"))
+        data["nodes"]["test.shop.not_null_inlined_id"]["depends_on"]["macros"] = ["macro.shop.test_not_null"]
+
+    base = _base()
+    base["macros"] |= macro("dbt")
+    found = _diff(tmp_path, edit, base)
+    assert (found.rebuild, _names(found)[1]) == ([], ["not_null_inlined_id"])

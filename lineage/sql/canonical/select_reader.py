@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from lineage.sql.canonical.bare_columns import follow_extremes
+from lineage.sql.canonical.extreme_rows import follow_extremes
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, tree_digest
 from lineage.sql.canonical.from_reader import FromReader, allow_only

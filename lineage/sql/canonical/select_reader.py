@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from lineage.sql.canonical.extreme_rows import follow_extremes
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, tree_digest
+from lineage.sql.canonical.extreme_rows import follow_extremes
 from lineage.sql.canonical.from_reader import FromReader, allow_only
 from lineage.sql.canonical.output_items import Item, read_items
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst

@@ -36,6 +36,8 @@ class CompareOptions:
     """SQL dialect of the names; by default the product's, for dbt that of its adapter."""
     as_of: datetime | None = None
     """Compare with the graph as of this time, and with what the export states up to it."""
+    every: bool = False
+    """Load the statements that prove edges that agree, too: not only those of differences."""
 
 
 def compare_lineage(
@@ -112,4 +114,5 @@ def compare_lineage(
             states_influence=product.states_influence,
             any_namespace=not options.namespace,
             progress=notify,
+            every=options.every,
         )

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,16 @@ def test_both_proofs_in_json(folder: Path) -> None:
     assert total["reason"] == "column not stated"
     every = lineage("compare", "databricks", "column_lineage.csv", "--store", store, "--json", "--all").json
     assert len(every["edges"]) == len(found["edges"]) + 1
+
+
+def test_all_edges_have_their_proofs(folder: Path) -> None:
+    store = ingest(folder, SQL)
+    databricks_csv(folder, WRONG[:1])
+    done = lineage("compare", "databricks", "column_lineage.csv", "--store", store, "--all")
+    assert re.search(r"ours: IDENTITY, all\.sql:\d, `day`, full", " ".join(done.out.split()))
+    assert "no SQL" not in done.out
+    found = lineage("compare", "databricks", "column_lineage.csv", "--store", store, "--all", "--json").json
+    assert all(one["statement"] for edge in found["edges"] for one in edge["ours"])
 
 
 def test_csv_has_a_row_for_each_difference(folder: Path) -> None:

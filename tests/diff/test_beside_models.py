@@ -250,3 +250,47 @@ def test_a_table_that_is_read_without_ref(tmp_path: Path) -> None:
     assert [one for one in found.notices if "without ref()" in one] == [
         "odd reads stg without ref(): build it after that, dbt knows no order"
     ]
+
+
+def test_a_macro_that_names_tables_moves_seeds_too(tmp_path: Path) -> None:
+    def macro(package: str) -> Manifest:
+        key = f"macro.{package}.generate_schema_name"
+        return {key: {"name": "generate_schema_name", "unique_id": key, "package_name": package, "macro_sql": "mart"}}
+
+    base = _base()
+    base["nodes"]["seed.shop.codes"] = {
+        **model("codes", ""), "unique_id": "seed.shop.codes", "resource_type": "seed", "compiled_code": None,
+        "original_file_path": "seeds/codes.csv", "checksum": {"name": "sha256", "checksum": "1"},
+        "config": {"materialized": "seed"},
+    }  # fmt: skip
+    base["macros"] |= macro("dbt")
+    found = _diff(tmp_path, lambda data: data["macros"].update(macro("shop")), base)
+    assert "codes" in {one.title for one in found.rebuild}
+
+
+def test_the_past_of_a_snapshot(tmp_path: Path) -> None:
+    base = _base()
+    base["nodes"]["snapshot.shop.history"] = {
+        **model("history", f"select id from {RAW}"), "unique_id": "snapshot.shop.history",
+        "resource_type": "snapshot", "config": {"materialized": "snapshot", "unique_key": "id"},
+    }  # fmt: skip
+    edited = f"select id + 1 as id from {RAW}"
+    found = _diff(tmp_path, lambda data: data["nodes"]["snapshot.shop.history"].update(compiled_code=edited), base)
+    assert [one for one in found.notices if "history" in one] == [
+        "history: dbt does not build a snapshot again; its rows of the past stay as they are"
+    ]
+
+
+def test_a_generic_test_that_takes_the_place_of_one_of_dbt_builds_nothing(tmp_path: Path) -> None:
+    def macro(package: str) -> Manifest:
+        key = f"macro.{package}.test_not_null"
+        return {key: {"name": "test_not_null", "unique_id": key, "package_name": package, "macro_sql": "select 1"}}
+
+    def edit(data: Manifest) -> None:
+        data["macros"].update(macro("shop"))
+        data["nodes"]["test.shop.not_null_inlined_id"]["depends_on"]["macros"] = ["macro.shop.test_not_null"]
+
+    base = _base()
+    base["macros"] |= macro("dbt")
+    found = _diff(tmp_path, edit, base)
+    assert (found.rebuild, _names(found)[1]) == ([], ["not_null_inlined_id"])

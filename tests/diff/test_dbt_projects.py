@@ -97,6 +97,13 @@ def test_a_physical_setting_is_rebuilt_without_what_reads_it(tmp_path: Path) -> 
     assert "daily" not in _touched(diff)
 
 
+@pytest.mark.parametrize("name", ["grants", "labels"])
+def test_a_setting_that_any_build_applies(tmp_path: Path, name: str) -> None:
+    diff = _diff(tmp_path, lambda data: _config(data, "log").update({name: {"select": ["x"]}}))
+    assert (_rebuilt(diff), _touched(diff), diff.cosmetic) == ({"log"}, set(), [])
+    assert not [one for one in diff.rebuild if one.full_refresh]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("max(day)", "min(day)"), ("day >", "day >="), ("{% if is_incremental() %}", "{% if not is_incremental() %}")],

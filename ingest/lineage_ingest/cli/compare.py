@@ -96,7 +96,7 @@ def compare(
     output = chosen_format(output, as_json)
     options = CompareOptions(
         namespace=namespace, default_database=default_database, default_schema=default_schema, dialect=dialect,
-        as_of=as_of,
+        as_of=as_of, every=every,
     )  # fmt: skip
     try:
         with progress_bar() as progress:

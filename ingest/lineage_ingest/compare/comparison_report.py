@@ -158,7 +158,8 @@ def _our_proof(found: Comparison, edges: tuple[StoredEdge, ...]) -> str | None:
         text = " ".join(job.sql[slice(*expression_around(job.sql, start, end))].split())
         parts += [f"{file}:{line}" if file else f"{edge.job}, line {line}", f"`{text[:_MAX_TEXT]}`"]
     else:
-        parts += [(job.source if job is not None else None) or edge.job, "no SQL"]
+        parts.append((job.source if job is not None else None) or edge.job)
+        parts += ["no SQL"] if job is not None or not edge.spans else []  # else the statement is not loaded
     if job is not None:
         parts.append(str(job.completeness))
     if edge.ambiguous:

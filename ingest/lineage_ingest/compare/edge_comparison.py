@@ -37,6 +37,7 @@ def compare_stated(
     states_influence: bool,
     any_namespace: bool,
     progress: Progress,
+    every: bool = False,
 ) -> Comparison:
     """Fill in the verdicts on all edges that an export states, and on ours into the tables of which it states some.
 
@@ -48,6 +49,7 @@ def compare_stated(
         states_influence: whether the product states influence too, so that a reference of ours may be missing.
         any_namespace: whether a table may be found under another namespace, if its name is unique.
         progress: called with each stage, the amount done, and the total.
+        every: load the statements of edges that agree, too.
 
     Raises:
         StoreError: the store could not be read.
@@ -67,7 +69,7 @@ def compare_stated(
             edge.reason, edge.because = explanations.of(edge)
     into.edges.sort(key=lambda one: (one.target, one.source, str(one.verdict)))
     into.tables = len(theirs.tables)
-    _load_proofs(store, into, ours)
+    _load_proofs(store, into, ours, every)
     _add_notices(into, names)
     return into
 
@@ -258,12 +260,12 @@ class _Comparing:
         return self._targets
 
 
-def _load_proofs(store: GraphStore, into: Comparison, ours: OurLineage) -> None:
-    """Load the display names of all edges, and the jobs that prove those of ours."""
-    shown = [edge for edge in into.edges if edge.verdict is not EdgeVerdict.AGREE]
+def _load_proofs(store: GraphStore, into: Comparison, ours: OurLineage, every: bool) -> None:
+    """Load the display names of all edges, and the jobs that prove those of ours; `every`: of those that agree, too."""
+    shown = [edge for edge in into.edges if every or edge.verdict is not EdgeVerdict.AGREE]
     keys = {key for edge in into.edges for key in (edge.source, edge.target, *edge.through)}
     into.names = names_of(store, keys | into.not_compared.keys())
-    ours.load_jobs(store, {one.job for edge in shown for one in edge.ours[:1]})
+    ours.load_jobs(store, {one.job for edge in shown for one in edge.ours})
     into.jobs = ours.jobs
 
 

@@ -224,19 +224,19 @@ def _compared(base: Form, head: Form) -> TableDiff:
     own_rows = base.own.rows != head.own.rows
     order = base.own.order != head.own.order and not own_rows
     differing_text = base.text != head.text
-    settings = _settings(base, head)
+    settings, applied = _settings(base, head), _settings(base, head, "applied")
     columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
     if head.definition.is_same(base.definition):  # what differs is the order or number of the columns that it reads
         own_rows = False
         columns = tuple(replace(one, is_own=False) for one in columns)
     is_content = any(one.is_content for one in columns)
-    own = own_rows or order or bool(settings) or any(one.is_own and one.is_content for one in columns)
-    reasons = list(settings)
+    own = own_rows or order or bool(settings or applied) or any(one.is_own and one.is_content for one in columns)
+    reasons = [*settings, *applied]
     if order:
         reasons.append("the order of its rows")
     if base.definition.doubts or head.definition.doubts:
         reasons += dict.fromkeys((*base.definition.doubts, *head.definition.doubts))
-    if is_content or settings:
+    if is_content or settings or applied:
         effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
     else:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
@@ -244,15 +244,17 @@ def _compared(base: Form, head: Form) -> TableDiff:
     history = any(side.definition.build.is_kept for side in (base, head))
     diff = _diff(head, effect, columns, *reasons)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
+    if applied and why is None:
+        return replace(diff, rebuild=_rebuild(head, "its settings differ"), clauses=clauses)
     return replace(
         diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history, clauses=clauses
     )
 
 
-def _settings(base: Form, head: Form) -> list[str]:
-    """Return which settings differ."""
+def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
+    """Return which settings differ: of these kinds, or those that decide what a table contains or how it is stored."""
     reasons = []
-    for what in ("content", "physical"):
+    for what in kinds or ("content", "physical"):
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
         reasons += [f"setting `{name}`" for name in sorted(before.keys() | after.keys())
                     if before.get(name) != after.get(name)]  # fmt: skip

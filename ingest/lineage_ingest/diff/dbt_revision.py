@@ -24,7 +24,7 @@ __all__ = ["dbt_revision"]
 
 _NO_CONTENT = frozenset(
     ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract",
-     "full_refresh", "on_configuration_change", "grants", "labels", "query_tag", "freshness", "severity",
+     "full_refresh", "on_configuration_change", "query_tag", "freshness", "severity",
      "static_analysis", "concurrent_batches")
 )  # fmt: skip
 """Settings that change neither what a model contains nor how it is stored."""
@@ -37,6 +37,9 @@ _PHYSICAL = frozenset(
      "snowflake_warehouse", "target_lag", "refresh_mode", "initialize", "external_volume")
 )  # fmt: skip
 """Settings that change how a model is stored. Of an incremental model they may decide what is replaced."""
+
+_APPLIED = frozenset(("grants", "labels"))
+"""Settings that any build applies to the table, whatever it contains."""
 
 _JINJA_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _CALL = re.compile(r"\b(?P<env>env_)?var\s*\(\s*(?:(?P<quote>['\"])(?P<name>[^'\"]*)(?P=quote))?")
@@ -195,7 +198,9 @@ class _Reader:
         node = table.node
         config = self._raw.config(node.unique_id)
         physical = [name for name in config if name in _PHYSICAL]
-        content = [name for name in config if name not in _NO_CONTENT and name not in _PHYSICAL]
+        no_content = _NO_CONTENT | _PHYSICAL | _APPLIED
+        content = [name for name in config if name not in no_content]
+        applied = tuple((name, _as_text(config[name])) for name in sorted(_APPLIED) if config.get(name) not in _UNSET)
         if build.has_history:
             content += physical
         settings = [(name, _as_text(config[name])) for name in sorted(content) if config[name] not in _UNSET]
@@ -222,7 +227,7 @@ class _Reader:
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
             if build.has_history else (),
             relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {}, doubts, written,
-            unread,
+            unread, applied,
         )  # fmt: skip
 
     def _contract(self, node: DbtNode) -> dict[str, str]:
@@ -236,7 +241,7 @@ class _Reader:
     def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
         """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
         found = self._raw.build_macros(node.config.materialized or "view")
-        if found and build not in (Build.SEED, Build.EPHEMERAL):
+        if found and build is not Build.EPHEMERAL:
             yield "macros that build it", digest(found)
 
 

@@ -298,7 +298,9 @@ def _not_compared(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[s
 
 
 def _kept_tables(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
-    """Yield the tables that need a full refresh, and whose settings forbid it."""
+    """Yield the tables that need a full refresh, and do not get it: by their settings, or as snapshots."""
+    if snapshots := sorted(one.title for one in tables.values() if one.full_refresh and one.build is Build.SNAPSHOT):
+        yield f"{name_list(snapshots, 5)}: dbt does not build a snapshot again; its rows of the past stay as they are"
     config = head.manifest.config if head.manifest is not None else None
     kept = [
         one.title

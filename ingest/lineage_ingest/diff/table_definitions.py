@@ -70,6 +70,8 @@ class TableDefinition:
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None
     """What of it is not compared, for people."""
+    applied: tuple[tuple[str, str], ...] = ()
+    """Settings that any build applies to the table, whatever it contains: privileges, labels."""
 
     def is_same(self, other: TableDefinition | None) -> bool:
         """Return whether another revision has the same definition, wherever its file is."""

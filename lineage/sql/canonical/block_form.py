@@ -42,6 +42,8 @@ class BlockForm:
         """The expressions of the select list, by alias; of two with one name, the first."""
         self.open_aliases: set[str] = set()
         """The aliases that are being read."""
+        self.keys: frozenset[str] | None = None
+        """The values that rows are grouped by; None if they are not."""
         self.windows: dict[str, exp.Expr] = {}
         self.wild: list[str] = []
         """Expressions that may return several rows, or aggregate: functions that are not known."""

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from sqlglot import exp
 
-__all__ = ["digest", "tree_digest"]
+__all__ = ["digest", "is_stated", "spelling", "tree_digest"]
 
 Part = str | int | bool | None | Iterable["Part"]
 
@@ -50,7 +50,7 @@ def tree_digest(tree: exp.Expr, text: str) -> str:
             parts.append(f"<{type(node).__name__}{spelling(node, text)}")
             stack.append(_END)
             for key, value in sorted(node.args.items(), reverse=True):
-                if value is None or value is False or value == []:
+                if not is_stated(key, value):
                     continue
                 stack.append(value)
                 stack.append(_Key(key))
@@ -62,6 +62,11 @@ def tree_digest(tree: exp.Expr, text: str) -> str:
         else:
             parts.append(")" if node is _END else repr(node))
     return digest("tree", parts)
+
+
+def is_stated(key: str, value: object) -> bool:
+    """Return whether an argument of a node says something: most that are False do not."""
+    return key == "from_first" or not (value is None or value is False or value == [])
 
 
 def spelling(node: exp.Expr, text: str) -> str:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, tree_digest
+from lineage.sql.canonical.extreme_rows import follow_extremes
 from lineage.sql.canonical.from_reader import FromReader, allow_only
 from lineage.sql.canonical.output_items import Item, read_items
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
@@ -42,6 +43,8 @@ class SelectReader(FromReader):
         self._group(tree, block)
         self._filter(tree.args.get("having"), block, "HAVING")
         block.sees_aliases = hides
+        if self._identifiers.dialect.bare_columns_follow_extremes and block.keys is not None:
+            follow_extremes(tree, block, self._expressions)
         over = block.rows
         items = read_items(tree, block, self._expressions, self._identifiers)
         block.sees_aliases = True
@@ -104,6 +107,7 @@ class SelectReader(FromReader):
                 *(tree.args[key] for key in ("having", "qualify", "order") if tree.args.get(key)),
             ]
             if any(contains_aggregate(one) for one in read):
+                block.keys = frozenset()
                 block.rows = digest("group", block.rows, [])
                 block.note("GROUP BY", [], [])
             elif tree.args.get("having") is not None:
@@ -115,7 +119,8 @@ class SelectReader(FromReader):
                 raise UnsupportedError
             found = [self._expressions.value(one, block) for one in keys if not contains_aggregate(one)]
             block.stability = worst(found, block.stability)
-            block.rows = digest("group", block.rows, sorted({value.digest for value in found}))
+            block.keys = frozenset(value.digest for value in found)
+            block.rows = digest("group", block.rows, sorted(block.keys))
             listed = [tree_digest(one, self._text) for one in keys if not contains_aggregate(one)]
             block.note("GROUP BY", sorted({value.digest for value in found}), listed)
             return
@@ -130,7 +135,8 @@ class SelectReader(FromReader):
             raise UnsupportedError
         keys_found = [self._key(one, tree, block) for one in clause.expressions]
         block.stability = worst(keys_found, block.stability)
-        block.rows = digest("group", block.rows, sorted({value.digest for value in keys_found}), *more)
+        block.keys = frozenset(value.digest for value in keys_found)
+        block.rows = digest("group", block.rows, sorted(block.keys), *more)
         meaning = [sorted({value.digest for value in keys_found}), *more]
         block.note("GROUP BY", meaning, tree_digest(clause, self._text))
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lineage.frozen import frozen
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
-from lineage.sql.canonical.digests import Part, digest, spelling, tree_digest
+from lineage.sql.canonical.digests import Part, digest, is_stated, spelling, tree_digest
 from lineage.sql.canonical.function_kinds import AGGREGATES, ORDERED, PLAIN, PLAIN_BY_NAME, RANKS, VOLATILE
 from lineage.sql.canonical.name_lookup import find_prefixed, find_unprefixed
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
@@ -135,7 +135,7 @@ class Expressions:
                 return values[-1].digest
             return [read(one) for one in arg] if isinstance(arg, list) else repr(arg)
 
-        args = [(key, read(arg)) for key, arg in sorted(node.args.items()) if arg not in (None, False, [], "")]
+        args = [(key, read(arg)) for key, arg in sorted(node.args.items()) if arg != "" and is_stated(key, arg)]
         made = digest(type(node).__name__, spelling(node, self.text), args, more)
         stability = worst(values, stability)
         if type(node) in (exp.Cast, exp.TryCast) and values:
@@ -147,18 +147,19 @@ class Expressions:
 
     def _window(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a window function: it depends on all rows that the clause sees."""
-        base = node.args.get("alias")
-        if base is not None:
-            named = block.windows.get(self.identifiers.column(base)) if isinstance(base, exp.Identifier) else None
-            if named is None:
+        merged = dict(node.args)
+        base = merged.pop("alias", None)
+        opened: set[str] = set()
+        while base is not None:  # a named window may begin with the name of another one
+            name = str(self.identifiers.column(base)) if isinstance(base, exp.Identifier) else ""
+            named = block.windows.get(name)
+            if named is None or name in opened:
                 return self._unknown(node, block)
-            merged = dict(node.args)
-            merged.pop("alias")
-            for key in ("partition_by", "order", "spec", "alias"):
+            opened.add(name)
+            for key in ("partition_by", "order", "spec"):
                 if named.args.get(key) and not merged.get(key):
                     merged[key] = named.args[key]
-        else:
-            merged = dict(node.args)
+            base = named.args.get("alias")
         merged.pop("over", None)
         values: list[ValueForm] = []
         parts: list[Part] = []

@@ -291,3 +291,23 @@ select b, a + 2 as k, k * 2 as l from t where my_function(l) > 3
 select b, a + 1 as k from t where exists (select 1 from u tablesample (10) where u.x = k)
 -- and
 select b, a + 2 as k from t where exists (select 1 from u tablesample (10) where u.x = k)
+
+-- a window that begins with another one [s] {postgres}
+select a, sum(b) over w2 as s from t window w1 as (partition by a), w2 as (w1 order by c)
+-- and
+select a, sum(b) over w2 as s from t window w1 as (partition by c), w2 as (w1 order by c)
+
+-- the end that NTH_VALUE counts from [F] {snowflake}
+select nth_value(a, 2) from last over (order by b) as F from t
+-- and
+select nth_value(a, 2) from first over (order by b) as F from t
+
+-- a column of the row that has the maximum [rows] {sqlite}
+select c, a, max(b) as m from t group by a
+-- and
+select c, a, min(b) as m from t group by a
+
+-- an extreme in another clause [rows] {sqlite}
+select c, a from t group by a having max(b) > 0
+-- and
+select c, a from t group by a having min(b) > 0

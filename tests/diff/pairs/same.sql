@@ -79,3 +79,13 @@ select a, a in (select x from u order by a) as i, (select max(x) from (select * 
 select my_function(b) as f, a as k from t where my_function(b) > 1
 -- and
 select my_function(b) as f, (a) as k from t where my_function(b) > 1
+
+-- a window that begins with another one, written out {postgres}
+select a, sum(b) over (partition by a order by c) as s from t
+-- and
+select a, sum(b) over w2 as s from t window w1 as (partition by a), w2 as (w1 order by c)
+
+-- a key beside a maximum {sqlite}
+select a, max(b) as m from t group by a
+-- and
+select t.a, max(t.b) as m from t as t group by 1

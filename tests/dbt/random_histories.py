@@ -5,8 +5,8 @@ python -m tests.dbt.random_histories [HISTORIES] [--seed N] [--only NUMBER] [--s
 One store is ingested into as a user does, the other with `--full`. Between the project's ingests, little or nothing of
 it changes; others write files and logs of any time, among them the very moments of the project's ingests, rename tables
 and give them further keys. After every step both stores must contain the same, with all times that count. With
-`--turns`, two projects are ingested in turn: one reads models and sources of the other, and both build one table. Prints
-each history that differs; ends with code 1 if any does.
+`--turns`, two projects are ingested in turn: one reads models and sources of the other, and both build one table.
+Prints each history that differs; ends with code 1 if any does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, LogOptions, ingest_dbt, ingest_log, ingest_sql
 from lineage_ingest.options import SqlOptions
 from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
-from tests.ingest.edited_folders import stored_content
+from tests.ingest.edited_folders import difference, stored_content
 
 __all__ = ["change_project", "comparable_content", "make_reading_project", "run_history"]
 
@@ -57,7 +57,6 @@ STATEMENTS = (
 _FIRST = datetime(2026, 3, 1, 6, tzinfo=UTC)
 _NAMESPACE = "postgres"
 _OF_RUNS = re.compile(r"^\('(Run|OBSERVED|REPORTED|DESCRIBED)'")
-_SHOWN = 6
 _EVERY = 10
 
 
@@ -108,7 +107,8 @@ def make_reading_project(models: int, columns: int, seed: int) -> dict[str, Any]
     """
     text = json.dumps(make_manifest(models, columns, seed)).replace("big", "two").replace("main_", "two_")
     for own, shared in (("crm.raw_00001", "main_stg.stg_00001"), ("two_fct.fct_00005", "main_fct.fct_00005")):
-        text = text.replace(*(json.dumps(f'"{name}"'.replace(".", '"."'))[1:-1] for name in (own, shared)))
+        before, after = (json.dumps(f'"{name}"'.replace(".", '"."'))[1:-1] for name in (own, shared))
+        text = text.replace(before, after)
     data: dict[str, Any] = json.loads(text)
     return data
 
@@ -126,11 +126,9 @@ def run_history(
         for number, step in enumerate(_History(random.Random(seed), folder, counts, turns=turns).steps(steps)):
             say(f"{number}: {step}")
             with open_store(folder / "fast.lbug") as fast, open_store(folder / "full.lbug") as full:
-                one, other = map(Counter, (comparable_content(fast), comparable_content(full)))
-            if one != other:
-                lines = [f"  only skipping: {text}" for text in (one - other).elements()][:_SHOWN]
-                lines += [f"  only full:     {text}" for text in (other - one).elements()][:_SHOWN]
-                return "\n".join((f"step {number} ({step})", *lines)), counts
+                found = difference(comparable_content(fast), comparable_content(full), ("skipping", "full"))
+            if found:
+                return f"step {number} ({step}){found}", counts
     return "", counts
 
 

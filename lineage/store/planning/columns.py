@@ -157,9 +157,9 @@ def _authority(column: StoredColumn | ColumnRecord) -> int:
 def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
     """Remove columns (by key, with the schema's time) that complete schemas no longer have.
 
-    Their lineage is retired at that time. A column stays, known by use, if lineage is observed at that time or later, or
-    if only lineage ever referred to it: no schema had it, so no schema can remove it. Columns that a schema had, or that have
-    history, stay in the graph and are marked as dropped. The state must contain all lineage of these columns.
+    Their lineage is retired at that time. A column stays, known by use, if lineage is observed at that time or later,
+    or if only lineage ever referred to it: no schema had it, so no schema can remove it. Columns that a schema had, or
+    that have history, stay in the graph and are marked as dropped. The state must contain all lineage of these columns.
     """
     if not gone:
         return

@@ -86,7 +86,11 @@ def test_events_in_any_order_leave_the_history_of_their_times(drawn: list[Lineag
 
 @pytest.mark.parametrize(
     ("read", "live"),
-    [pytest.param((4,), True, id="after"), pytest.param((2,), False, id="before"), pytest.param((2, 4), True, id="both")],
+    [
+        pytest.param((4,), True, id="after"),
+        pytest.param((2,), False, id="before"),
+        pytest.param((2, 4), True, id="both"),
+    ],
 )
 def test_a_column_that_a_schema_drops_is_there_if_it_is_used_after_it(read: tuple[int, ...], live: bool) -> None:
     """It is then known by use, as if no schema had ever had it."""

@@ -1,7 +1,7 @@
 """Bare columns: SQLite reads columns that are neither aggregated nor a key of GROUP BY from some row of the group.
 
-Beside `max(x)` or `min(x)`, that is the row that has it. As such columns are possible, a name in GROUP BY or HAVING is a
-column of FROM before it is an alias, whatever the select list makes of it.
+Beside `max(x)` or `min(x)`, that is the row that has it. As such columns are possible, a name in GROUP BY or HAVING is
+a column of FROM before it is an alias, whatever the select list makes of it.
 https://sqlite.org/lang_select.html#bare_columns_in_an_aggregate_query
 """
 
@@ -68,9 +68,10 @@ def add_row_of_extreme(
             for source, mention in compared.items():
                 own.setdefault(source, mention)
             projection.sources[position] = own
-    for name, code in _CLAUSES.items():
-        clause = select.args.get(name)
-        if clause is not None and _reads_row(resolver, _without_aliases(resolver, clause, scope, projection), scope, keys):
+    for place, code in _CLAUSES.items():
+        clause = select.args.get(place)
+        rest = None if clause is None else _without_aliases(resolver, clause, scope, projection)
+        if rest is not None and _reads_row(resolver, rest, scope, keys):
             for one in extremes:
                 resolver.evaluate(scope, one, code, sink)
 

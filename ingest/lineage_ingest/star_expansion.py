@@ -91,7 +91,7 @@ def _records_without_star(store: GraphStore, columns: dict[str, list[str]], at: 
     expanded = sorted(key for key, names in columns.items() if _STAR in names)
     of: dict[str, list[ColumnRecord]] = defaultdict(list)
     for column in store.columns(expanded):
-        is_unplaced = column.ordinal is None and column.parent is None and not column.inferred
+        is_unplaced = column.ordinal is None and column.parent is None
         if column.path != _STAR and not is_unplaced:  # the newest schema lacks what has no place
             of[column.dataset].append(
                 ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred, spelling=column.spelling)

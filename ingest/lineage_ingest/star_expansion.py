@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -48,7 +48,8 @@ def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
 def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
     """Yield batches that expand the stars over datasets (by key) of known schema, one for each level of views.
 
-    Apply each batch before requesting the next: it makes the schemas of views known.
+    Apply each batch before requesting the next: it makes the schemas of views known, except of those among `described`:
+    what the ingest itself states of them is their schema, also where another file defines them by a star.
 
     Raises:
         StoreError: the store could not be read.
@@ -57,6 +58,7 @@ def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
     if not _have_stars(store, listed):
         return
     known = {dataset.key for dataset in store.datasets(listed) if dataset.schema_known}
+    settled = frozenset(listed)
     done: set[tuple[str, str]] = set()
     while known:
         columns = _columns(store, known)
@@ -65,7 +67,8 @@ def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
         if not stated:
             return
         done.update((one.job.key, one.output) for one in stated)
-        fresh = _batch(store, stated, {key: [n for n in names if n != _STAR] for key, names in columns.items()}, at)
+        opened = {key: [name for name in names if name != _STAR] for key, names in columns.items()}
+        fresh = _batch(store, stated, opened, settled, at)
         yield replace(fresh, datasets=(*fresh.datasets, *_records_without_star(store, columns, at)))
         known = {record.key for record in fresh.datasets}
 
@@ -88,7 +91,7 @@ def _records_without_star(store: GraphStore, columns: dict[str, list[str]], at: 
     expanded = sorted(key for key, names in columns.items() if _STAR in names)
     of: dict[str, list[ColumnRecord]] = defaultdict(list)
     for column in store.columns(expanded):
-        is_unplaced = column.ordinal is None and column.parent is None and not column.inferred
+        is_unplaced = column.ordinal is None and column.parent is None
         if column.path != _STAR and not is_unplaced:  # the newest schema lacks what has no place
             of[column.dataset].append(
                 ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred, spelling=column.spelling)
@@ -99,7 +102,14 @@ def _records_without_star(store: GraphStore, columns: dict[str, list[str]], at: 
         )
 
 
-def _batch(store: GraphStore, stated: list[StatedOutput], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
+def _batch(
+    store: GraphStore,
+    stated: list[StatedOutput],
+    columns: dict[str, list[str]],
+    settled: Container[str],
+    at: datetime,
+) -> LineageBatch:
+    """Return what the jobs state with these columns in place of stars; `settled` outputs have a schema."""
     stored = {dataset.key: dataset for dataset in store.datasets(sorted({one.output for one in stated}))}
     edges: dict[tuple[str, str, str, str], EdgeRecord] = {}
     for one in stated:
@@ -117,7 +127,9 @@ def _batch(store: GraphStore, stated: list[StatedOutput], columns: dict[str, lis
         {"jobs": len(jobs), "edges": len(edges)},
     )
     datasets = (
-        _output_record(store, stored[one.output], one, again[one.job.key], list(edges.values()), at) for one in stated
+        _output_record(store, stored[one.output], one, again[one.job.key], list(edges.values()), at)
+        for one in stated
+        if one.output not in settled
     )
     return LineageBatch(run, tuple(d for d in datasets if d is not None), tuple(jobs.values()), tuple(edges.values()))
 

@@ -7,7 +7,7 @@ create.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -326,6 +326,19 @@ class StatementLineage:
     def targets(self) -> tuple[str, ...]:
         """All tables that it writes, `target` first."""
         return (() if self.target is None else (self.target,)) + self.other_targets
+
+    def in_doubt(self, problem: Diagnostic) -> StatementLineage:
+        """Return the lineage with a diagnostic that says why it may not be complete: it is partial then, at most.
+
+        >>> found = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, "the trigger is not followed")
+        >>> StatementLineage("INSERT").in_doubt(found).reason
+        'NOT_FOLLOWED: the trigger is not followed'
+        """
+        diagnostics = [*self.diagnostics, problem]
+        if self.completeness is not Completeness.FULL:
+            return replace(self, diagnostics=diagnostics)
+        reason = f"{problem.code}: {problem.message}"
+        return replace(self, diagnostics=diagnostics, completeness=Completeness.PARTIAL, reason=reason)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes.

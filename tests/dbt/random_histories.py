@@ -1,11 +1,12 @@
 """Ingest a random dbt project again and again beside others, and compare skipping with stating everything.
 
-python -m tests.dbt.random_histories [HISTORIES] [--seed N] [--only NUMBER] [--steps N]
+python -m tests.dbt.random_histories [HISTORIES] [--seed N] [--only NUMBER] [--steps N] [--turns]
 
 One store is ingested into as a user does, the other with `--full`. Between the project's ingests, little or nothing of
 it changes; others write files and logs of any time, among them the very moments of the project's ingests, rename tables
-and give them further keys. After every step both stores must contain the same, with all times that count. Prints each
-history that differs; ends with code 1 if any does.
+and give them further keys. After every step both stores must contain the same, with all times that count. With
+`--turns`, two projects are ingested in turn: one reads models and sources of the other, and both build one table.
+Prints each history that differs; ends with code 1 if any does.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, LogOptions, ingest_dbt, ingest_log, ingest_sql
 from lineage_ingest.options import SqlOptions
 from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
-from tests.ingest.edited_folders import stored_content
+from tests.ingest.edited_folders import difference, stored_content
 
-__all__ = ["change_project", "comparable_content", "run_history"]
+__all__ = ["change_project", "comparable_content", "make_reading_project", "run_history"]
 
 STATEMENTS = (
     "DROP TABLE {model}",
@@ -56,7 +57,6 @@ STATEMENTS = (
 _FIRST = datetime(2026, 3, 1, 6, tzinfo=UTC)
 _NAMESPACE = "postgres"
 _OF_RUNS = re.compile(r"^\('(Run|OBSERVED|REPORTED|DESCRIBED)'")
-_SHOWN = 6
 _EVERY = 10
 
 
@@ -100,35 +100,58 @@ def change_project(data: dict[str, Any], rng: random.Random) -> None:
         nodes[key]["compiled_code"] = "select from where"
 
 
-def run_history(seed: str, steps: int, folder: Path, say: Callable[[str], object] = str) -> tuple[str, Counter[str]]:
-    """Run a history in a new folder; return how the stores differ, empty if they do not, and counts."""
+def make_reading_project(models: int, columns: int, seed: int) -> dict[str, Any]:
+    """Return a project beside one that `make_manifest` makes, with some sources in common.
+
+    One of its sources is a model of that project, and one of its models has the name of one there.
+    """
+    text = json.dumps(make_manifest(models, columns, seed)).replace("big", "two").replace("main_", "two_")
+    for own, shared in (("crm.raw_00001", "main_stg.stg_00001"), ("two_fct.fct_00005", "main_fct.fct_00005")):
+        before, after = (json.dumps(f'"{name}"'.replace(".", '"."'))[1:-1] for name in (own, shared))
+        text = text.replace(before, after)
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def run_history(
+    seed: str, steps: int, folder: Path, say: Callable[[str], object] = str, *, turns: bool = False
+) -> tuple[str, Counter[str]]:
+    """Run a history in a new folder; return how the stores differ, empty if they do not, and counts.
+
+    With `turns`, there are two projects.
+    """
     counts: Counter[str] = Counter()
     saved = mock.Mock(user_cache_path=lambda *_, **__: folder / "saved")
     with mock.patch.object(saved_file, "platformdirs", saved):
-        for number, step in enumerate(_History(random.Random(seed), folder, counts).steps(steps)):
+        for number, step in enumerate(_History(random.Random(seed), folder, counts, turns=turns).steps(steps)):
             say(f"{number}: {step}")
             with open_store(folder / "fast.lbug") as fast, open_store(folder / "full.lbug") as full:
-                one, other = map(Counter, (comparable_content(fast), comparable_content(full)))
-            if one != other:
-                lines = [f"  only skipping: {text}" for text in (one - other).elements()][:_SHOWN]
-                lines += [f"  only full:     {text}" for text in (other - one).elements()][:_SHOWN]
-                return "\n".join((f"step {number} ({step})", *lines)), counts
+                found = difference(comparable_content(fast), comparable_content(full), ("skipping", "full"))
+            if found:
+                return f"step {number} ({step}){found}", counts
     return "", counts
 
 
 class _History:
-    def __init__(self, rng: random.Random, folder: Path, counts: Counter[str]) -> None:
+    def __init__(self, rng: random.Random, folder: Path, counts: Counter[str], *, turns: bool) -> None:
         self.rng = rng
         self.folder = folder
         self.counts = counts
-        self.data = make_manifest(models=6, columns=4, seed=rng.randrange(1_000))
+        self.projects = [make_manifest(models=6, columns=4, seed=rng.randrange(1_000))]
+        if turns:
+            self.projects.append(make_reading_project(models=6, columns=4, seed=rng.randrange(1_000)))
+        self.data = self.projects[0]
         self.at = _FIRST
         self.next = _FIRST
+        self.ingested: dict[str, datetime] = {}
+        """When each project was ingested last."""
 
     def steps(self, count: int) -> Iterator[str]:
         """Run so many steps; yield what each was."""
+        weights = (6, 2, 1.5, 0.4) if len(self.projects) == 1 else (12, 1, 0.7, 0.2)
         for number in range(count):
-            kind = "dbt" if number == 0 else self.rng.choices(("dbt", "file", "log", "key"), (6, 2, 1.5, 0.4))[0]
+            first = number < len(self.projects)
+            kind = "dbt" if first else self.rng.choices(("dbt", "file", "log", "key"), weights)[0]
             self.counts[kind] += 1
             if kind == "dbt":
                 yield self._ingest()
@@ -139,17 +162,24 @@ class _History:
 
     def _ingest(self) -> str:
         rng = self.rng
+        if len(self.projects) > 1 and rng.random() < 0.8:
+            self.projects.reverse()
+            self.data = self.projects[0]
         if rng.random() < 0.25:
             change_project(self.data, rng)
         if rng.random() < 0.9:  # else the same manifest, or another one of the same time
             self.at, self.next = self.next, self.next + timedelta(days=1)
-        self.data["metadata"]["generated_at"] = f"{self.at:%Y-%m-%dT%H:%M:%S}.000000Z"
+        name, at = self.data["metadata"]["project_name"], self.at
+        if len(self.projects) > 1 and rng.random() < 0.2:  # older than what another project stated last
+            at = max(self.ingested.get(name, _FIRST), self.at - timedelta(hours=rng.choice((1, 24, 36))))
+        self.ingested[name] = at
+        self.data["metadata"]["generated_at"] = f"{at:%Y-%m-%dT%H:%M:%S}.000000Z"
         write_manifest(deepcopy(self.data), self.folder / "target")
         unchanged = ingest_dbt(self.folder / "target", store=self.folder / "fast.lbug").unchanged
         ingest_dbt(self.folder / "target", store=self.folder / "full.lbug", options=DbtOptions(full=True))
         self.counts["skipped"] += unchanged
         self.counts["stated"] += len(self.data["nodes"]) - unchanged
-        return f"dbt at {self.at:%d %H:%M}, {unchanged} unchanged"
+        return f"dbt {name} at {at:%d %H:%M}, {unchanged} unchanged"
 
     def _any_time(self) -> datetime:
         """Return a time between the ingests, after or before them, or one that the last or the next one has."""
@@ -198,6 +228,7 @@ def main() -> None:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--steps", type=int, default=12, help="steps of a history (default: 12)")
     parser.add_argument("--only", type=int, help="the number of one history, which is then printed")
+    parser.add_argument("--turns", action="store_true", help="two projects, mostly in turn")
     given = parser.parse_args()
     numbers = range(given.histories) if given.only is None else [given.only]
     differing, began = 0, time.perf_counter()
@@ -205,7 +236,7 @@ def main() -> None:
     for number in numbers:
         folder = Path(tempfile.mkdtemp())
         say = print if given.only is not None else str
-        differs, counts = run_history(f"{given.seed}/{number}", given.steps, folder, say)
+        differs, counts = run_history(f"{given.seed}/{number}", given.steps, folder, say, turns=given.turns)
         shutil.rmtree(folder, ignore_errors=True)
         total += counts
         if differs:

@@ -16,9 +16,9 @@ from lineage_ingest import DbtOptions, ingest_dbt, ingest_sql
 from lineage_ingest.dbt.ingest import OlderManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import SqlOptions
-from tests.benchmarks._dbt_project import make_manifest, write_manifest
+from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
 from tests.dbt.manifests import manifest, model, relation, source, write
-from tests.dbt.random_histories import change_project, run_history
+from tests.dbt.random_histories import change_project, make_reading_project, run_history
 
 SEEDS = ("d/0", "d/3", "d/14")
 
@@ -202,6 +202,38 @@ def test_skipping_beside_others_changes_nothing(tmp_path: Path, seed: str) -> No
     differs, counts = run_history(seed, 12, tmp_path)
     assert not differs
     assert counts["skipped"] > 0
+
+
+def test_skipping_in_turn_changes_nothing(tmp_path: Path) -> None:
+    """`python -m tests.dbt.random_histories --turns` runs many of these."""
+    differs, counts = run_history("t/0", 10, tmp_path, turns=True)
+    assert not differs
+    assert counts["skipped"] > 0
+
+
+def test_projects_that_take_turns_skip_what_others_do_not_name(tmp_path: Path) -> None:
+    """The third project reads a source and a model of the first, and builds a table that it builds, too."""
+    own = json.dumps(make_manifest(models=9, columns=4, seed=2)).replace("big", "own")
+    projects = {
+        "first": make_manifest(models=9, columns=4, seed=1),
+        "second": json.loads(own.replace("main_", "own_").replace("crm", "erp")),
+        "third": make_reading_project(models=9, columns=4, seed=3),
+    }
+    day = 0
+
+    def unchanged(name: str) -> int:
+        nonlocal day
+        day += 1
+        projects[name]["metadata"]["generated_at"] = f"2026-03-{day:02d}T06:00:00.000000Z"
+        write_manifest(projects[name], tmp_path / name)
+        return ingest_dbt(tmp_path / name, store=tmp_path / "store.lbug").unchanged
+
+    assert [unchanged("first"), unchanged("second"), unchanged("first"), unchanged("second")] == [0, 0, 9, 9]
+    assert [unchanged("third"), unchanged("second")] == [0, 9]
+    assert 0 < unchanged("first") < 9
+    assert 0 < unchanged("third") < 9
+    edit_model(projects["second"], 8)
+    assert [unchanged("second"), unchanged("second")] == [8, 9]
 
 
 @pytest.mark.parametrize("days", [(1, 2, 3), (1, 1, 2)])

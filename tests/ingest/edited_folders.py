@@ -35,7 +35,7 @@ from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.values import GraphDump
 from tests.ingest.folder_histories import AGAIN, Ingested, Way, random_history
 
-__all__ = ["Outcome", "content_but_for_times", "run_history", "stored_content"]
+__all__ = ["Outcome", "content_but_for_times", "difference", "run_history", "stored_content"]
 
 _LINEAGE = frozenset(("CONTRIBUTES", "REFERENCES", "FEEDS"))
 _DEFINING = ("file:", "dbt:")
@@ -137,11 +137,11 @@ def run_history(
             else:
                 sessions["last"] += 1
             saved_content, content = (_content(store) for store in stores.values())
-            outcome.differs = _results_differ(found) or _difference(saved_content, content)
+            outcome.differs = _results_differ(found) or difference(saved_content, content)
             if again and not outcome.differs:
                 after = _content(stores[Way.ANEW], content_but_for_times)
                 if is_repeated and step.kind == AGAIN and ours is not None and not ours.changes:
-                    outcome.differs = _difference(before, after, ("before", "after"))
+                    outcome.differs = difference(before, after, ("before", "after"))
                 before, is_repeated = after, step.kind == AGAIN
             if outcome.differs:
                 outcome.differs = f"step {number} ({step}): {outcome.differs}"
@@ -159,10 +159,10 @@ def _content(store: GraphStore | Path, content: Callable[[GraphStore], list[str]
 def _results_differ(found: dict[Way, Ingested | None]) -> str:
     """Return how what the ingests said of themselves differs, empty if it does not."""
     one, other = ([] if one is None else [repr(one.figures), repr(one.diagnostics)] for one in found.values())
-    return _difference(one, other)
+    return difference(one, other)
 
 
-def _difference(saved: list[str], anew: list[str], names: tuple[str, str] = ("saved", "anew")) -> str:
+def difference(saved: list[str], anew: list[str], names: tuple[str, str] = ("saved", "anew")) -> str:
     """Return the values that only one has, empty if there are none."""
     if saved == anew:
         return ""

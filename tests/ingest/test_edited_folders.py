@@ -13,7 +13,7 @@ import pytest
 from lineage.store import GraphStore, open_store
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
 from tests.cli.running import lineage
-from tests.ingest.edited_folders import run_history
+from tests.ingest.edited_folders import content_but_for_times, run_history
 from tests.sql.random_folders import Folder, edited, random_folder
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -98,6 +98,28 @@ def test_the_same_ingested_again_changes_times_only(seed: str, steps: int, tmp_p
     outcome = run_history(seed, steps, tmp_path, stay_open=True, again=True)
     assert not outcome.differs
     assert outcome.steps["again"] >= 4
+
+
+def test_a_star_in_a_circle_states_no_schema_beside_that_of_another_file(tmp_path: Path) -> None:
+    """`b` and one of the definitions of `g` read each other, so the star of `g` opens when `b` is stored."""
+    texts = {
+        "b.sql": "CREATE VIEW b AS SELECT z, u FROM g p JOIN d q ON p.z = q.z",
+        "g.sql": "CREATE VIEW g AS SELECT p.*, u + 1 AS u FROM b p, d",
+        "g2.sql": "CREATE VIEW g AS SELECT w, v FROM s1.g",
+    }
+    root = tmp_path / "models"
+    root.mkdir()
+    for name, text in texts.items():
+        (root / name).write_text(text, encoding="utf-8")
+    contents = []
+    with open_store(tmp_path / "graph.lbug") as store:
+        for day in range(3):
+            at = _BEGIN + timedelta(days=day)
+            ingest_sql(root, store=store, options=SqlOptions(dialect="postgres", observed_at=at))
+            contents.append(content_but_for_times(store))
+        columns = {one.path: one.ordinal for one in store.columns(["postgres/g"])}
+    assert contents[0] == contents[1] == contents[2]
+    assert columns.keys() == {"u", "v", "w", "z"}
 
 
 def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path) -> None:

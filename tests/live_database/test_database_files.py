@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from lineage.catalog.database.errors import DatabaseError, DatabaseUnreachableError, DriverMissingError
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DatabaseFileOptions, SqlOptions, ingest_duckdb, ingest_sql, ingest_sqlite
 from tests.cli.running import lineage
@@ -124,16 +125,39 @@ def test_the_same_keys_as_sql_files(tmp_path: Path) -> None:
         assert found[0] == found[1]
 
 
-def test_a_view_that_reads_what_is_gone(tmp_path: Path, store: GraphStore) -> None:
-    path = lite_file(
-        tmp_path, "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t; CREATE VIEW ok AS SELECT 1 AS n; DROP TABLE t"
-    )
-    summary = ingest_sqlite(path, store=store)
-    [problem] = summary.diagnostics
-    assert (problem.source, str(problem.diagnostic.code)) == ("v", "CATALOG_UNREADABLE")
-    assert "no such table: main.t" in problem.diagnostic.message
-    assert (summary.batch.run.counts["resolved"], summary.batch.run.counts["partial"]) == (1, 1)
-    assert contributions(store) == ["sqlite/v#a <- sqlite/t#a IDENTITY"]
+GONE = """
+CREATE TABLE t (a INT); CREATE TABLE u (a INT); CREATE VIEW v AS SELECT a FROM t; CREATE VIEW ok AS SELECT 1 AS n;
+CREATE VIEW over AS SELECT a FROM v; CREATE VIEW far AS SELECT a AS b FROM over; CREATE VIEW beside AS SELECT a FROM u;
+DROP TABLE t
+"""
+
+
+@pytest.mark.parametrize("product", ["sqlite", "duckdb"])
+def test_views_that_read_what_is_gone_are_partial_with_a_warning(
+    tmp_path: Path, store: GraphStore, product: str
+) -> None:
+    if product == "sqlite":
+        summary, schema = ingest_sqlite(lite_file(tmp_path, GONE), store=store), ""
+    else:
+        summary, schema = ingest_duckdb(duck_file(tmp_path, GONE), store=store), "main."
+    found = {one.source: one.diagnostic for one in summary.diagnostics}
+    assert sorted(found) == [f"{schema}{name}" for name in ("far", "over", "v")]
+    assert {one.severity for one in found.values()} == {Severity.WARNING}
+    assert found[f"{schema}v"].code is DiagnosticCode.UNKNOWN_TABLE
+    assert found[f"{schema}v"].message == f"{schema}v names {schema}t, which the database does not have"
+    reason = "SQLite cannot read it: no such table: main.t"
+    expected = reason if product == "sqlite" else "main.over names main.v, which fails itself"
+    assert expected in found[f"{schema}over"].message
+    assert not summary.has_errors
+    assert (summary.batch.run.counts["resolved"], summary.batch.run.counts["partial"]) == (2, 3)
+
+
+def test_a_view_whose_column_is_gone_keeps_its_lineage(tmp_path: Path, store: GraphStore) -> None:
+    sql = "CREATE TABLE t (a, b); CREATE VIEW v AS SELECT b FROM t; DROP TABLE t; CREATE TABLE t (a)"
+    summary = ingest_sqlite(lite_file(tmp_path, sql), store=store)
+    assert [str(one.diagnostic.code) for one in summary.diagnostics] == ["UNKNOWN_COLUMN", "CATALOG_UNREADABLE"]
+    assert "no such column: b" in summary.diagnostics[1].diagnostic.message
+    assert contributions(store) == ["sqlite/v#b <- sqlite/t#b IDENTITY"]
 
 
 def test_a_view_of_other_columns_than_its_table_has_now(tmp_path: Path, store: GraphStore) -> None:

@@ -13,6 +13,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.store.batch_builders import batch, day, job, table
 
@@ -62,6 +63,23 @@ def test_a_dropped_column_comes_back_for_lineage_only(
         ingest(store, two, other, number)
         found.append(fate(store))
     assert found == [(expected, 1)] * 4
+
+
+def test_projects_in_turn_do_not_decide_whether_a_column_exists(store: GraphStore, tmp_path: Path) -> None:
+    """One project drops the column from its DDL, the other goes on reading it: it is known by use, whoever is last."""
+    states, reader = tmp_path / "p1", tmp_path / "p2"
+    ingest(store, states, WITH_U, 1)
+    found = []
+    for number in range(2, 9):
+        if number % 2:
+            ingest(store, states, "CREATE TABLE c (x int)", number)
+        else:
+            ingest(store, reader, "CREATE VIEW v AS SELECT u FROM c", number)
+        column = next(one for one in store.columns(["postgres/c"], dropped=True) if one.path == "u")
+        known = "use" if column.inferred else "schema"
+        found.append((fate(store), known, len(store.expand([column.key], Direction.DOWNSTREAM))))
+    before, ended, after = ((LIVE, 0), "schema", 1), ((DROPPED, 1), "schema", 0), ((LIVE, 1), "use", 1)
+    assert found == [before, ended, *[after] * 5]
 
 
 def test_a_column_that_stays_because_it_is_used_is_dropped_once(store: GraphStore, tmp_path: Path) -> None:

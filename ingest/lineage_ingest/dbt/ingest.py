@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
+from itertools import starmap
 from pathlib import Path
 
 from lineage.catalog import Catalog
@@ -28,11 +29,12 @@ from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile
+from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFiles
 from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
@@ -66,7 +68,7 @@ class ProjectRequest:
     at: datetime
     basis: str
     folder: Path | None = None
-    state: StateFile | None = None
+    state: StateFiles | None = None
     catalog: Catalog = field(default_factory=Catalog)
     """Schemas of tables that the artifacts do not describe."""
 
@@ -90,7 +92,10 @@ class _Ingest:
         self.label = f"{request.names.project}@{request.names.environment}"
         self.project = DbtProject(request.artifacts, request.names, request.folder)
         self.batch = ProjectBatch(self.project, request.at)
+        self.concerned: frozenset[str] = frozenset()
+        """The nodes that are stated again because of what other projects have stated since."""
         self.earlier = self._earlier_state()
+        self.known = self._nodes_to_compare()
         self.nodes: dict[str, NodeState] = {}
         self.skipped: list[str] = []
         """The nodes that are not stated again."""
@@ -121,9 +126,10 @@ class _Ingest:
         applied = self._apply(batch)
         if silent:
             store.forget_facts(silent)
-        if request.state is not None and (session := store.last_session) is not None:
+        if request.state is not None:
             lasting = is_newest and self._is_known_by_its_keys(batch)
-            request.state.write(ProjectState(request.basis, session, request.at, self.nodes, lasting=lasting))
+            state = ProjectState(request.basis, request.at, self.nodes, lasting=lasting)
+            request.state.write(store.last_session, state)
         return DbtSummary(
             batch,
             applied,
@@ -147,16 +153,25 @@ class _Ingest:
     def _earlier_state(self) -> ProjectState | None:
         """Return the state of the last ingest, if stating it again would only be an observation of the same.
 
-        Nobody may have written to the store since, nothing else may differ, and nothing that the store knew by then
-        may be from after that ingest's time: stating the same again would be newer than that.
+        Nobody but other projects may have written to the store since, nothing else may differ, and nothing that the
+        store knew by then may be from after that ingest's time: stating the same again would be newer than that.
         """
-        found = self.request.state.read() if self.request.state is not None else None
-        if found is None or found.basis != self.request.basis or found.at > self.request.at:
+        store, request = self.store, self.request
+        found = request.state.read(store.last_session) if request.state is not None else None
+        if found is None or found.basis != request.basis or found.at > request.at:
             return None
-        if found.session != self.store.last_session or not (found.lasting or found.at == self.request.at):
+        if not found.lasting and (found.at != request.at or found.others_since):
             return None
-        jobs, datasets = self._stored(found.nodes)
-        return None if self.store.is_seen_after(jobs, datasets, found.at) else found
+        if found.others_since:
+            stored = {key: self._stored_node(key, node) for key, node in found.nodes.items()}
+            self.concerned = nodes_to_state_again(store, stored, found.at)
+        jobs, datasets = self._stored(key for key in found.nodes if key not in self.concerned)
+        return None if store.is_seen_after(jobs, datasets, found.at) else found
+
+    def _stored_node(self, key: str, node: NodeState) -> StoredNode:
+        """Return the job and the datasets of a node."""
+        (job,), datasets = self._stored([key])
+        return StoredNode(job, next(iter(datasets), None), frozenset(map(self.batch.key_of, node.lookups.tables)))
 
     def _stored(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the jobs and the datasets of nodes."""
@@ -168,6 +183,11 @@ class _Ingest:
             if key in project.tables or key in project.consumers
         ]
         return [dbt_job_key(str(names.file_key(key))) for key in listed], datasets
+
+    def _nodes_to_compare(self) -> dict[str, NodeState]:
+        """Return the nodes that were stated before, apart from those that are to be stated again in any case."""
+        nodes = self.earlier.nodes if self.earlier is not None else {}
+        return {key: node for key, node in nodes.items() if key not in self.concerned}
 
     def _see_skipped_again(self) -> None:
         """Let the store know that what is skipped was there at this time, too: what comes late may be from before."""
@@ -213,7 +233,7 @@ class _Ingest:
     def _add_models(self) -> int:
         """Resolve the models and add those that have changed; return the number of the others."""
         models = self.project.models()
-        known = self.earlier.nodes if self.earlier is not None else {}
+        known = self.known
         inputs = {model.given.key: _digest_input(model) for model in models}
         stated = {model.given.key: _digest_stated(model.table, model.source) for model in models}
 
@@ -309,8 +329,8 @@ class _Ingest:
 
     def _add_facts(self) -> list[tuple[str, str]]:
         """Add the facts that have changed; return what is no longer stated: the source and the dataset."""
-        names, known = self.request.names, self.earlier.nodes if self.earlier is not None else {}
-        facts = ProjectFacts(self.request.artifacts, names, self.request.at)
+        known = self.known
+        facts = ProjectFacts(self.request.artifacts, self.request.names, self.request.at)
         for key, node in self.nodes.items():
             table, consumer = self.project.tables.get(key), self.project.consumers.get(key)
             was, given = known.get(key), ""
@@ -332,7 +352,7 @@ class _Ingest:
             # The same facts are stated again if other columns are there to have them.
             if digest and (was is None or (was.facts, was.absent, was.stated) != (digest, found.absent, node.stated)):
                 self.batch.add_facts(dataset, found)
-        if all(self._states_as_before(key, known[key]) for key in known) and self.earlier is not None:
+        if self.earlier is not None and all(starmap(self._states_as_before, self.earlier.nodes.items())):
             return []
         return list(self._no_longer_stated())
 
@@ -366,7 +386,7 @@ class _Ingest:
 
     def _is_known(self, key: str, state: NodeState) -> bool:
         """Return whether a node was stated before as it is now, and note that it is skipped."""
-        known = self.earlier.nodes.get(key) if self.earlier is not None else None
+        known = self.known.get(key)
         if known is None or (known.input, known.stated) != (state.input, state.stated):
             return False
         self.skipped.append(key)

@@ -312,12 +312,7 @@ def _with_unread(
     message = f"dbt lists {names} as needed, which the model's SQL does not read: a macro, a hook or another branch may"
     hint = "if it only sets the order of the builds (`-- depends_on`), nothing is missing"
     problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=hint)
-    return replace(
-        statement,
-        sources=[*statement.sources, *unread],
-        diagnostics=[*statement.diagnostics, problem],
-        completeness=max(statement.completeness, Completeness.PARTIAL, key=_WORST.index),
-    )
+    return replace(statement, sources=[*statement.sources, *unread]).in_doubt(problem)
 
 
 def _with_cycles(statement: StatementLineage, names: Collection[str]) -> StatementLineage:
@@ -325,8 +320,7 @@ def _with_cycles(statement: StatementLineage, names: Collection[str]) -> Stateme
         return statement
     message = f"the model reads {', '.join(names)}, which reads the model: its columns are not known there"
     problem = Diagnostic(DiagnosticCode.CYCLIC_DEFINITION, Severity.WARNING, message, statement.span)
-    completeness = max(statement.completeness, Completeness.PARTIAL, key=_WORST.index)
-    return replace(statement, diagnostics=[*statement.diagnostics, problem], completeness=completeness)
+    return statement.in_doubt(problem)
 
 
 class _ModelTables:

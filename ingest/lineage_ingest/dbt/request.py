@@ -13,7 +13,7 @@ from lineage.sql.resolve.functions import FunctionsFileError
 from lineage_ingest.dbt.artifacts import read_artifacts
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
-from lineage_ingest.dbt.saved_state import StateFile
+from lineage_ingest.dbt.saved_state import StateFiles
 from lineage_ingest.options import DbtOptions, OptionError, in_utc, read_catalog
 
 __all__ = ["prepare_project"]
@@ -67,7 +67,7 @@ def prepare_project(target: str | Path | None, options: DbtOptions, store: str |
         in_utc(options.observed_at) or artifacts.at,
         basis,
         options.project_dir or folder.resolve().parent,
-        None if options.full or store is None else StateFile(str(Path(store).absolute()), label),
+        None if options.full or store is None else StateFiles(str(Path(store).absolute()), label),
         catalog,
     )
 

@@ -18,11 +18,16 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey
-from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, StatementLineage
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.live_database.broken_views import (
+    over_broken_view,
+    unreadable_view,
+    views_over_broken_ones,
+    without_tables,
+)
 from lineage_ingest.live_database.column_positions import named_by_position
 from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
 from lineage_ingest.live_database.missing_tables import missing_tables
@@ -74,6 +79,8 @@ class DatabaseBatch:
         """Name and display name of an object, and what there is to say of it."""
         self._columns: dict[str, tuple[ColumnSchema, ...]] = {}
         """The columns of views, by full name, if some of their names are masked."""
+        self._broken: set[str] = set()
+        """The full names of views that fail, as their statements say."""
 
     def add(self, statements: Iterable[StatementLineage]) -> None:
         """Add the resolved statements of the texts."""
@@ -84,6 +91,11 @@ class DatabaseBatch:
             elif text.relation is None:
                 statement = self._in_doubt(text, statement)  # noqa: PLW2901  the same one, with diagnostics
             self._statements[text.name].append(statement)
+        views = {name: self._statements[name] for name, text in self._texts.items() if text.is_view}
+        shown = {name: self._texts[name].source for name in views}
+        whole = {name: listed for name, listed in views.items() if name not in self._broken}
+        for name, view in list(views_over_broken_ones(whole, self._broken)):
+            self._statements[name] = [over_broken_view(shown[name], one, shown[view]) for one in views[name]]
 
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
         """Add a diagnostic about a relation."""
@@ -140,16 +152,22 @@ class DatabaseBatch:
         """Return a definition with the columns of its relation as the database has them, and their types."""
         relation = text.relation
         assert relation is not None
-        if relation.problem is not None and not relation.columns:
-            return _at_most_partial(statement, relation.problem)
+        missing = list(missing_tables(self._database, statement)) if text.is_view else []
+        has_columns = relation.problem is None or bool(relation.columns)
+        if missing or not has_columns:
+            self._broken.add(text.name)
+        if not has_columns:
+            if missing:
+                return without_tables(relation.local_name, statement, missing)
+            return unreadable_view(relation, statement)
         schema = self._database.schema_of(relation).columns
         if text.is_view and statement.output_columns:
             named = named_by_position(statement, schema, text.text)
             if named is not None:
                 statement, schema = named
                 self._columns[self._database.full_name(relation)] = schema
-        if text.is_view and (missing := list(missing_tables(self._database, statement))):
-            return _without_tables(relation.local_name, statement, missing)
+        if missing:
+            return without_tables(relation.local_name, statement, missing)
         own = [column.name for column in schema]
         statement = replace(statement, schema=schema)
         if not text.is_view or statement.output_columns == own or statement.completeness is not Completeness.FULL:
@@ -162,16 +180,16 @@ class DatabaseBatch:
             "if its tables have changed since, create it again; else please report this bug with the definition, its "
             "names and literals replaced",
         )
-        return _partial(statement, problem)
+        return statement.in_doubt(problem)
 
     def _in_doubt(self, text: StatedText, statement: StatementLineage) -> StatementLineage:
         """Return a statement of a function or trigger with diagnostics of what is not known of it."""
         if missing := list(missing_tables(self._database, statement)):
-            statement = _without_tables(text.source, statement, missing)
+            statement = without_tables(text.source, statement, missing)
         if text.has_condition and statement.target is not None:
             message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
             problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span)
-            statement = _partial(statement, problem)
+            statement = statement.in_doubt(problem)
         return statement
 
     def _attribute(self, statement: StatementLineage, target: str | None) -> Attribution:
@@ -208,7 +226,8 @@ class DatabaseBatch:
             yield DiagnosticRecord(problem, names.label, file_key=of_database)
         for relation in database.relations:
             file_key = names.file_key(database.full_name(relation))
-            for problem in _problems_of(relation):
+            is_said = database.full_name(relation) in self._broken
+            for problem in _problems_of(relation, is_said=is_said):
                 yield DiagnosticRecord(problem, relation.local_name, file_key=file_key)
         for name, source, problem in self._problems:
             yield DiagnosticRecord(problem, source, file_key=names.file_key(name))
@@ -240,9 +259,9 @@ class DatabaseBatch:
             yield f"-{key}"
 
 
-def _problems_of(relation: LiveRelation) -> Iterator[Diagnostic]:
-    """Yield what is not known, or not followed, of a relation."""
-    if relation.problem is not None:
+def _problems_of(relation: LiveRelation, *, is_said: bool) -> Iterator[Diagnostic]:
+    """Yield what is not known, or not followed, of a relation; `is_said`: its statement says that it is broken."""
+    if relation.problem is not None and not is_said:
         if relation.columns:
             message = f"the definition of {relation.local_name} could not be read: {relation.problem}"
             hint = "its columns are known; ingest again"
@@ -281,28 +300,3 @@ def schemas_of(database: LiveDatabase) -> Iterator[TableSchema]:
     for relation in (*database.relations, *database.outside):
         if relation.columns or relation.problem is None:
             yield replace(database.schema_of(relation), exact=bool(relation.schema))
-
-
-def _partial(statement: StatementLineage, problem: Diagnostic) -> StatementLineage:
-    """Return a statement whose lineage is partial, for the reason that a diagnostic gives."""
-    statement = _at_most_partial(statement, problem.message)
-    return replace(statement, diagnostics=[*statement.diagnostics, problem])
-
-
-def _without_tables(name: str, statement: StatementLineage, missing: list[str]) -> StatementLineage:
-    """Return a statement that names tables that the database does not have, with a diagnostic."""
-    problem = Diagnostic(
-        DiagnosticCode.UNKNOWN_TABLE,
-        Severity.WARNING,
-        f"{name} names {name_list(missing, 3)}, which the database does not have",
-        statement.span,
-        "it was dropped or renamed, or is temporary: what names it fails without it",
-    )
-    return _partial(statement, problem)
-
-
-def _at_most_partial(statement: StatementLineage, reason: str) -> StatementLineage:
-    """Return a statement whose lineage is partial, for this reason, if it was thought to be complete."""
-    if statement.completeness is not Completeness.FULL:
-        return statement
-    return replace(statement, completeness=Completeness.PARTIAL, reason=reason)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.names import split_name
 from lineage.model.statement import Completeness, StatementLineage
 
-__all__ = ["defined_procedures", "with_doubt", "with_unknown_procedure"]
+__all__ = ["defined_procedures", "with_unknown_procedure"]
 
 _CALLS = frozenset(("CALL", "EXEC", "EXECUTE"))
 """The operations of statements that may call a procedure."""
@@ -83,17 +82,7 @@ def with_unknown_procedure(
         statement.span,
         "ingest the procedure's definition with the statements that call it",
     )
-    return with_doubt(statement, problem)
-
-
-def with_doubt(statement: StatementLineage, problem: Diagnostic) -> StatementLineage:
-    """Return a full statement as a partial one, for a reason that its own text does not show."""
-    return replace(
-        statement,
-        diagnostics=[*statement.diagnostics, problem],
-        completeness=Completeness.PARTIAL,
-        reason=f"{problem.code}: {problem.message}",
-    )
+    return statement.in_doubt(problem)
 
 
 def _call(text: str, span: Span, dialect: Dialect) -> re.Match[str] | None:

@@ -10,7 +10,6 @@ from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import ProgramStep
 from lineage.sql.procedural.variables import Names, Variables
-from lineage.sql.resolve.procedure_calls import with_doubt
 
 __all__ = ["UnfollowedVariables"]
 
@@ -79,4 +78,4 @@ def _partial(statement: StatementLineage, variable: str) -> StatementLineage:
         statement.span,
         "resolve the statements together: extract_script, lineage ingest sql",
     )
-    return with_doubt(statement, problem)
+    return statement.in_doubt(problem)

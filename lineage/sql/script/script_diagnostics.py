@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.statement import Completeness, StatementLineage
+from lineage.model.statement import StatementLineage
 from lineage.sql.script.definitions import Definition, Position
 
 __all__ = ["replacing_text", "with_cycles", "with_replacement", "with_unknown_content"]
@@ -22,12 +22,7 @@ def with_cycles(statement: StatementLineage, names: Iterable[str]) -> StatementL
             statement.span,
             "its columns are taken from their use",
         )
-        statement = replace(
-            statement,
-            diagnostics=[*statement.diagnostics, problem],
-            completeness=Completeness.PARTIAL,
-            reason=statement.reason or f"{problem.code}: {problem.message}",
-        )
+        statement = statement.in_doubt(problem)
     return statement
 
 
@@ -41,13 +36,7 @@ def with_unknown_content(statement: StatementLineage, names: Iterable[str]) -> S
             statement.span,
             "see the diagnostics of the statements before",
         )
-        partial = statement.completeness is Completeness.FULL
-        statement = replace(
-            statement,
-            diagnostics=[*statement.diagnostics, problem],
-            completeness=Completeness.PARTIAL if partial else statement.completeness,
-            reason=statement.reason or f"{problem.code}: {problem.message}",
-        )
+        statement = statement.in_doubt(problem)
     return statement
 
 

@@ -48,7 +48,8 @@ def ensure_column(
 ) -> None:
     """Create the column and the fields that contain it, unless they exist. A reference after its drop revives it.
 
-    If it is `used`, by lineage, one of the same moment does so, too: such a column is not removed either.
+    It is then known by use only, as if no schema had ever had it: stating the schema without it again ends nothing. If
+    it is `used`, by lineage, one of the same moment does so, too: such a column is not removed either.
 
     It is referenced from `first` (default: `at`) until `at`. `spellings` are paths as written: until a schema has the
     column, the spelling of its first reference is used.
@@ -72,7 +73,7 @@ def ensure_column(
             )
             continue
         if known.dropped_at is not None and (known.dropped_at < at or (used and known.dropped_at == at)):
-            known = state.columns[key] = replace(known, dropped_at=None)
+            known = state.columns[key] = replace(known, dropped_at=None, inferred=True)
         if known.first_seen is not None and first < known.first_seen:
             by_reference = not _authority(known)
             written = spelling_of(inner, spellings.get(inner)) if by_reference else known.spelling
@@ -156,9 +157,9 @@ def _authority(column: StoredColumn | ColumnRecord) -> int:
 def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
     """Remove columns (by key, with the schema's time) that complete schemas no longer have.
 
-    Their lineage is retired at that time. A column stays if lineage is observed at that time or later, or if only
-    lineage ever referred to it: no schema had it, so no schema can remove it. Columns that a schema had, or that have
-    history, stay in the graph and are marked as dropped. The state must contain all lineage of these columns.
+    Their lineage is retired at that time. A column stays, known by use, if lineage is observed at that time or later,
+    or if only lineage ever referred to it: no schema had it, so no schema can remove it. Columns that a schema had, or
+    that have history, stay in the graph and are marked as dropped. The state must contain all lineage of these columns.
     """
     if not gone:
         return
@@ -168,8 +169,8 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
         at = gone[key]
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
-            if column.ordinal is not None and not column.inferred:
-                state.columns[key] = column.without_ordinal()
+            if not column.inferred:
+                state.columns[key] = replace(column.without_ordinal(), inferred=True)
             continue
         # A column that a schema had is kept for queries about that time, and for logs that are ingested again.
         is_kept = not column.inferred or column.description is not None or column.tags

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.batch import LineageBatch
-from tests.store.batch_builders import batch, drop, job, query, view
+from tests.store.batch_builders import batch, day, drop, job, key, query, table, view
 from tests.store.planning.memory import MemoryGraph
 
 LINES = ["a.x -> v.x", "a.x -> v.x MASKING", "a.y -> v.x", "b.x ~> v", "v.x -> v.y"]
@@ -80,3 +82,25 @@ def test_events_in_any_order_leave_the_history_of_their_times(drawn: list[Lineag
     shuffled = drawn.copy()
     chance.shuffle(shuffled)
     assert summary_of(shuffled) == summary_of(in_time)
+
+
+@pytest.mark.parametrize(
+    ("read", "live"),
+    [
+        pytest.param((4,), True, id="after"),
+        pytest.param((2,), False, id="before"),
+        pytest.param((2, 4), True, id="both"),
+    ],
+)
+def test_a_column_that_a_schema_drops_is_there_if_it_is_used_after_it(read: tuple[int, ...], live: bool) -> None:
+    """It is then known by use, as if no schema had ever had it."""
+    reads = [batch(view("v", "t.b -> v.b", at=at)) for at in read]
+    batches = [batch(table("t", "a", "b", at=1)), *reads, batch(table("t", "a", at=3))]
+    for ordered in permutations(batches):
+        memory = MemoryGraph()
+        for one in ordered:
+            memory.apply(one)
+        column = memory.state.columns[key("t.b")]
+        assert (column.dropped_at, column.inferred, column.ordinal) == (None if live else day(3), live, None)
+        edge = next(found for pair, found in memory.state.histories.items() if pair.source == column.key)
+        assert edge[-1].live == live

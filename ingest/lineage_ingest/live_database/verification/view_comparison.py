@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import ColumnPath
-from lineage.model.statement import ColumnRef, Completeness, StatementLineage
+from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.live_database.verification.query_analysis import BaseColumn, QueryAnalysis
 
@@ -129,13 +129,7 @@ def revised_statement(view: ComparedView, statement: StatementLineage) -> Statem
         statement.span,
         "please report this bug with the definition, its names and literals replaced",
     )
-    is_full = statement.completeness is Completeness.FULL
-    return replace(
-        statement,
-        completeness=Completeness.PARTIAL if is_full else statement.completeness,
-        reason=problem.message if is_full else statement.reason,
-        diagnostics=[*statement.diagnostics, problem],
-    )
+    return statement.in_doubt(problem)
 
 
 def _differences(statement: StatementLineage, analysis: QueryAnalysis, known: KnownRelations) -> Iterator[str]:

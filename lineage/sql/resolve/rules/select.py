@@ -11,7 +11,7 @@ from lineage.sql.resolve.functions import hierarchy_columns
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
-from lineage.sql.resolve.rules.bare_columns import add_row_of_extreme
+from lineage.sql.resolve.rules.bare_columns import add_row_of_extreme, hides_alias
 from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_sources
 from lineage.sql.resolve.rules.order_by import order_by, sort_key
@@ -42,7 +42,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
         scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
     projection = project(resolver, node, scope)
     if resolver.naming.dialect.bare_columns_follow_extremes:
-        add_row_of_extreme(resolver, node, scope, projection)
+        add_row_of_extreme(resolver, node, scope, projection, rows.own)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
     sees = resolver.alias_visibility
@@ -96,19 +96,21 @@ def _outputs_named(
 ) -> list[tuple[exp.Expr, Sources]]:
     """Return the names in HAVING that refer to an output column, although FROM has a column of that name.
 
-    Outside an aggregate, a column that is not a GROUP BY key is not possible: it has no single value in a group.
+    Outside an aggregate, a column that is not a GROUP BY key is not possible: it has no single value in a group. SQLite
+    takes that of one row.
     """
     if not scope.aliases:
         return []
     grouped = _keys(group) if group is not None else []
-    by_key = _outputs_as_keys(resolver, grouped, [_bare_name(resolver, key) for key in grouped], scope)
+    names = [_bare_name(resolver, key) for key in grouped]
+    by_key = _outputs_as_keys(resolver, grouped, names, scope, projection)
     found: list[tuple[exp.Expr, Sources]] = []
     meant: list[tuple[exp.Expr, Sources]] = []
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
         if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
             name = resolver.identifiers.column(node.this)
             output = scope.aliases.get(name)
-            if output is not None:
+            if output is not None and not hides_alias(resolver, name, scope, projection):
                 found.append((node.this, output))
                 if name in by_key:
                     meant.append((node.this, output))
@@ -156,7 +158,7 @@ def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
 
 
 def _outputs_as_keys(
-    resolver: Resolver, keys: Sequence[exp.Expr], names: Iterable[str | None], scope: Scope
+    resolver: Resolver, keys: Sequence[exp.Expr], names: Iterable[str | None], scope: Scope, projection: Projection
 ) -> set[str]:
     """Return the GROUP BY keys that are certainly aliases, where no known column has their name.
 
@@ -175,7 +177,8 @@ def _outputs_as_keys(
         if name in scope.merged or scope.having(name) or aggregates(resolver, written) or written in keys:
             continue
         columns = written.walk(prune=lambda below: isinstance(below, exp.Query))
-        if any(type(column) is exp.Column and _name(resolver, column) not in columns_of_keys for column in columns):
+        reads_others = any(type(one) is exp.Column and _name(resolver, one) not in columns_of_keys for one in columns)
+        if reads_others and not hides_alias(resolver, name, scope, projection):
             found.add(name)
     return found
 
@@ -189,7 +192,7 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
     keys = _keys(group)
     sees = resolver.alias_visibility
     names = [_bare_name(resolver, key) for key in keys]
-    sure = _outputs_as_keys(resolver, keys, names, scope)
+    sure = _outputs_as_keys(resolver, keys, names, scope, projection)
     for key, name in zip(keys, names, strict=True):
         ordinal = projection.ordinal(key) if name is None else None
         if ordinal is not None:

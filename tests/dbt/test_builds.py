@@ -115,6 +115,27 @@ def test_hooks_that_may_move_data_are_reported(
         assert [str(job.completeness) for job in store.jobs()] == ["partial" if expected == "warning" else "full"]
 
 
+@pytest.mark.parametrize(
+    ("sql", "severity"),
+    [
+        ("update {{ rel }} set amount = 0", "warning"),
+        ("{% do run_query('insert into t select 1') %}", "warning"),
+        ("create or replace transient table x as select 1", "warning"),
+        ("{{ inner_one(rel) }}", "warning"),
+        ("{# update t set a = 1 #} grant select on {{ rel }} to x -- delete from t", "info"),
+    ],
+)
+def test_a_hook_that_a_macro_writes(tmp_path: Path, sql: str, severity: str) -> None:
+    inner = {"name": "inner_one", "package_name": "acme", "macro_sql": "delete from {{ rel }}"}
+    outer = {"name": "fix", "package_name": "shop", "macro_sql": sql,
+             "depends_on": {"macros": ["macro.acme.inner_one"] if "inner" in sql else []}}  # fmt: skip
+    hooked = model("hooked", ORDERS, "source.shop.raw.orders", config={"post-hook": ["{{ fix(this) }}"]})
+    macros = {"macro.acme.inner_one": inner, "macro.shop.fix": outer}
+    assert found(ingest(tmp_path, manifest(RAW, hooked, macros=macros))) == {(severity, "NOT_FOLLOWED")}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [str(job.completeness) for job in store.jobs()] == ["partial" if severity == "warning" else "full"]
+
+
 def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
     defined = {"acme": "materialization_by_period_default", "dbt": "materialization_table_default"}
     macros = {name: {"name": name, "package_name": package, "macro_sql": ""} for package, name in defined.items()}

@@ -150,9 +150,16 @@ class Config(ManifestValue):
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
-    # Snapshots
+    # Incremental models
+    incremental_strategy: str | None = None
     unique_key: str | tuple[str, ...] | None = None
+    incremental_predicates: Any = None
+    predicates: Any = None
+    partition_by: Any = None
+    event_time: str | None = None
+    # Snapshots
     strategy: str | None = None
+    check_cols: Any = None
     updated_at: str | None = None
     hard_deletes: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(

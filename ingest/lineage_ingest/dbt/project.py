@@ -11,7 +11,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
+from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
@@ -145,7 +145,7 @@ class DbtProject:
             if node.resource_type == ResourceType.SEED or node.is_python:
                 yield from ((node.original_file_path, problem) for problem in steps.unread_of(node))
         for operation in self.artifacts.manifest.operations.values():
-            if (problem := operation_diagnostic(operation)) is not None:
+            if (problem := steps.operation_diagnostic(operation)) is not None:
                 yield operation.original_file_path, problem
 
     def _build_steps(self) -> BuildSteps:

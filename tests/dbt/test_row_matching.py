@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from tests.dbt.manifests import manifest, model, relation, source
+from tests.dbt.manifests import manifest, model, source
 from tests.dbt.test_broken_artifacts import found, ingest
 
 EVENTS = {
@@ -16,7 +16,6 @@ EVENTS = {
     "config": {"event_time": "at"},
 }
 QUERY = 'select id, kind, x, at as seen from "wh"."raw"."events"'
-THIS = relation("inc")
 
 
 def incremental(**config: Any) -> dict[str, Any]:

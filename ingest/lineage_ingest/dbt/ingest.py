@@ -427,7 +427,16 @@ def _datasets_of(batch: LineageBatch) -> set[str]:
 
 def _digest_input(model: DbtModel) -> str:
     given = model.given
-    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts, given.unread, given.other_builds)
+    return digest_of(
+        given.text,
+        given.table,
+        given.kind,
+        given.reads,
+        given.doubts,
+        given.unread,
+        given.other_builds,
+        given.functions,
+    )
 
 
 def _digest_stated(table: DbtTable, *more: str) -> str:

@@ -18,7 +18,7 @@ def called_macros(node: DbtNode, macros: Mapping[str, Any], left_out: Collection
 def macros_below(
     first: Collection[str], macros: Mapping[str, Any], left_out: Collection[str]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the macros of a manifest with these unique ids, and those that they call, without those of some packages."""
+    """Yield the macros with these unique ids, and those that they call, without those of some packages."""
     waiting, seen = list(first), set[str]()
     while waiting:
         name = waiting.pop()

@@ -46,6 +46,7 @@ class ResourceType(StrEnum):
     SOURCE = "source"
     TEST = "test"
     OPERATION = "operation"
+    FUNCTION = "function"
     EXPOSURE = "exposure"
     METRIC = "metric"
     SEMANTIC_MODEL = "semantic_model"
@@ -181,8 +182,14 @@ class _DependsOn(ManifestValue):
 _NOTHING_NEEDED = _DependsOn()
 
 
+class FunctionArgument(ManifestValue):
+    """A parameter of a function."""
+
+    name: str
+
+
 class DbtNode(ManifestValue):
-    """A model, snapshot, seed, source or test."""
+    """A model, snapshot, seed, source, test or function."""
 
     unique_id: str
     resource_type: str
@@ -204,6 +211,7 @@ class DbtNode(ManifestValue):
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     version: str | None = None
     latest_version: str | None = None
+    arguments: Annotated[tuple[FunctionArgument, ...], BeforeValidator(_as_list)] = ()
     # What it says of its table
     description: str | None = None
     meta: _Meta = Field(default_factory=dict)

@@ -75,6 +75,10 @@ class ModelTexts:
         text = _snapshot_sql(found.text, node.config) if is_snapshot else found.text
         return found._replace(text=text, other_builds=tuple(others))
 
+    def body_of(self, function: DbtNode) -> str:
+        """Return the body of a function."""
+        return function.compiled_code or self._rendered(function).text
+
     def _has_other_builds(self, node: DbtNode) -> bool:
         """Return whether a template, or a macro that it calls, asks whether the model's table exists."""
         if _IS_INCREMENTAL.search(node.raw_code or ""):

@@ -16,6 +16,7 @@ from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
+from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
 from lineage_ingest.dbt.semantic_layer import semantic_sql
@@ -78,15 +79,19 @@ class DbtProject:
 
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder, self._compiled)
+        manifest = self.artifacts.manifest
+        texts = ModelTexts(manifest, self.artifacts.macros, self._folder, self._compiled)
         steps = self._build_steps()
         found = []
         for key in self._in_order():
             table = self.tables[key]
             sql = texts.sql_of(table.node)
             reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
-            unread = (*sql.unread, *steps.unread_of(table.node))
-            given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds)
+            functions, unfollowed = called_functions(table.node, manifest.functions, texts.body_of)
+            unread = (*sql.unread, *steps.unread_of(table.node), *unfollowed)
+            given = ModelInput(
+                key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions
+            )
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
@@ -122,7 +127,7 @@ class DbtProject:
         return names
 
     def reads(self, needed: tuple[str, ...]) -> Iterator[str]:
-        """Yield the full names of the relations among some nodes; for ephemeral models, of those that they need."""
+        """Yield the full names of the relations among some nodes; for what has none, of those that it needs."""
         seen: set[str] = set()
         stack = list(reversed(needed))
         while stack:
@@ -132,8 +137,8 @@ class DbtProject:
             seen.add(key)
             if key in self.tables:
                 yield self.tables[key].name
-            elif key in self._nodes:
-                stack.extend(reversed(self._nodes[key].depends_on.nodes))
+            elif (node := self._nodes.get(key) or self.artifacts.manifest.functions.get(key)) is not None:
+                stack.extend(reversed(node.depends_on.nodes))
 
     def problems(self) -> Iterator[tuple[str, Diagnostic]]:
         """Yield the problems of the artifacts, and what builds without SQL do besides, each with the file's name."""

@@ -147,7 +147,7 @@ class Functions:
 
     def _overloads(self, call: exp.Expr) -> list[_Function]:
         """Return the functions that a call may mean, by its schema and its number of arguments."""
-        found = self._known.get(str(call.this).lower(), [])
+        found = self._known.get(call.name.lower(), [])
         schema = _schema_of(call)
         found = [f for f in found if f.body.schema == schema] or found if schema else found
         count = len(call.expressions)
@@ -230,7 +230,7 @@ def _schema_of(call: exp.Expr) -> str:
 
 
 def _overloaded(call: exp.Expr, statement: ParsedStatement) -> Diagnostic:
-    message = f"`{call.this}` is defined for arguments of several types: which one is called is not known here"
+    message = f"`{call.name}` is defined for arguments of several types: which one is called is not known here"
     hint = "none of them is followed: the tables that it reads are missing"
     start, end = call.meta.get("start"), call.meta.get("end")
     span = statement.span if start is None or end is None else Span.locate(statement.text, start, end + 1)

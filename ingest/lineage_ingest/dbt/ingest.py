@@ -33,6 +33,7 @@ from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFile
+from lineage_ingest.dbt.semantic_uses import uses_of
 from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
@@ -302,7 +303,8 @@ class _Ingest:
                 continue
             reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
             used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
-            state = NodeState(digest_of(reads, used), digest_of(consumer))
+            uses = list(uses_of(consumer, self.project.consumers))
+            state = NodeState(digest_of(reads, used, uses), digest_of(consumer))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)

@@ -256,12 +256,21 @@ class TestNode(ManifestValue):
     tested_node_unique_id: str | None = None
 
 
+class _NonAdditive(ManifestValue):
+    name: str = ""
+    window_choice: str = "min"
+    window_groupings: _Texts = ()
+
+
 class SemanticElement(ManifestValue):
     """An entity, dimension or measure of a semantic model: its name, and its expression over the model's columns."""
 
     name: str
+    type: str | None = None
     expr: str | None = None
     agg: str | None = None
+    agg_time_dimension: str | None = None
+    non_additive_dimension: _NonAdditive | None = None
 
 
 class MetricInput(ManifestValue):
@@ -313,6 +322,15 @@ class _TypeParams(ManifestValue):
 
 class _QueryParams(ManifestValue):
     metrics: _Texts = ()
+    group_by: _Texts = ()
+    where: Any = None
+
+
+class _Defaults(ManifestValue):
+    agg_time_dimension: str | None = None
+
+
+_NO_DEFAULTS = _Defaults()
 
 
 class _NodeRelation(ManifestValue):
@@ -358,6 +376,8 @@ class Consumer(ManifestValue):
     entities: _Elements = ()
     dimensions: _Elements = ()
     measures: _Elements = ()
+    primary_entity: str | None = None
+    defaults: Annotated[_Defaults, BeforeValidator(or_empty)] = _NO_DEFAULTS
     # Metrics
     type: str | None = None
     type_params: Annotated[_TypeParams, BeforeValidator(or_empty)] = _NO_TYPE_PARAMS

@@ -86,3 +86,17 @@ def test_tables_of_two_schemas_with_one_name_are_two_tables() -> None:
         "3.sql": "DROP TABLE b.t; CREATE TABLE u AS SELECT * FROM a.t",
     }
     assert extract_script(moved, "postgres")[-1].output_columns == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "target"),
+    [
+        ("CREATE VIEW s.v AS SELECT u.id, j.a FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j", "s.v"),
+        ("CREATE VIEW s.v AS SELECT id, FROM WHERE FROM u", "s.v"),
+        ("SELECT u.id, j.a FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j", "report"),
+    ],
+)
+def test_a_broken_definition_is_not_named_after_its_file(sql: str, target: str) -> None:
+    [statement] = extract_script({"models/report.sql": sql}, "postgres")
+    assert (statement.target, statement.sources) == (target, ["u"])
+    assert str(statement.completeness) != "full"

@@ -16,6 +16,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry
@@ -215,7 +216,7 @@ class Text:
         elif len(statements) == 1 and self.name and not self.query_targets:
             naming = naming_after(self.namings[0], statements[0].tree)
             target = named_after_text(self.name, statements[0].tree, naming)
-            if target is not None:
+            if target is not None and not _fills_a_table(statements[0], naming):
                 self.query_targets[0] = target
         bare = (number for number, p in enumerate(statements) if is_bare_query(p.tree))
         self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
@@ -229,6 +230,11 @@ class Text:
             if parsed.tree is not None:
                 take_apart(parsed.tree)
         self._parsed = None
+
+
+def _fills_a_table(parsed: ParsedStatement, naming: Naming) -> bool:
+    """Return whether a statement of which only the query could be parsed names the table that it fills."""
+    return parsed.problem is not None and trace_tokens(parsed.tokens, naming).destination is not None
 
 
 class Definers:

@@ -10,8 +10,27 @@ from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, JOIN, TRANSFORMATION
 
+__all__ = ["ROW_FUNCTIONS", "generate_rows"]
 
-@expression_rule(exp.Unnest, exp.Explode, _ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
+ROW_FUNCTIONS = frozenset(
+    ("aclexplode", "generate_series", "generate_subscripts", "unnest", "json_array_elements", "json_array_elements_text", "json_each",
+     "json_each_text", "json_object_keys", "json_populate_recordset", "json_to_recordset", "jsonb_array_elements",
+     "jsonb_array_elements_text", "jsonb_each", "jsonb_each_text", "jsonb_object_keys", "jsonb_path_query",
+     "jsonb_path_query_tz", "jsonb_populate_recordset", "jsonb_to_recordset", "regexp_matches",
+     "regexp_split_to_table", "string_to_table", "ts_debug", "ts_parse", "ts_stat")
+)  # fmt: skip
+"""PostgreSQL's own functions that return several rows, without those that have a node type."""
+
+
+@expression_rule(
+    exp.Unnest,
+    exp.Explode,
+    _ExplodeOuter,
+    exp.Posexplode,
+    exp.PosexplodeOuter,
+    exp.Inline,
+    exp.ExplodingGenerateSeries,
+)
 def generate_rows(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
     """`SELECT unnest(a)`: the elements come from the array, and the number of rows depends on it."""
     for argument in reversed(list(node.iter_expressions())):

@@ -236,6 +236,9 @@ def element_of(value: Sources) -> Composite:
 
 _JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
 """The mode at the beginning of an SQL/JSON path (SQL:2016, 9.39)."""
+_QUOTED_KEYS = re.compile(r"\s*\$(?:\.\s*(?:\"[^\"\\]+\"|[^\W\d]\w*)|\[[^\]\"']*\])*\s*")
+"""A path of which some keys are in quotes, as PostgreSQL shows all: `$."a"[*]."b c"`."""
+_PATH_KEY = re.compile(r"\.\s*(?:\"([^\"]+)\"|([^\W\d]\w*))")
 
 
 def json_keys(path: exp.Expr | None) -> list[str] | None:
@@ -250,6 +253,8 @@ def json_keys(path: exp.Expr | None) -> list[str] | None:
         return keys if all(isinstance(key, str) for key in keys) else None
     if isinstance(path, exp.Literal) and path.is_string:
         written = _JSON_PATH_MODE.sub("", str(path.this))
+        if _QUOTED_KEYS.fullmatch(written):
+            return [quoted or plain for quoted, plain in _PATH_KEY.findall(written)]
         parts = [part.partition("[")[0] for part in written.removeprefix("$").strip("{}").replace(",", ".").split(".")]
         return [part for part in parts if part]
     return None

@@ -100,3 +100,9 @@ def test_a_broken_definition_is_not_named_after_its_file(sql: str, target: str) 
     [statement] = extract_script({"models/report.sql": sql}, "postgres")
     assert (statement.target, statement.sources) == (target, ["u"])
     assert str(statement.completeness) != "full"
+
+
+def test_who_reads_a_broken_definition_knows_its_columns() -> None:
+    broken = "CREATE VIEW s.v AS SELECT u.id, u.b FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j"
+    _, reader = extract_script({"a/report.sql": broken, "b.sql": "CREATE VIEW r AS SELECT * FROM s.v"}, "postgres")
+    assert reader.output_columns == ["id", "b"]

@@ -23,6 +23,7 @@ from lineage.model.names import Naming, dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, StatementLineage
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.live_database.called_functions import function_reads, with_called_functions
 from lineage_ingest.live_database.column_positions import named_by_position
 from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
 from lineage_ingest.live_database.missing_tables import missing_tables
@@ -84,6 +85,12 @@ class DatabaseBatch:
             elif text.relation is None:
                 statement = self._in_doubt(text, statement)  # noqa: PLW2901  the same one, with diagnostics
             self._statements[text.name].append(statement)
+        functions = function_reads(self._database, self._statements)
+        for text, statement in list(self.statements()):
+            if text.is_view and text.relation is not None and text.relation.calls:
+                followed = with_called_functions(text.relation, statement, functions)
+                if followed is not statement:
+                    self.replace_statement(statement, followed)
 
     def add_problem(self, relation: LiveRelation, problem: Diagnostic) -> None:
         """Add a diagnostic about a relation."""

@@ -51,7 +51,9 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
         return None
     schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
     arguments, path = _arguments(header, at + 1), _search_path(header)
-    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path)
+    own = [word_of(token) for token in header]
+    several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
+    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path, several)
 
 
 def _last_statement(words: Sequence[str], start: int) -> int:

@@ -22,7 +22,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
-from lineage.sql.resolve.column_names.select_items import CALLED
+from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
 from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.script.function_programs import FunctionPrograms
 
@@ -155,6 +155,9 @@ class Functions:
             put_in = exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body)
             if given is not None:
                 put_in = exp.Subquery(this=exp.Select(expressions=[put_in], from_=exp.From(this=given)))
+            if function.body.returns_rows and self._dialect.makes_rows_in_list:
+                put_in = put_in if function.body.columns else exp.Explode(this=put_in)
+                put_in.meta[MAKES_ROWS] = True
             put_in.meta.update({k: v for k, v in call.meta.items() if k in _PLACE}, **{CALLED: function.body.name})
         where.replace(put_in)
         return put_in

@@ -216,7 +216,9 @@ class Text:
         elif len(statements) == 1 and self.name and not self.query_targets:
             naming = naming_after(self.namings[0], statements[0].tree)
             target = named_after_text(self.name, statements[0].tree, naming)
-            if target is not None and not _fills_a_table(statements[0], naming):
+            if target is not None and statements[0].problem is not None:
+                target = _named_in(statements[0], naming, target)
+            if target is not None:
                 self.query_targets[0] = target
         bare = (number for number, p in enumerate(statements) if is_bare_query(p.tree))
         self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
@@ -232,9 +234,15 @@ class Text:
         self._parsed = None
 
 
-def _fills_a_table(parsed: ParsedStatement, naming: Naming) -> bool:
-    """Return whether a statement of which only the query could be parsed names the table that it fills."""
-    return parsed.problem is not None and trace_tokens(parsed.tokens, naming).destination is not None
+def _named_in(parsed: ParsedStatement, naming: Naming, after_text: str) -> str | None:
+    """Return the dataset that a statement defines of which only the query could be parsed: the one that it names.
+
+    None for a statement that fills a table without defining it.
+    """
+    trace = trace_tokens(parsed.tokens, naming)
+    if trace.destination is None:
+        return after_text
+    return str(trace.destination) if trace.operation.startswith("CREATE") else None
 
 
 class Definers:

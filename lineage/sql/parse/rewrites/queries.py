@@ -280,9 +280,10 @@ def plain_lambdas(s: Statement) -> Tokens | None:
 
 
 def without_path_names(s: Statement) -> Tokens | None:
-    """Return `JSON_TABLE(doc, '$' AS p COLUMNS (…))` without names of paths, which are for PLAN only; None if it has none.
+    """Return `JSON_TABLE(doc, '$' AS p COLUMNS (…))` without names of paths, which are for PLAN only.
 
-    PostgreSQL shows one for each path: https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-TABLE
+    None if it has none. PostgreSQL shows one for each path:
+    https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-TABLE
     """
     if "JSON_TABLE" not in s.words:
         return None

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from lineage.sql.resolve.column_names.select_items import CALLED
+from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.generators import rows_of_function
 from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.resolve.rules.method_calls import call_method
 from lineage.sql.resolve.scope import Scope
@@ -65,6 +66,8 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
             return _row_of(resolver, node, scope)
         case exp.Subquery() if CALLED in (node._meta or ()) and isinstance(node.this, exp.Select):
+            if MAKES_ROWS in node.meta:
+                rows_of_function(resolver, scope, node)
             return _row_of(resolver, node, scope)
         case exp.Bracket():
             return _subscript(resolver, node, scope)

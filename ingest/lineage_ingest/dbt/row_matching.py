@@ -39,7 +39,7 @@ def matching_statement(query: str, node: DbtNode, adapter: str | None) -> str | 
         return None
     config = node.config
     is_snapshot = node.resource_type == ResourceType.SNAPSHOT
-    keys = _texts(config.unique_key)
+    keys: Sequence[str] = _texts(config.unique_key)
     if not is_snapshot:
         keys = _keys_of_builds(config, keys, adapter)
     if not keys:

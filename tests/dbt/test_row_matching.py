@@ -73,8 +73,10 @@ def test_what_decides_which_rows_a_table_has(tmp_path: Path, config: dict[str, A
     kind = "snapshot" if config["materialized"] == "snapshot" else "model"
     built = {**model("inc", QUERY, "source.shop.raw.events", config=config),
              "resource_type": kind, "unique_id": f"{kind}.shop.inc"}  # fmt: skip
-    assert found(ingest(tmp_path, manifest(EVENTS, built))) == set()
+    summary = ingest(tmp_path, manifest(EVENTS, built))
+    assert found(summary) == set()
     assert row_edges(tmp_path) == expected
+    assert summary.batch.run.counts["edges"] == summary.applied.edges_created
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,8 @@ def test_dimensions_that_are_used(tmp_path: Path, used: dict[str, Any], expected
         saved_queries={one["unique_id"]: one} if kind == "saved_query" else {},
     )  # fmt: skip
     target = write(tmp_path / "target", data)
-    ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    assert summary.batch.run.counts["edges"] == summary.applied.edges_created
     with open_store(tmp_path / "store.lbug") as store:
         into = store.edges_into([f"dbt/{kind}.shop.m"])
         found = {f"{e.source.rpartition('.')[2].replace('#', '.')} -> {e.target.partition('#')[2] or '*'} "

@@ -159,7 +159,7 @@ def steps(
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
         groups[_label(source), _label(target), kind].append(row)
-    found = []
+    found: list[StoredStep] = []
     ended: dict[int, datetime] = {}
     for (label, to, kind), rows in groups.items():
         types = _types([EdgeType(str(kind))], as_of)

@@ -121,7 +121,7 @@ def impact(
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
         print_answer(opened, find_impact(opened, target, options), output, rows)
-        _note_unknown_then(opened, options.as_of, target)
+        _note_times(opened, options.as_of, target)
 
 
 def root_cause(
@@ -144,7 +144,7 @@ def root_cause(
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
         print_answer(opened, find_root_cause(opened, target, options), output, rows)
-        _note_unknown_then(opened, options.as_of, target)
+        _note_times(opened, options.as_of, target)
 
 
 def path(
@@ -172,13 +172,13 @@ def path(
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
-            _note_unknown_then(opened, options.as_of, source, target)
+            _note_times(opened, options.as_of, source, target)
         if output is OutputFormat.JSON:
             print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
         elif output is OutputFormat.CSV:
             print_listing(_STEP_COLUMNS, _steps(routes, _jobs_of(opened, routes)), output)
         else:
-            _print_routes(opened, routes)
+            _print_routes(opened, routes, is_past=as_of is not None)
 
 
 def _options(
@@ -201,9 +201,19 @@ def _options(
     )
 
 
-def _note_unknown_then(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
-    """Print which datasets the graph did not know yet at `as_of`: an empty answer would be misleading."""
+def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
+    """Print which columns a newer schema of their table lacks: they have no lineage of their own any more."""
+    keys = {target.key: target.name for target in asked if not target.is_table}
+    for column in store.columns_by_key(sorted(keys)) if keys else ():
+        if column.dropped_at is not None:
+            at = f"{column.dropped_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+
+
+def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
+    """Print which of what was asked is dropped, or was not known yet at `as_of`: the answer would be misleading."""
     if as_of is None:
+        _note_dropped(store, asked)
         return
     for dataset in store.datasets({target.dataset for target in asked}):
         if as_of < dataset.first_seen:
@@ -287,7 +297,7 @@ def _expressions(proof: Mapping[str, Any]) -> str | None:
     return " → ".join(dict.fromkeys(piece["expression"] for piece in pieces)) or None
 
 
-def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
+def _print_routes(store: GraphStore, routes: tuple[Route, ...], *, is_past: bool) -> None:
     jobs = _jobs_of(store, routes)
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
     sources = unique_sources(jobs.values())
@@ -307,7 +317,8 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
                 for piece in excerpts(job, step.spans[0], out.width - 4, sources.get(job.key)):
                     out.print(Text("    ") + piece)
             elif job is not None:
-                out.print(Text(f"    {sources.get(job.key) or job.key}: stated without SQL", "dim"))
+                why = "its SQL has been replaced since" if job.sql and is_past else "stated without SQL"
+                out.print(Text(f"    {sources.get(job.key) or job.key}: {why}", "dim"))
         out.print()
 
 

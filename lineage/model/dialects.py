@@ -163,6 +163,8 @@ class Dialect:
     """PIVOT calls the column of `'a'` without an alias `'a'`, with the quotes (Oracle)."""
     pivots_whole_joins: bool = False
     """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
+    makes_rows_in_list: bool = False
+    """Functions that return several rows may be in the select list, and make rows there."""
     unnests_rows: bool = False
     """`UNNEST(array)` in FROM returns the fields of the array's structs, and its alias is the element (BigQuery)."""
     unnests_structs: bool = False
@@ -327,6 +329,7 @@ _ANSI = Dialect(
 )
 _POSTGRES = Dialect(
     "postgres",
+    makes_rows_in_list=True,
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     aliases=("postgresql",),

@@ -211,6 +211,8 @@ def resolve_statement(
         resolver.variable_places = parsed.variable_spans()
     resolver.diagnostics.extend(parsed.doubts)
     try:
+        for parts in parsed.also_reads:
+            resolver.reads.setdefault(tables.existing_name(parts))
         if type(tree) not in RELATION_RULES:
             account(resolver, tree)
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)

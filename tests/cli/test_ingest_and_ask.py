@@ -88,6 +88,21 @@ def test_what_is_asked_of_a_time_before_the_first_ingest_is_said_to_be_unknown(f
         assert "knows nothing" not in lineage(*question, "-s", store, "--as-of", "2026-02-02").err
 
 
+def test_a_column_that_is_gone_is_said_to_be(folder: Path, store: Path) -> None:
+    ingest(folder, store, "--observed-at", "2026-01-01")
+    for path, text in FILES.items():
+        (folder / path).write_text(text.replace("cents", "pence"), encoding="utf-8")
+    ingest(folder, store, "--observed-at", "2026-02-01")
+    name = "orders.cents"
+    for question in ("impact", "root-cause"):
+        assert "is gone since 2026-02-01 00:00 UTC" in lineage(question, name, "-s", store).err
+        assert "is gone" not in lineage(question, name, "-s", store, "--as-of", "2026-01-15").err
+        assert "is gone" not in lineage(question, "orders.pence", "-s", store).err
+    then = lineage("path", "raw_orders.amount", name, "-s", store, "--as-of", "2026-01-15").out
+    assert "its SQL has been replaced since" in then
+    assert "pence" not in then
+
+
 def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, store: Path) -> None:
     file = tmp_path / "v.sql"
     file.write_text("CREATE VIEW v AS SELECT a FROM t", encoding="utf-8")

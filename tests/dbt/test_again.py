@@ -54,6 +54,19 @@ def test_an_edited_model_is_replaced_and_its_past_is_kept(tmp_path: Path) -> Non
         assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
 
 
+def test_the_sql_of_an_earlier_time_is_not_that_of_today(tmp_path: Path) -> None:
+    ingest(tmp_path, manifest(RAW, STAGED, MART))
+    edited = {**MART, "compiled_code": f"select 1 as one, id as key from {relation('stg')}"}
+    ingest(tmp_path, manifest(RAW, edited, at="2026-03-05T06:00:00Z"))  # and stg is gone
+    with open_store(tmp_path / "store.lbug") as store:
+        then = datetime(2026, 3, 2, tzinfo=UTC)
+        edges = [edge for edge in store.edges_into(["postgres/wh.main.stg", "postgres/wh.main.mart"], as_of=then)
+                 if "#" in edge.source and "#" in edge.target]  # fmt: skip
+        steps = store.steps({(edge.source, edge.target, edge.kind) for edge in edges}, as_of=then)
+        proven = {step.target.rpartition(".")[2].partition("#")[0]: bool(step.spans) for step in steps}
+    assert proven == {"stg": True, "mart": False}
+
+
 def test_a_model_whose_upstream_schema_changed_is_resolved_again(tmp_path: Path) -> None:
     star = model("all_of_it", f"select * from {relation('stg')}", "stg")
     ingest(tmp_path, manifest(RAW, STAGED, star))

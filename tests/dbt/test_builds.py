@@ -115,6 +115,27 @@ def test_hooks_that_may_move_data_are_reported(
         assert [str(job.completeness) for job in store.jobs()] == ["partial" if expected == "warning" else "full"]
 
 
+@pytest.mark.parametrize(
+    ("sql", "severity"),
+    [
+        ("update {{ rel }} set amount = 0", "warning"),
+        ("{% do run_query('insert into t select 1') %}", "warning"),
+        ("create or replace transient table x as select 1", "warning"),
+        ("{{ inner_one(rel) }}", "warning"),
+        ("{# update t set a = 1 #} grant select on {{ rel }} to x -- delete from t", "info"),
+    ],
+)
+def test_a_hook_that_a_macro_writes(tmp_path: Path, sql: str, severity: str) -> None:
+    inner = {"name": "inner_one", "package_name": "acme", "macro_sql": "delete from {{ rel }}"}
+    outer = {"name": "fix", "package_name": "shop", "macro_sql": sql,
+             "depends_on": {"macros": ["macro.acme.inner_one"] if "inner" in sql else []}}  # fmt: skip
+    hooked = model("hooked", ORDERS, "source.shop.raw.orders", config={"post-hook": ["{{ fix(this) }}"]})
+    macros = {"macro.acme.inner_one": inner, "macro.shop.fix": outer}
+    assert found(ingest(tmp_path, manifest(RAW, hooked, macros=macros))) == {(severity, "NOT_FOLLOWED")}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [str(job.completeness) for job in store.jobs()] == ["partial" if severity == "warning" else "full"]
+
+
 def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
     defined = {"acme": "materialization_by_period_default", "dbt": "materialization_table_default"}
     macros = {name: {"name": name, "package_name": package, "macro_sql": ""} for package, name in defined.items()}
@@ -145,3 +166,59 @@ def test_a_macro_that_asks_which_build_it_is(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         rows = {edge.source for edge in store.edges_into(["postgres/wh.main.m"]) if "#" not in edge.target}
     assert "postgres/wh.raw.orders#amount" in rows
+
+
+def function(name: str, body: str, *needs: str, **fields: Any) -> dict[str, Any]:
+    """Return a function of one argument, `x`, as dbt 1.11 writes it."""
+    made = model(name, body, *needs, **fields)
+    return {**made, "unique_id": f"function.shop.{name}", "resource_type": "function", "relation_name": None,
+            "arguments": [{"name": "x", "data_type": "double"}]}  # fmt: skip
+
+
+RATES = source("rates", {"rate": "double"})
+HIGHEST = 'select x * (select max(rate) from "wh"."raw"."rates")'
+
+
+@pytest.mark.parametrize(
+    ("call", "functions", "expected"),
+    [
+        ('"wh"."main"."eur"(amount)', [function("eur", HIGHEST, "source.shop.raw.rates")],
+         {"orders.amount -> e", "rates.rate -> e"}),
+        ("wh.main.eur(amount)", [function("eur", "x + 1")], {"orders.amount -> e"}),
+        ('"wh"."main"."outer"(amount)',
+         [function("outer", '"wh"."main"."eur"(x)', "function.shop.eur"),
+          function("eur", HIGHEST, "source.shop.raw.rates")], {"orders.amount -> e", "rates.rate -> e"}),
+        ("{{ function('eur') }}(amount)",
+         [function("eur", "select max(rate) + x from {{ source('raw', 'rates') }}", "source.shop.raw.rates")],
+         {"orders.amount -> e", "rates.rate -> e"}),
+    ],
+)  # fmt: skip
+def test_functions_of_the_project_are_followed(
+    tmp_path: Path, call: str, functions: list[dict[str, Any]], expected: set[str]
+) -> None:
+    needs = ("source.shop.raw.orders", *(one["unique_id"] for one in functions))
+    is_raw = "{{" in call
+    calling = model("calling", f'select {call} as e from "wh"."raw"."orders"', *needs)
+    listed = {one["unique_id"]: {**one, **({"compiled_code": None} if is_raw else {})} for one in functions}
+    if is_raw:
+        calling["compiled_code"] = None
+    data = manifest(RAW, RATES, calling, functions=listed)
+    assert {one for one in found(ingest(tmp_path, data)) if one[0] != "info"} == set()
+    assert edges(tmp_path, "calling") == expected
+    for one in listed.values():  # another body
+        one["compiled_code"] = "0"
+    data["metadata"]["generated_at"] = "2026-03-02T06:00:00Z"
+    ingest(tmp_path, data)
+    assert edges(tmp_path, "calling") == set()
+
+
+def test_a_function_in_another_language_has_table_level_lineage(tmp_path: Path) -> None:
+    python = function("eur", "def f(x): ...", "source.shop.raw.rates", language="python")
+    needs = ("source.shop.raw.orders", "function.shop.eur")
+    calling = model("calling", 'select "wh"."main"."eur"(amount) as e from "wh"."raw"."orders"', *needs)
+    summary = ingest(tmp_path, manifest(RAW, RATES, calling, functions={"function.shop.eur": python}))
+    assert found(summary) == {("warning", "NOT_FOLLOWED")}
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if ".calling@" in job.key]
+        reads = ["postgres/wh.raw.orders", "postgres/wh.raw.rates"]
+        assert (str(job.completeness), sorted(job.reads)) == ("partial", reads)

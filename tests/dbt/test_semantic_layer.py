@@ -78,7 +78,7 @@ def test_columns_reach_metrics(project: Path, tmp_path: Path) -> None:
         }
         answer = impact(store, resolve(store, "main.raw_payments.amount"))
         reached = {(one.table, one.column) for one in answer.columns}
-        assert ("saved_query.jaffle_shop.weekly", "average_order") in reached
+        assert {("saved_query.jaffle_shop.weekly", one) for one in ("average_order", "order__is_large")} <= reached
         assert ("metric.jaffle_shop.revenue", "revenue") in reached
         assert {one.dataset for one in answer.possibly_affected} == {"dbt/exposure.jaffle_shop.board"}
         tables = {one.key: str(one.kind) for one in store.datasets() if one.namespace == "dbt"}
@@ -139,3 +139,82 @@ def test_a_metric_is_full_if_all_of_its_inputs_are_taken(
         assert {one.source.partition("#")[2].lower() for one in into} == expected
         known = {one.key for one in store.columns(sorted({one.source.partition("#")[0] for one in into}))}
         assert {one.source for one in into} <= known
+
+
+def where(*texts: str) -> dict[str, Any]:
+    """Return filters as a manifest has them."""
+    return {"where_filters": [{"where_sql_template": text} for text in texts]}
+
+
+WITH_DIMENSIONS = consumer(
+    "semantic_model", "orders", "model.shop.stg", node_relation={"relation_name": "wh.main.stg"},
+    defaults={"agg_time_dimension": "day"},
+    entities=[{"name": "order", "type": "primary", "expr": "id"}, {"name": "buyer", "type": "foreign", "expr": "b"}],
+    dimensions=[{"name": "kind", "type": "categorical"}, {"name": "day", "type": "time"}],
+    measures=[
+        {"name": "revenue", "agg": "sum", "expr": "amount"},
+        {"name": "balance", "agg": "sum", "expr": "amount", "non_additive_dimension":
+            {"name": "day", "window_choice": "max", "window_groupings": ["buyer"]}},
+        {"name": "opening", "agg": "sum", "expr": "amount", "non_additive_dimension": {"name": "day"}},
+    ],
+)  # fmt: skip
+BUYERS = consumer(
+    "semantic_model", "buyers", "model.shop.stg", node_relation={"relation_name": "wh.main.stg"},
+    primary_entity="buyer", dimensions=[{"name": "country", "type": "categorical", "expr": "note"}],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ({"filter": where("{{ Dimension('order__kind') }} = 'a'")}, {"orders.kind -> m [FILTER]"}),
+        ({"filter": where("{{ TimeDimension('order__day', 'month') }} > 1 and {{ Entity('buyer') }} = 3")},
+         {"orders.day -> m [FILTER]", "orders.buyer -> m [FILTER]"}),
+        ({"filter": where("{{ Dimension('order__buyer__country') }} = 'x'")}, {"buyers.country -> m [FILTER]"}),
+        ({"filter": where("{{ Metric('base', group_by=['buyer']) }} > 2")}, {"base.base -> m [FILTER]"}),
+        ({"type_params": {"measure": {"name": "revenue", "filter": where("{{ Dimension('order__kind') }} = 'a'")}}},
+         {"orders.kind -> m [FILTER]"}),
+        ({"query_params": {"metrics": [], "group_by": ["Dimension('buyer__country')"]}},
+         {"buyers.country -> buyer__country [IDENTITY]", "buyers.country -> * [GROUP_BY]"}),
+        ({"query_params": {"metrics": [], "group_by": ["TimeDimension('metric_time', 'day')"]}},
+         {"orders.day -> metric_time__day [IDENTITY]", "orders.day -> * [GROUP_BY]"}),
+        ({"query_params": {"metrics": [], "where": where("{{ Dimension('order__kind') }} = 'a'")}},
+         {"orders.kind -> * [FILTER]"}),
+    ],
+)  # fmt: skip
+def test_dimensions_that_are_used(tmp_path: Path, used: dict[str, Any], expected: set[str]) -> None:
+    kind = "saved_query" if "query_params" in used else "metric"
+    base = consumer("metric", "base", KEY, type="simple", type_params={"measure": {"name": "revenue"}})
+    taken = {"type": "simple", "type_params": {"measure": {"name": "revenue"}}, **used}
+    one = consumer(kind, "m", KEY, **taken)
+    text = 'select id, amount, note, kind, day, b from "wh"."raw"."orders"'
+    stg = model("stg", text, "source.shop.raw.orders", relation_name="wh.main.stg")
+    columns = dict.fromkeys(("id", "amount", "note", "kind", "day", "b"), "int")
+    data = manifest(
+        source("orders", columns), stg,
+        semantic_models={each["unique_id"]: each for each in (WITH_DIMENSIONS, BUYERS)},
+        metrics={each["unique_id"]: each for each in (base, one) if each["resource_type"] == "metric"},
+        saved_queries={one["unique_id"]: one} if kind == "saved_query" else {},
+    )  # fmt: skip
+    target = write(tmp_path / "target", data)
+    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    assert summary.batch.run.counts["edges"] == summary.applied.edges_created
+    with open_store(tmp_path / "store.lbug") as store:
+        into = store.edges_into([f"dbt/{kind}.shop.m"])
+        found = {f"{e.source.rpartition('.')[2].replace('#', '.')} -> {e.target.partition('#')[2] or '*'} "
+                 f"[{e.subtypes[0]}]" for e in into}  # fmt: skip
+        assert found - {"orders.revenue -> m [IDENTITY]"} == expected
+        known = {each.key for each in store.columns([e.source.partition("#")[0] for e in into])}
+        assert {e.source for e in into} <= known
+        answer = impact(store, resolve(store, "wh.raw.orders.b"))
+        assert ("dbt/semantic_model.shop.orders", "balance") in {(f"dbt/{c.table}", c.column) for c in answer.columns}
+        assert edges(store, "semantic_model.shop.orders") >= {
+            "stg.amount -> balance [AGGREGATION]", "stg.day -> balance [CONDITIONAL]",
+            "stg.b -> balance [CONDITIONAL]", "stg.day -> opening [CONDITIONAL]",
+        }  # fmt: skip
+    data["metadata"]["generated_at"] = "2026-03-02T06:00:00Z"
+    data["semantic_models"].pop(BUYERS["unique_id"])  # what is used may go without the consumer's change
+    ingest_dbt(write(target, data), store=tmp_path / "store.lbug")
+    with open_store(tmp_path / "store.lbug") as store:
+        into = store.edges_into([f"dbt/{kind}.shop.m"])
+        assert not [e for e in into if "buyers" in e.source]

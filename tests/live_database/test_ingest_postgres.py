@@ -438,3 +438,36 @@ def test_functions_that_name_what_is_gone(database: ServedDatabase, store: Graph
     summary = ingest(database, store)
     assert codes(summary) == [(name, "UNKNOWN_TABLE") for name in ("mart.f()", "mart.v", "public.g()")]
     assert "names shop.orders, which the database does not have" in summary.diagnostics[0].diagnostic.message
+
+
+def test_functions_behind_operators_casts_and_overloads(database: ServedDatabase, store: GraphStore) -> None:
+    database.run("""
+        CREATE TABLE t (id int, a int, c text); CREATE TABLE u (x int, y text); CREATE TABLE w (k int);
+        CREATE FUNCTION plus(a int, b int) RETURNS int LANGUAGE sql AS $$ SELECT a + b + (SELECT max(x) FROM u) $$;
+        CREATE OPERATOR ### (leftarg = int, rightarg = int, function = plus);
+        CREATE TYPE mood AS ENUM ('a', 'b');
+        CREATE FUNCTION to_mood(int) RETURNS mood LANGUAGE sql
+          AS $$ SELECT (CASE WHEN $1 > (SELECT min(x) FROM u) THEN 'a' ELSE 'b' END)::mood $$;
+        CREATE CAST (int AS mood) WITH FUNCTION to_mood(int);
+        CREATE FUNCTION f(i int) RETURNS int LANGUAGE sql AS $$ SELECT max(x) + i FROM u $$;
+        CREATE FUNCTION f(i text) RETURNS text LANGUAGE sql AS $$ SELECT max(k) || i FROM w $$;
+        CREATE FUNCTION step(int, int) RETURNS int LANGUAGE plpgsql
+          AS $$ DECLARE m int; BEGIN SELECT max(k) INTO m FROM w; RETURN $1 + $2 * m; END $$;
+        CREATE AGGREGATE total(int) (sfunc = step, stype = int, initcond = '0');
+        CREATE FUNCTION "Top"(i int) RETURNS int LANGUAGE sql AS $$ SELECT max(x) + i FROM u $$;
+        CREATE VIEW by_operator AS SELECT a ### id AS z FROM t;
+        CREATE VIEW by_cast AS SELECT a::mood AS z FROM t;
+        CREATE VIEW by_overload AS SELECT f(c) AS z FROM t;
+        CREATE VIEW by_aggregate AS SELECT total(a) AS z FROM t;
+        CREATE VIEW by_name AS SELECT "Top"(a) AS z FROM t;
+    """)
+    ingest(database, store)
+    read = {"by_operator": "u", "by_cast": "u", "by_overload": "w", "by_aggregate": "w"}
+    jobs = {job.writes[0].rpartition(".")[2]: job for job in store.jobs() if job.writes}
+    for view, table in read.items():
+        assert str(jobs[view].completeness) == "partial"
+        assert {one.rpartition(".")[2] for one in jobs[view].reads} == {"t", table}
+    assert str(jobs["by_name"].completeness) == "full"
+    assert contributions(database, store, "public.by_name") == [
+        "public.by_name#z <- public.t#a TRANSFORMATION", "public.by_name#z <- public.u#x AGGREGATION",
+    ]  # fmt: skip

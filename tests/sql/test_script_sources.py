@@ -119,3 +119,23 @@ def test_a_function_of_a_later_text_is_found_behind_comments(between: str) -> No
     function = f"CREATE {between} FUNCTION f(p int, q int) RETURNS int LANGUAGE sql AS $$ SELECT p $$"
     view, *_ = extract_script({"1.sql": "CREATE VIEW v AS SELECT f(a, b) AS x FROM t", "2.sql": function}, "postgres")
     assert [str(edge.source) for edge in view.edges] == ["t.a"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "target"),
+    [
+        ("CREATE VIEW s.v AS SELECT u.id, j.a FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j", "s.v"),
+        ("CREATE VIEW s.v AS SELECT id, FROM WHERE FROM u", "s.v"),
+        ("SELECT u.id, j.a FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j", "report"),
+    ],
+)
+def test_a_broken_definition_is_not_named_after_its_file(sql: str, target: str) -> None:
+    [statement] = extract_script({"models/report.sql": sql}, "postgres")
+    assert (statement.target, statement.sources) == (target, ["u"])
+    assert str(statement.completeness) != "full"
+
+
+def test_who_reads_a_broken_definition_knows_its_columns() -> None:
+    broken = "CREATE VIEW s.v AS SELECT u.id, u.b FROM u, json_table(u.doc, '$' PASSING 1 AS x COLUMNS (a int)) j"
+    _, reader = extract_script({"a/report.sql": broken, "b.sql": "CREATE VIEW r AS SELECT * FROM s.v"}, "postgres")
+    assert reader.output_columns == ["id", "b"]

@@ -1,7 +1,10 @@
-"""What dbt runs besides a node's own query: hooks, and materializations that are not dbt's own. They are not read.
+"""What dbt runs besides a node's own query: hooks, materializations and strategies that are not dbt's own.
+
+They are not read, but reported if they may move data.
 
 https://docs.getdbt.com/reference/resource-configs/pre-hook-post-hook
 https://docs.getdbt.com/guides/create-new-materializations
+https://docs.getdbt.com/docs/build/incremental-strategy#custom-strategies
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage_ingest.dbt.macro_calls import macros_below
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 
-__all__ = ["BuildSteps", "operation_diagnostic"]
+__all__ = ["BuildSteps"]
 
 _TEMPLATE = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_NOTE = re.compile(r"\{#.*?#\}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 _CALL = re.compile(r"\{\{-?\s*[\w.]+\s*\(")
 _MOVES_NO_DATA = frozenset(
@@ -26,6 +31,13 @@ _MOVES_NO_DATA = frozenset(
 _INDEX = re.compile(
     r"create\s+(?:unique\s+)?(?:clustered\s+|nonclustered\s+)?(?:columnstore\s+)?index\b", re.IGNORECASE
 )
+_CALLED = re.compile(r"(?:(\w+)\.)?(\w+)\s*\(")
+_MOVES_DATA = re.compile(
+    r"\b(insert\s+(?:into|overwrite)|update\s+(?!set\b)[^;]+?\bset|delete\s+from|merge\s+into|truncate|copy\s+into"
+    r"|create\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:table|view)|alter\s+table|drop\s+(?:table|view))\b",
+    re.IGNORECASE,
+)
+_STRATEGY = re.compile(r"(?:\w+?__)?(get_incremental_\w+_sql|snapshot_\w+_strategy)")
 _HINT = "ingest the warehouse's query log as well: it shows what the statement does"
 
 
@@ -33,21 +45,30 @@ class BuildSteps:
     """Says what of the builds of one manifest's nodes is not read."""
 
     def __init__(self, macros: Mapping[str, Any], adapter: str | None) -> None:
+        self._macros = macros
         self._own: dict[str, str] = {}
         """Packages, other than dbt's, that define a materialization, by its name."""
-        dbt = {"dbt", f"dbt_{adapter}", "dbt_postgres", "dbt_spark"}
-        for macro in macros.values():
+        self._strategies: dict[str, str] = {}
+        """Packages, other than dbt's, that define an incremental or snapshot strategy, by its macro."""
+        self._by_name: dict[str, list[str]] = {}
+        self._dbt = frozenset(("dbt", f"dbt_{adapter}", "dbt_postgres", "dbt_spark"))
+        for key, macro in macros.items():
             name, package = (
                 (macro.get(one) for one in ("name", "package_name")) if isinstance(macro, Mapping) else ("", "")
             )
-            if isinstance(name, str) and name.startswith("materialization_") and package not in dbt:
+            if not isinstance(name, str) or package in self._dbt:
+                continue
+            self._by_name.setdefault(name, []).append(key)
+            if name.startswith("materialization_"):
                 self._own.setdefault(name.removeprefix("materialization_").rpartition("_")[0], str(package))
+            elif (strategy := _STRATEGY.fullmatch(name)) is not None:
+                self._strategies.setdefault(strategy[1], str(package))
 
     def unread_of(self, node: DbtNode) -> Iterator[Diagnostic]:
         """Yield what is run besides a node's query and may move data."""
         for hook, statements in (("pre-hook", node.config.pre_hook), ("post-hook", node.config.post_hook)):
             for statement in statements:
-                yield from _unread_statement(f"the {hook} of {node.name}", statement)
+                yield from self._unread_statement(f"the {hook} of {node.name}", statement)
         package = self._own.get(node.config.materialized or "view")
         if package is not None:
             message = (
@@ -55,11 +76,46 @@ class BuildSteps:
                 "only the model's query is read"
             )
             yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message)
+        macro = _strategy_macro(node)
+        if macro in self._strategies:
+            message = (
+                f"{node.name} is built by the strategy of the macro `{macro}` of the package "
+                f"{self._strategies[macro]}: only the model's query is read"
+            )
+            yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
+
+    def operation_diagnostic(self, node: DbtNode) -> Diagnostic | None:
+        """Return the diagnostic of a hook of the project (on-run-start, on-run-end) that may move data."""
+        return next(self._unread_statement(f"the hook {node.name} of the project", node.raw_code or ""), None)
+
+    def _unread_statement(self, what: str, text: str) -> Iterator[Diagnostic]:
+        """Yield a diagnostic if a statement may move data; of one that macros write, what their texts show."""
+        for found in _unread_statement(what, text):
+            moving = self._moving_macro(text) if found.severity is Severity.INFO else None
+            if moving is None:
+                yield found
+                continue
+            name, word = moving
+            message = f"{what} is written by the macro {name}, which has {word}: what it does to rows is not read"
+            yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
+
+    def _moving_macro(self, text: str) -> tuple[str, str] | None:
+        """Return the first macro behind a text that has a statement which changes tables, and its first word."""
+        named = [key for _, name in _CALLED.findall(text) for key in self._by_name.get(name, ())]
+        for macro in macros_below(named, self._macros, self._dbt):
+            found = _MOVES_DATA.search(_COMMENT.sub(" ", _NOTE.sub(" ", str(macro.get("macro_sql", "")))))
+            if found is not None:
+                return str(macro.get("name")), found[0].split()[0].upper()
+        return None
 
 
-def operation_diagnostic(node: DbtNode) -> Diagnostic | None:
-    """Return the diagnostic of a hook of the project (on-run-start, on-run-end) that may move data."""
-    return next(_unread_statement(f"the hook {node.name} of the project", node.raw_code or ""), None)
+def _strategy_macro(node: DbtNode) -> str:
+    """Return the name of the macro that states how a node's table is changed by later builds."""
+    if node.resource_type == ResourceType.SNAPSHOT:
+        return f"snapshot_{node.config.strategy}_strategy"
+    if node.config.materialized != "incremental":
+        return ""
+    return f"get_incremental_{(node.config.incremental_strategy or 'default').replace('+', '_')}_sql"
 
 
 def _unread_statement(what: str, text: str) -> Iterator[Diagnostic]:

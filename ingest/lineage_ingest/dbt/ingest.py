@@ -18,7 +18,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.spelling import Spelled
-from lineage.model.statement import Completeness
+from lineage.model.statement import Completeness, StatementLineage
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
@@ -35,6 +35,8 @@ from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFiles
+from lineage_ingest.dbt.semantic_layer import inputs_of
+from lineage_ingest.dbt.semantic_uses import uses_of
 from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
@@ -274,7 +276,7 @@ class _Ingest:
                 resolved.lookups,
                 str(statement.completeness),
                 len(problems),
-                len(statement.edges) + sum(len(one.edges) for one in resolved.other_builds.values()),
+                _count_edges((statement, *resolved.other_builds.values())),
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in problems),
             )
@@ -322,7 +324,9 @@ class _Ingest:
                 continue
             reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
             used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
-            state = NodeState(digest_of(reads, used), digest_of(consumer))
+            uses = list(uses_of(consumer, self.project.consumers))
+            inputs = {*inputs_of(consumer, self.project.consumers), *uses}
+            state = NodeState(digest_of(reads, used, uses), digest_of(consumer), edges=len(inputs))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
@@ -434,7 +438,7 @@ class _Ingest:
             + sum(one.severity is Severity.ERROR for _, one in problems),
             "tables": len(self.project.tables),
             "columns": sum(node.outputs for node in self.nodes.values()),
-            "edges": sum(node.edges for node in built),
+            "edges": sum(node.edges for node in self.nodes.values()),
             "consumers": len(self.project.consumers),
         }
 
@@ -445,9 +449,23 @@ def _datasets_of(batch: LineageBatch) -> set[str]:
     return {*named, *(record.key for record in batch.datasets)}
 
 
+def _count_edges(statements: Iterable[StatementLineage]) -> int:
+    """Return the number of edges of a job that these state: one for each source, target and kind."""
+    return len({(edge.source, edge.target, edge.kind) for one in statements for edge in one.edges})
+
+
 def _digest_input(model: DbtModel) -> str:
     given = model.given
-    return digest_of(given.text, given.table, given.kind, given.reads, given.doubts, given.unread, given.other_builds)
+    return digest_of(
+        given.text,
+        given.table,
+        given.kind,
+        given.reads,
+        given.doubts,
+        given.unread,
+        given.other_builds,
+        given.functions,
+    )
 
 
 def _digest_stated(table: DbtTable, *more: str) -> str:

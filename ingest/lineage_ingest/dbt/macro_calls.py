@@ -7,12 +7,19 @@ from typing import Any
 
 from lineage_ingest.dbt.manifest_nodes import DbtNode
 
-__all__ = ["called_macros"]
+__all__ = ["called_macros", "macros_below"]
 
 
 def called_macros(node: DbtNode, macros: Mapping[str, Any], left_out: Collection[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the macros of a manifest that a node calls, and those that they call, without those of some packages."""
-    waiting, seen = list(node.depends_on.macros), set[str]()
+    return macros_below(node.depends_on.macros, macros, left_out)
+
+
+def macros_below(
+    first: Collection[str], macros: Mapping[str, Any], left_out: Collection[str]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the macros with these unique ids, and those that they call, without those of some packages."""
+    waiting, seen = list(first), set[str]()
     while waiting:
         name = waiting.pop()
         macro = macros.get(name)

@@ -53,6 +53,8 @@ class Manifest:
     tests: dict[str, TestNode]
     operations: dict[str, DbtNode]
     """The hooks of the project: on-run-start and on-run-end."""
+    functions: dict[str, DbtNode]
+    """The functions that models call."""
     owners: dict[str, str]
     """Owners of groups, by the group's name."""
     stated: dict[str, str]
@@ -96,6 +98,9 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
     sources: dict[str, DbtNode] = {}
     for key, part in reader.members(parts, "sources"):
         reader.add(sources, key, part, DbtNode)
+    functions: dict[str, DbtNode] = {}
+    for key, part in reader.members(parts, "functions"):
+        reader.add(functions, key, part, DbtNode, ResourceType.FUNCTION)
     consumers: dict[str, Consumer] = {}
     for section, kind in _CONSUMERS.items():
         for key, part in reader.members(parts, section):
@@ -109,6 +114,7 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
         sources=sources,
         consumers=consumers,
         operations=operations,
+        functions=functions,
         tests=tests,
         owners={one.name: owner for one in groups if one is not None and (owner := one.owner.name or one.owner.email)},
         stated=reader.stated,

@@ -46,6 +46,7 @@ class ResourceType(StrEnum):
     SOURCE = "source"
     TEST = "test"
     OPERATION = "operation"
+    FUNCTION = "function"
     EXPOSURE = "exposure"
     METRIC = "metric"
     SEMANTIC_MODEL = "semantic_model"
@@ -150,9 +151,16 @@ class Config(ManifestValue):
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
-    # Snapshots
+    # Incremental models
+    incremental_strategy: str | None = None
     unique_key: str | tuple[str, ...] | None = None
+    incremental_predicates: Any = None
+    predicates: Any = None
+    partition_by: Any = None
+    event_time: str | None = None
+    # Snapshots
     strategy: str | None = None
+    check_cols: Any = None
     updated_at: str | None = None
     hard_deletes: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(
@@ -174,8 +182,14 @@ class _DependsOn(ManifestValue):
 _NOTHING_NEEDED = _DependsOn()
 
 
+class FunctionArgument(ManifestValue):
+    """A parameter of a function."""
+
+    name: str
+
+
 class DbtNode(ManifestValue):
-    """A model, snapshot, seed, source or test."""
+    """A model, snapshot, seed, source, test or function."""
 
     unique_id: str
     resource_type: str
@@ -197,6 +211,7 @@ class DbtNode(ManifestValue):
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     version: str | None = None
     latest_version: str | None = None
+    arguments: Annotated[tuple[FunctionArgument, ...], BeforeValidator(_as_list)] = ()
     # What it says of its table
     description: str | None = None
     meta: _Meta = Field(default_factory=dict)
@@ -241,12 +256,21 @@ class TestNode(ManifestValue):
     tested_node_unique_id: str | None = None
 
 
+class _NonAdditive(ManifestValue):
+    name: str = ""
+    window_choice: str = "min"
+    window_groupings: _Texts = ()
+
+
 class SemanticElement(ManifestValue):
     """An entity, dimension or measure of a semantic model: its name, and its expression over the model's columns."""
 
     name: str
+    type: str | None = None
     expr: str | None = None
     agg: str | None = None
+    agg_time_dimension: str | None = None
+    non_additive_dimension: _NonAdditive | None = None
 
 
 class MetricInput(ManifestValue):
@@ -298,6 +322,15 @@ class _TypeParams(ManifestValue):
 
 class _QueryParams(ManifestValue):
     metrics: _Texts = ()
+    group_by: _Texts = ()
+    where: Any = None
+
+
+class _Defaults(ManifestValue):
+    agg_time_dimension: str | None = None
+
+
+_NO_DEFAULTS = _Defaults()
 
 
 class _NodeRelation(ManifestValue):
@@ -343,6 +376,8 @@ class Consumer(ManifestValue):
     entities: _Elements = ()
     dimensions: _Elements = ()
     measures: _Elements = ()
+    primary_entity: str | None = None
+    defaults: Annotated[_Defaults, BeforeValidator(or_empty)] = _NO_DEFAULTS
     # Metrics
     type: str | None = None
     type_params: Annotated[_TypeParams, BeforeValidator(or_empty)] = _NO_TYPE_PARAMS

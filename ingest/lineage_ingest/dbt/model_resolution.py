@@ -22,6 +22,7 @@ from lineage.sql.parse.trees import take_apart
 from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
+from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
@@ -31,7 +32,8 @@ class ModelInput:
     """A model to resolve: its key, its table's full name, its SQL, the tables that the manifest says it reads.
 
     `doubts` is what is not known of the SQL, `unread` what builds the table besides.
-    `other_builds` are the queries that it runs in other builds, if these are known to differ.
+    `other_builds` are the queries that it runs in other builds, if these are known to differ. `functions` are the
+    project's own that it calls.
     """
 
     key: str
@@ -42,6 +44,7 @@ class ModelInput:
     doubts: tuple[Diagnostic, ...] = ()
     unread: tuple[Diagnostic, ...] = ()
     other_builds: tuple[str, ...] = ()
+    functions: tuple[ProjectFunction, ...] = ()
 
 
 @frozen
@@ -163,7 +166,10 @@ class ProjectResolution:
         if number not in parsed:
             dialect, budget = self._options.naming.dialect, self._options.budget
             texts = (model.text, *model.other_builds)
-            parsed[number] = [list(parse_statements(text, dialect, budget)) for text in texts]
+            functions = functions_for(model.functions, self._options)
+            parsed[number] = [
+                [functions.inline(one) for one in parse_statements(text, dialect, budget)] for text in texts
+            ]
         tables = _ModelTables(self, number, self._options.naming)
         statement = self._lineage(model, parsed[number][0], tables)
         columns = tuple(column.name for column in statement.schema) or None

@@ -14,6 +14,7 @@ from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.row_matching import batch_query, matching_statement
 
 __all__ = ["ModelSql", "ModelTexts"]
 
@@ -57,9 +58,26 @@ class ModelTexts:
             found = self._rendered(node)
         if node.config.materialized == "incremental" and self._has_other_builds(node):
             found = self._with_other_builds(node, found)
-        if node.resource_type == ResourceType.SNAPSHOT:
-            return found._replace(text=_snapshot_sql(found.text, node.config))
-        return found
+        return self._with_later_builds(node, found)
+
+    def _with_later_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
+        """Return the SQL with what later builds of an incremental model or snapshot do to the rows of its table."""
+        is_snapshot = node.resource_type == ResourceType.SNAPSHOT
+        if not is_snapshot and node.config.materialized != "incremental":
+            return found
+        nodes = {**self._manifest.sources, **self._manifest.nodes}
+        inputs = [nodes[key] for key in node.depends_on.nodes if key in nodes]
+        queries = [batch_query(one, node, inputs) for one in (found.text, *found.other_builds)]
+        adapter = self._manifest.metadata.adapter_type
+        matching = (matching_statement(one, node, adapter) for one in queries)
+        others = dict.fromkeys((*found.other_builds, *queries, *(one for one in matching if one is not None)))
+        others.pop(found.text, None)
+        text = _snapshot_sql(found.text, node.config) if is_snapshot else found.text
+        return found._replace(text=text, other_builds=tuple(others))
+
+    def body_of(self, function: DbtNode) -> str:
+        """Return the body of a function."""
+        return function.compiled_code or self._rendered(function).text
 
     def _has_other_builds(self, node: DbtNode) -> bool:
         """Return whether a template, or a macro that it calls, asks whether the model's table exists."""

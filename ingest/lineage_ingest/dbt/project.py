@@ -11,11 +11,12 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.build_steps import BuildSteps, operation_diagnostic
+from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelTexts
+from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
 from lineage_ingest.dbt.semantic_layer import semantic_sql
@@ -78,15 +79,19 @@ class DbtProject:
 
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder, self._compiled)
+        manifest = self.artifacts.manifest
+        texts = ModelTexts(manifest, self.artifacts.macros, self._folder, self._compiled)
         steps = self._build_steps()
         found = []
         for key in self._in_order():
             table = self.tables[key]
             sql = texts.sql_of(table.node)
             reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
-            unread = (*sql.unread, *steps.unread_of(table.node))
-            given = ModelInput(key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds)
+            functions, unfollowed = called_functions(table.node, manifest.functions, texts.body_of)
+            unread = (*sql.unread, *steps.unread_of(table.node), *unfollowed)
+            given = ModelInput(
+                key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions
+            )
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
@@ -134,7 +139,7 @@ class DbtProject:
         return names
 
     def reads(self, needed: tuple[str, ...]) -> Iterator[str]:
-        """Yield the full names of the relations among some nodes; for ephemeral models, of those that they need."""
+        """Yield the full names of the relations among some nodes; for what has none, of those that it needs."""
         seen: set[str] = set()
         stack = list(reversed(needed))
         while stack:
@@ -144,8 +149,8 @@ class DbtProject:
             seen.add(key)
             if key in self.tables:
                 yield self.tables[key].name
-            elif key in self._nodes:
-                stack.extend(reversed(self._nodes[key].depends_on.nodes))
+            elif (node := self._nodes.get(key) or self.artifacts.manifest.functions.get(key)) is not None:
+                stack.extend(reversed(node.depends_on.nodes))
 
     def problems(self) -> Iterator[tuple[str, Diagnostic]]:
         """Yield the problems of the artifacts, and what builds without SQL do besides, each with the file's name."""
@@ -157,7 +162,7 @@ class DbtProject:
             if node.resource_type == ResourceType.SEED or node.is_python:
                 yield from ((node.original_file_path, problem) for problem in steps.unread_of(node))
         for operation in self.artifacts.manifest.operations.values():
-            if (problem := operation_diagnostic(operation)) is not None:
+            if (problem := steps.operation_diagnostic(operation)) is not None:
                 yield operation.original_file_path, problem
 
     def _build_steps(self) -> BuildSteps:

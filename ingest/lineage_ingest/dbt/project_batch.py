@@ -29,7 +29,8 @@ from lineage_ingest.dbt.facts import TableFacts
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, output_of
+from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of
+from lineage_ingest.dbt.semantic_uses import uses_of
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 
@@ -98,10 +99,13 @@ class ProjectBatch:
         output = consumer_key(consumer.unique_id)
         consumers = self._project.consumers
         others = (consumer_key(key) for key in consumer.depends_on.nodes if key in consumers)
-        reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others)
+        uses = tuple(uses_of(consumer, consumers))
+        read = (consumer_key(one.unique_id) for one in uses)
+        reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others, *read)
         job = self._job(consumer.unique_id, consumer.original_file_path, reads, output)
         inputs = tuple(inputs_of(consumer, consumers))
-        subtype = Subtype.IDENTITY if len(inputs) == len(output_of(consumer)) else Subtype.TRANSFORMATION
+        metrics = metrics_of(consumer)
+        subtype = Subtype.IDENTITY if len(inputs) == len(metrics) else Subtype.TRANSFORMATION
         edges = tuple(
             EdgeRecord(
                 column_key(consumer_key(key), self._column_of(consumers[key], column)),
@@ -112,8 +116,19 @@ class ProjectBatch:
                 (subtype,),
             )
             for key, column, own in inputs
+        ) + tuple(
+            EdgeRecord(
+                column_key(consumer_key(one.unique_id), self._column_of(consumers[one.unique_id], one.column)),
+                column_key(output, column_text(one.own)) if one.own else output,
+                EdgeKind.CONTRIBUTES if one.subtype is Subtype.IDENTITY else EdgeKind.REFERENCES,
+                job.key,
+                output,
+                (one.subtype,),
+            )
+            for one in uses
         )
-        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(output_of(consumer)))
+        named = dict.fromkeys((*metrics, *(one.own for one in uses if one.own)))
+        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(named))
         dataset = DatasetRecord(
             CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns)
         )

@@ -1,8 +1,8 @@
 """Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
 
-`ref`, `source`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's own macros
-are expanded, in Jinja's sandbox. Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and
-reports. Ephemeral models are inlined as CTEs, as dbt does.
+`ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's
+own macros are expanded, in Jinja's sandbox. Anything else stays as the placeholder `{{ name(…) }}`, which the SQL
+parser fills and reports. Ephemeral models are inlined as CTEs, as dbt does.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class RawSqlRenderer:
         self._by_name: dict[str, list[DbtNode]] = {}
         for node in manifest.nodes.values():
             self._by_name.setdefault(node.name, []).append(node)
+        self._functions = {node.name: node for node in manifest.functions.values()}
         self._sources = {(node.unique_id.split(".")[2], node.name): node for node in manifest.sources.values()
                          if node.unique_id.count(".") >= 3}  # fmt: skip
         self._project = manifest.metadata.project_name or ""
@@ -78,6 +79,7 @@ class RawSqlRenderer:
         self._environment.globals.update(
             ref=self._ref,
             source=self._source,
+            function=self._function,
             config=_nothing,
             var=self._var,
             env_var=self._env_var,
@@ -190,6 +192,13 @@ class RawSqlRenderer:
         node = self._sources.get((str(names[0]), str(names[1]))) if len(names) == 2 else None
         if node is None:
             self._open[-1].doubts.append("the manifest has no source of that name")
+            return ".".join(map(str, names))
+        return self._named(node)
+
+    def _function(self, *names: str) -> str:
+        node = self._functions.get(str(names[-1])) if names else None
+        if node is None:
+            self._open[-1].doubts.append("the manifest has no function of that name")
             return ".".join(map(str, names))
         return self._named(node)
 

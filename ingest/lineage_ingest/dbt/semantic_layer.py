@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType, SemanticElement
 
-__all__ = ["inputs_of", "is_read_in_full", "output_of", "semantic_sql"]
+__all__ = ["inputs_of", "is_read_in_full", "metrics_of", "semantic_sql"]
 
 _AGGREGATES = {"sum_boolean": "sum", "average": "avg", "count_distinct": "count", "median": "avg", "percentile": "avg"}
 """Aggregations that SQL calls otherwise; the stand-in has the same kind of edge."""
@@ -30,22 +30,29 @@ def semantic_sql(consumer: Consumer) -> str | None:
     columns: dict[str, str] = {}
     for element in (*consumer.entities, *consumer.dimensions):
         columns.setdefault(element.name, element.expr or element.name)
+    elements = dict(columns)
     for measure in consumer.measures:
-        columns.setdefault(measure.name, _aggregate(measure))
+        columns.setdefault(measure.name, _aggregate(measure, elements))
     if relation is None or not columns:
         return None
     listed = ",\n    ".join(f"{value} as {name}" for name, value in columns.items())
     return f"select\n    {listed}\nfrom {relation}"
 
 
-def _aggregate(measure: SemanticElement) -> str:
+def _aggregate(measure: SemanticElement, columns: Mapping[str, str]) -> str:
     agg = (measure.agg or "sum").lower()
     value = measure.expr or measure.name
+    latest = measure.non_additive_dimension
+    if latest is not None:  # only rows of the first or last time are taken, in all or for each group
+        time = columns.get(latest.name, latest.name)
+        groups = ", ".join(columns.get(one, one) for one in latest.window_groupings)
+        window = f"{latest.window_choice}({time}) over ({f'partition by {groups}' if groups else ''})"
+        value = f"case when {time} = {window} then {value} end"
     return f"{_AGGREGATES.get(agg, agg)}({'distinct ' if agg == 'count_distinct' else ''}{value})"
 
 
-def output_of(consumer: Consumer) -> tuple[str, ...]:
-    """Return the columns of a metric or saved query; none for other consumers."""
+def metrics_of(consumer: Consumer) -> tuple[str, ...]:
+    """Return the metrics that are columns of a metric or saved query; none for other consumers."""
     if consumer.resource_type == ResourceType.METRIC:
         return (consumer.name,)
     return consumer.query_params.metrics if consumer.resource_type == ResourceType.SAVED_QUERY else ()

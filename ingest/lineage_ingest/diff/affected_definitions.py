@@ -24,7 +24,7 @@ def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[st
         key for key, one in base.definitions.items() if key not in found and not one.is_same(head.definitions[key])
     }
     names = {name for name in base.tables.keys() | head.tables.keys() if base.tables.get(name) != head.tables.get(name)}
-    sides = [(side, _Readers(side.definitions.values())) for side in (base, head)]
+    sides = [(side, _LikelyReaders(side.definitions.values())) for side in (base, head)]
     left = list(found)
     while names or left:
         names.update(side.definitions[key].name for key in left for side, _ in sides if key in side.definitions)
@@ -34,7 +34,7 @@ def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[st
     return found
 
 
-class _Readers:
+class _LikelyReaders:
     """The definitions that may read a table."""
 
     def __init__(self, definitions: Iterable[TableDefinition]) -> None:

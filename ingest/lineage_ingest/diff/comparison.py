@@ -10,13 +10,13 @@ from lineage_ingest.diff.classification import TableDiff, TableEffect, compare_f
 from lineage_ingest.diff.forms import Form, ProjectForms
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision
 
-__all__ = ["Comparison", "compare_projects"]
+__all__ = ["ProjectComparison", "compare_projects"]
 
 Progress = Callable[[str, int, int], None]
 
 
 @frozen
-class Comparison:
+class ProjectComparison:
     """What happens to each table, by key, and the canonical forms of those that were compared.
 
     `inlined` are the definitions that become no relation: the models that read them contain their SQL.
@@ -28,7 +28,9 @@ class Comparison:
     inlined: dict[str, TableDiff]
 
 
-def compare_projects(base: ProjectRevision, head: ProjectRevision, progress: Progress | None = None) -> Comparison:
+def compare_projects(
+    base: ProjectRevision, head: ProjectRevision, progress: Progress | None = None
+) -> ProjectComparison:
     """Compare two revisions. What no edit may affect is unchanged, and is not parsed.
 
     The tables of `head` come first, each after those that it reads, as far as both were compared.
@@ -49,7 +51,7 @@ def compare_projects(base: ProjectRevision, head: ProjectRevision, progress: Pro
             found[key] = TableDiff(
                 key, one.name, one.title, one.source, one.build, TableEffect.UNCHANGED, name_before=one.name
             )
-    return Comparison(before, after, tables, inlined)
+    return ProjectComparison(before, after, tables, inlined)
 
 
 def _needed(base: ProjectForms, head: ProjectForms, keys: Collection[str]) -> set[str]:

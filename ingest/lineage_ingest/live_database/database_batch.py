@@ -28,6 +28,7 @@ from lineage_ingest.live_database.broken_views import (
     views_over_broken_ones,
     without_tables,
 )
+from lineage_ingest.live_database.called_functions import function_reads, with_called_functions
 from lineage_ingest.live_database.column_positions import named_by_position
 from lineage_ingest.live_database.linked_tables import foreign_table_diagnostic, link_jobs, table_links
 from lineage_ingest.live_database.missing_tables import missing_tables
@@ -91,6 +92,12 @@ class DatabaseBatch:
             elif text.relation is None:
                 statement = self._in_doubt(text, statement)  # noqa: PLW2901  the same one, with diagnostics
             self._statements[text.name].append(statement)
+        functions = function_reads(self._database, self._statements)
+        for text, statement in list(self.statements()):
+            if text.is_view and text.relation is not None and text.relation.calls:
+                followed = with_called_functions(text.relation, statement, functions)
+                if followed is not statement:
+                    self.replace_statement(statement, followed)
         views = {name: self._statements[name] for name, text in self._texts.items() if text.is_view}
         shown = {name: self._texts[name].source for name in views}
         whole = {name: listed for name, listed in views.items() if name not in self._broken}

@@ -88,6 +88,8 @@ class LiveRelation:
     triggers: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
+    calls: tuple[int, ...] = ()
+    """The functions that a view calls, by oid, those behind operators, casts and aggregates included."""
 
     @property
     def local_name(self) -> str:

@@ -49,7 +49,9 @@ class ParsedStatement:
     """The dialect that the text was read as, where none was given and its quotes are not those of the standard."""
     read_from: ReadFrom = ReadFrom.TREE
     doubts: tuple[Diagnostic, ...] = ()
-    """What is not known because of placeholders in the text."""
+    """What is not known because of placeholders in the text, or of functions that are called."""
+    also_reads: tuple[tuple[str, ...], ...] = ()
+    """Tables that functions read which it calls and which are not followed, by the parts of their names."""
 
     def variable_spans(self) -> dict[str, Span]:
         """Return where each `@name` occurs first: the parser keeps no positions of variables."""

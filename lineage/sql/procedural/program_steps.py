@@ -38,7 +38,8 @@ class FunctionBody:
 
     `columns` are the declared columns of a table function. `schema` is the one in its name, if any; functions of one
     name that differ in `arguments` (their declared parameters, as text) are overloads. `search_path` are the schemas in
-    which the body's tables are looked up, if the function sets them itself.
+    which the body's tables are looked up, if the function sets them itself. `returns_rows`: a call may
+    return several.
     """
 
     name: str
@@ -48,6 +49,7 @@ class FunctionBody:
     schema: str = ""
     arguments: str = ""
     search_path: tuple[str, ...] = ()
+    returns_rows: bool = False
 
 
 class Declaration(NamedTuple):

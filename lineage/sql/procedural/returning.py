@@ -11,7 +11,7 @@ from lineage.sql.procedural.routines import Body, listed_names
 from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import word_of
 
-__all__ = ["function_body"]
+__all__ = ["function_body", "function_name"]
 
 _SQL = frozenset(("", "SQL", "PLPGSQL", "PLSQL"))
 _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
@@ -25,10 +25,14 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     if body.kind not in ("FUNCTION", "MACRO") or body.language not in _SQL:
         return None
     words = [word_of(token) for token in tokens]
+    if words[:1] == ["DECLARE"]:
+        return None
     start = 0
     while start < len(words) and words[start] in _LEADS:
         start += 1
     is_block = "BEGIN" in words[:start]
+    if body.string is not None and not is_block:  # of several statements, the last one gives the result
+        start = _last_statement(words, start)
     if is_block and words[start - 1] not in ("RETURN", "QUERY", "ATOMIC"):
         return None
     if words[start : start + 2] in (["TABLE", "("], ["TABLE", "SELECT"], ["TABLE", "WITH"]):
@@ -42,12 +46,33 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
         return None
     found = tuple(tokens[start:end])
     at = _name_at(header)
-    name = header[at].text.lower() if at < len(header) else ""
+    name = function_name(header)
     if not found or not name:
         return None
     schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
     arguments, path = _arguments(header, at + 1), _search_path(header)
-    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path)
+    own = [word_of(token) for token in header]
+    several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
+    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path, several)
+
+
+def _last_statement(words: Sequence[str], start: int) -> int:
+    """Return where the last of the statements from a position on begins."""
+    ends = [at for at in range(start, len(words)) if words[at] == ";" and any(word != ";" for word in words[at:])]
+    return ends[-1] + 1 if ends else start
+
+
+def function_name(header: Sequence[Token]) -> str:
+    """Return the name of the function that a header defines, without its schema, in lower case; empty if there is none.
+
+    >>> from lineage.sql.parse.statements import parse_statements
+    >>> from lineage.model.dialects import dialect_named
+    >>> header = next(parse_statements("CREATE FUNCTION s.F() RETURNS int AS 'x'", dialect_named("postgres"))).tokens
+    >>> function_name(header)
+    'f'
+    """
+    at = _name_at(header)
+    return header[at].text.lower() if at < len(header) else ""
 
 
 def _name_at(header: Sequence[Token]) -> int:

@@ -52,6 +52,7 @@ Dot: this expression
 Elt: this expressions
 Exists: this expression
 Explode: this expressions
+ExplodingGenerateSeries: start end step; is_end_exclusive
 _ExplodeOuter: this expressions
 Filter: this expression
 HashAgg: this expressions

@@ -22,8 +22,9 @@ from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
-from lineage.sql.resolve.column_names.select_items import CALLED
+from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
 from lineage.sql.resolve.rules.json_arrows import read_arrow
+from lineage.sql.script.function_programs import FunctionPrograms
 
 __all__ = ["Functions"]
 
@@ -63,15 +64,21 @@ class Functions:
         self._known: dict[str, list[_Function]] = {}
         self._left = _MAX_IN_ALL
         self._names: re.Pattern[str] | None = None
+        self._programs = FunctionPrograms(dialect)
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that these statements define."""
-        for statement in statements:
+        listed = list(statements)
+        for position, statement in enumerate(listed):
             step: ProgramStep | None = statement.step
-            if step is None or step.function is None:
+            if step is None or (step.function is None and step.operation != "CREATE_FUNCTION"):
                 continue
-            tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect, self._budget)
-            if tree is not None:
+            tree = None
+            if step.function is not None:
+                tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect, self._budget)
+            if tree is None or step.function is None:
+                self._programs.learn(statement, listed[position + 1 :])
+            else:
                 for arrow in list(tree.find_all(exp.Lambda)):
                     read_arrow(self._dialect, arrow)
                 if step.function.search_path:
@@ -92,19 +99,24 @@ class Functions:
 
     def may_be_in(self, text: str) -> bool:
         """Return whether a text may call one of the functions: it has the name of one, as a word or in quotes."""
-        if not self._known:
+        known = {*self._known, *self._programs.names}
+        if not known:
             return False
         if self._names is None:
-            names = "|".join(re.escape(name) for name in sorted(self._known))
+            names = "|".join(re.escape(name) for name in sorted(known))
             # A name with other characters may be written in several ways, with quotes in it doubled.
-            self._names = re.compile(names if all(map(str.isidentifier, self._known)) else "", re.IGNORECASE)
+            self._names = re.compile(names if all(map(str.isidentifier, known)) else "", re.IGNORECASE)
         return self._names.search(text) is not None
 
     def inline(self, statement: ParsedStatement) -> ParsedStatement:
-        """Return the statement with each call of a known function replaced by the function's body."""
-        if not self._known or statement.tree is None:
+        """Return the statement with each call of a known function replaced by the function's body.
+
+        Of one that runs several statements, the tables are read as well, and how they are is in doubt.
+        """
+        programs = self._programs.names
+        if not (self._known or programs) or statement.tree is None:
             return statement
-        if not any(token.text.lower() in self._known for token in statement.tokens):
+        if not any((name := token.text.lower()) in self._known or name in programs for token in statement.tokens):
             return statement
         holder = exp.Tuple(expressions=[statement.tree.copy()])
         waiting = _calls(holder)
@@ -112,6 +124,8 @@ class Functions:
         while waiting and left and self._left:
             call = waiting.pop()
             overloads = self._overloads(call)
+            if not overloads and call.name.lower() in programs:
+                statement = self._programs.with_reads(statement, call)
             if not overloads or overloads[0].body.name in call.meta.get(_WITHIN, ()):
                 continue
             if len(overloads) > 1:
@@ -141,13 +155,16 @@ class Functions:
             put_in = exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body)
             if given is not None:
                 put_in = exp.Subquery(this=exp.Select(expressions=[put_in], from_=exp.From(this=given)))
+            if function.body.returns_rows and self._dialect.makes_rows_in_list:
+                put_in = put_in if function.body.columns else exp.Explode(this=put_in)
+                put_in.meta[MAKES_ROWS] = True
             put_in.meta.update({k: v for k, v in call.meta.items() if k in _PLACE}, **{CALLED: function.body.name})
         where.replace(put_in)
         return put_in
 
     def _overloads(self, call: exp.Expr) -> list[_Function]:
         """Return the functions that a call may mean, by its schema and its number of arguments."""
-        found = self._known.get(str(call.this).lower(), [])
+        found = self._known.get(call.name.lower(), [])
         schema = _schema_of(call)
         found = [f for f in found if f.body.schema == schema] or found if schema else found
         count = len(call.expressions)
@@ -230,7 +247,7 @@ def _schema_of(call: exp.Expr) -> str:
 
 
 def _overloaded(call: exp.Expr, statement: ParsedStatement) -> Diagnostic:
-    message = f"`{call.this}` is defined for arguments of several types: which one is called is not known here"
+    message = f"`{call.name}` is defined for arguments of several types: which one is called is not known here"
     hint = "none of them is followed: the tables that it reads are missing"
     start, end = call.meta.get("start"), call.meta.get("end")
     span = statement.span if start is None or end is None else Span.locate(statement.text, start, end + 1)

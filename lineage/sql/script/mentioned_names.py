@@ -15,7 +15,7 @@ __all__ = ["changed_names", "defined_names", "defines_function", "moves_tables",
 _COMMENT = r"/\*(?:[^*]|\*(?!/)){0,4000}+\*/|--[^\n]*\n"
 _GAP = rf"(?:\s|{_COMMENT})++"
 _PART = r'(?:[\w$#*]+(?:-[\w$#*]+)*|"(?:[^"]|""){1,300}+"|`(?:[^`]|``){1,300}+`|\[(?:[^\]]|\]\]){1,300}+\])'
-_NAME = rf"(?:identifier\s*\(\s*'[^']+'|{_PART}(?:(?:\s*\.\s*)+{_PART})*)"
+_NAME = rf"(?:identifier\s*\(\s*'[^']+'|{_PART}(?:\s*(?:\.\s*)+{_PART})*)"
 _EXISTING = rf"(?:if{_GAP}(?:not{_GAP})?exists{_GAP})?(?:(?:only|unlogged){_GAP})?"
 
 

@@ -179,7 +179,7 @@ def _entries(value: exp.Expr, dialect: Dialect) -> list[str]:
 def _after_set_config(naming: Naming, call: exp.Expr) -> Naming:
     """PostgreSQL's `SELECT set_config('search_path', 'a, b', false)`, where the string is a list."""
     call = call.expression if isinstance(call, exp.Dot) else call
-    if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "set_config" or len(call.expressions) < 2:
+    if not isinstance(call, exp.Anonymous) or call.name.lower() != "set_config" or len(call.expressions) < 2:
         return naming
     name, value = call.expressions[:2]
     if name.name.lower() != "search_path" or not isinstance(value, exp.Literal):

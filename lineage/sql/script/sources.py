@@ -16,6 +16,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry
@@ -190,6 +191,8 @@ class Text:
         elif len(statements) == 1 and self.name and not self.query_targets:
             naming = naming_after(self.namings[0], statements[0].tree)
             target = named_after_text(self.name, statements[0].tree, naming)
+            if target is not None and statements[0].problem is not None:
+                target = _named_in(statements[0], naming, target)
             if target is not None:
                 self.query_targets[0] = target
         bare = (number for number, p in enumerate(statements) if is_bare_query(p.tree))
@@ -204,6 +207,17 @@ class Text:
             if parsed.tree is not None:
                 take_apart(parsed.tree)
         self._parsed = None
+
+
+def _named_in(parsed: ParsedStatement, naming: Naming, after_text: str) -> str | None:
+    """Return the dataset that a statement defines of which only the query could be parsed: the one that it names.
+
+    None for a statement that fills a table without defining it.
+    """
+    trace = trace_tokens(parsed.tokens, naming)
+    if trace.destination is None:
+        return after_text
+    return str(trace.destination) if trace.operation.startswith("CREATE") else None
 
 
 class Definers:

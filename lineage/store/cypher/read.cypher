@@ -269,6 +269,11 @@ MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
        e.spans AS spans, e.partly_masking AS partly_masking
 
+// name: steps_then
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
+RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
+       e.spans AS spans, e.partly_masking AS partly_masking, e.valid_to AS until
+
 // name: feed_keys_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) <when>
 RETURN DISTINCT a.key AS source, b.key AS target, e.job AS job

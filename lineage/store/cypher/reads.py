@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from lineage.model.batch import JobKind
 from lineage.model.evidence import chains_from
 from lineage.model.names import is_column_key
 from lineage.model.namespaces import dialect_of, scheme_of
@@ -158,24 +159,43 @@ def steps(
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
         groups[_label(source), _label(target), kind].append(row)
-    found = []
+    found: list[StoredStep] = []
+    ended: dict[int, datetime] = {}
     for (label, to, kind), rows in groups.items():
         types = _types([EdgeType(str(kind))], as_of)
-        statement = query("steps", **{"from": f"`{label}`"}, to=f"`{to}`", types=types, when=_when(as_of))
-        found += [
-            StoredStep(
-                source=row["source"],
-                target=row["target"],
-                kind=kind,
-                job=row["job"],
-                subtypes=tuple(Subtype(subtype) for subtype in row["subtypes"] or ()),
-                masking=row["masking"] or False,
-                spans=chains_from(row["spans"]),
-                partly_masking=tuple(Subtype(subtype) for subtype in row["partly_masking"] or ()),
+        name = "steps" if as_of is None else "steps_then"
+        statement = query(name, **{"from": f"`{label}`"}, to=f"`{to}`", types=types, when=_when(as_of))
+        for row in transaction.read(statement, rows):
+            if row.get("until") is not None:
+                ended[len(found)] = row["until"]
+            found.append(
+                StoredStep(
+                    source=row["source"],
+                    target=row["target"],
+                    kind=kind,
+                    job=row["job"],
+                    subtypes=tuple(Subtype(subtype) for subtype in row["subtypes"] or ()),
+                    masking=row["masking"] or False,
+                    spans=chains_from(row["spans"]),
+                    partly_masking=tuple(Subtype(subtype) for subtype in row["partly_masking"] or ()),
+                )
             )
-            for row in transaction.read(statement, rows)
-        ]
+    jobs = _jobs_by_key(transaction, {found[position].job for position in ended})
+    for position, until in ended.items():
+        if _has_other_sql(jobs.get(found[position].job), until):
+            found[position] = replace(found[position], spans=())
     return sorted(found, key=lambda step: (step.source, step.target, step.kind, step.job))
+
+
+def _jobs_by_key(transaction: Transaction, keys: Collection[str]) -> dict[str, StoredJob]:
+    return {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys)}
+
+
+def _has_other_sql(job: StoredJob | None, until: datetime) -> bool:
+    """Return whether the SQL of a job has been replaced since the end of an edge: only its last SQL is kept."""
+    if job is None or job.kind not in (JobKind.DBT, JobKind.DEFINITION, JobKind.SQL_FILE):
+        return False
+    return job.retired_at is None or job.retired_at > until
 
 
 def _label(key: str) -> str:

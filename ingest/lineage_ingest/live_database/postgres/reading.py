@@ -113,6 +113,16 @@ WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') AND n.nspname 
                   AND d.objid = p.oid AND d.deptype = 'e')
 ORDER BY n.nspname, p.proname, 3
 """
+_CALLS = """
+SELECT DISTINCT r.ev_class, coalesce(a.aggtransfn::pg_catalog.oid, p.oid)
+FROM pg_catalog.pg_rewrite AS r
+  JOIN pg_catalog.pg_depend AS d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
+  LEFT JOIN pg_catalog.pg_operator AS o ON d.refclassid = 'pg_catalog.pg_operator'::regclass AND o.oid = d.refobjid
+  JOIN pg_catalog.pg_proc AS p
+    ON p.oid = CASE WHEN d.refclassid = 'pg_catalog.pg_proc'::regclass THEN d.refobjid ELSE o.oprcode END
+  LEFT JOIN pg_catalog.pg_aggregate AS a ON a.aggfnoid = p.oid
+WHERE r.rulename = '_RETURN' ORDER BY 1, 2
+"""
 _OTHER_LANGUAGES = """
 SELECT l.lanname, count(*) FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
   JOIN pg_catalog.pg_language AS l ON l.oid = p.prolang
@@ -153,6 +163,11 @@ class _CatalogReader:
         own = self._with_readers(own, chosen)
         triggers, rules = self._names_by_relation(_TRIGGERS, "triggers"), self._names_by_relation(_RULES, "rules")
         policies = self._names_by_relation(_POLICIES, "policies")
+        functions, other_languages, has_functions = self._functions(chosen, tuple(path))
+        calls: dict[int, list[int]] = defaultdict(list)
+        if functions:
+            for view, function in self._attempt(_CALLS, (), "functions that views call"):
+                calls[view].append(function)
         servers = self._servers()
         stated = tuple(
             replace(
@@ -160,11 +175,11 @@ class _CatalogReader:
                 triggers=triggers.get(oid, ()),
                 rules=rules.get(oid, ()),
                 policies=policies.get(oid, ()),
+                calls=tuple(calls.get(oid, ())),
                 server=servers.get(oid),
             )
             for oid, one in own.items()
         )
-        functions, other_languages, has_functions = self._functions(chosen, tuple(path))
         inheritance = (Inheritance(*row) for row in self._attempt(_INHERITANCE, (), "inheritance and partitions"))
         return LiveDatabase(
             namespace=namespace or session.namespace,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
 
-__all__ = ["has_lambda_lists", "has_type_phrases", "plain_lambdas", "without_phrases"]
+__all__ = ["has_lambda_lists", "has_type_phrases", "plain_lambdas", "without_path_names", "without_phrases"]
 
 
 @rewrite("PIVOT", "UNPIVOT")
@@ -277,3 +277,19 @@ def plain_lambdas(s: Statement) -> Tokens | None:
         if at not in dropped:
             parts.append("(" if at in arrows else ") ->" if at in colons else [token])
     return s.build(*parts)
+
+
+def without_path_names(s: Statement) -> Tokens | None:
+    """Return `JSON_TABLE(doc, '$' AS p COLUMNS (…))` without names of paths, which are for PLAN only.
+
+    None if it has none. PostgreSQL shows one for each path:
+    https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-TABLE
+    """
+    if "JSON_TABLE" not in s.words:
+        return None
+    named = {
+        at
+        for at, word in enumerate(s.words)
+        if word == "AS" and s.words[at + 2 : at + 3] == ["COLUMNS"] and s.tokens[at - 1].token_type is TokenType.STRING
+    }
+    return [token for at, token in enumerate(s.tokens) if at not in named and at - 1 not in named] if named else None

@@ -100,7 +100,7 @@ def _type_name(kind: exp.DataType) -> str:
 def _function_name(resolver: Resolver, node: exp.Func) -> str:
     """Return a function's name as it is written, since sqlglot has one node type for several names."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
+        return node.name.lower()
     own, text = node.meta, resolver.text
     if "start" in own:
         written = text[own["start"] : own["end"] + 1]

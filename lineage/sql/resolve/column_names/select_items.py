@@ -9,10 +9,12 @@ from operator import attrgetter
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["CALLED", "select_items"]
+__all__ = ["CALLED", "MAKES_ROWS", "select_items"]
 
 CALLED = "called"
 """Metadata key of an inlined body: the name of the function that is called there."""
+MAKES_ROWS = "makes rows"
+"""Metadata key of an inlined body that may return several rows."""
 
 _OPENED = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
 _CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))

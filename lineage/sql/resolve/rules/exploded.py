@@ -42,7 +42,7 @@ def generated_columns(resolver: Resolver, item: exp.Expr, scope: Scope, value: S
         elif len(names) == 1:
             names = ("col",)
         return [(name, value) for name in names]
-    function = str(item.this).lower() if isinstance(item, exp.Anonymous) else item.key
+    function = item.name.lower() if isinstance(item, exp.Anonymous) else item.key
     if fields := inlined_fields(resolver, item, scope):
         return fields
     if isinstance(item, exp.Inline | exp.Stack) or function in _GENERATORS or function == "inline_outer":
@@ -53,7 +53,7 @@ def generated_columns(resolver: Resolver, item: exp.Expr, scope: Scope, value: S
 def inlined_fields(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[tuple[str, Sources]]:
     """Return the columns of `inline(array of structs)`, if the fields are known; none for any other call."""
     array = call.this
-    if isinstance(call, exp.Anonymous) and str(call.this).lower() == "inline_outer":
+    if isinstance(call, exp.Anonymous) and call.name.lower() == "inline_outer":
         array = next(iter(call.expressions), None)
     elif not isinstance(call, exp.Inline):
         return []

@@ -14,6 +14,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.dictionary_lookups import look_up
+from lineage.sql.resolve.rules.generators import ROW_FUNCTIONS, generate_rows
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
@@ -84,6 +85,9 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
             stack.append((arguments[position], COMPOSE[effect][CONDITIONAL if tested else TRANSFORMATION]))
         return
     if look_up(resolver, node, effect, stack, sink):
+        return
+    if plain in ROW_FUNCTIONS and resolver.naming.dialect.makes_rows_in_list:
+        generate_rows(resolver, scope, node, effect, stack, sink)
         return
     if plain == "choose" and arguments:
         _choose(arguments[0], arguments[1:], effect, stack)

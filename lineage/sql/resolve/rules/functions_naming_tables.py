@@ -77,13 +77,13 @@ def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
 
 def name_of_function(call: exp.Expr) -> str:
     """Return the name of a called function, in lower case."""
-    return str(call.this if isinstance(call, exp.Anonymous) else call.key).lower()
+    return (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
 
 
 def file_read(call: exp.Expr) -> str | None:
     """Return the path that a function such as `read_parquet('s3://…')` reads."""
     is_reader = isinstance(call, exp.ReadCSV | exp.ReadParquet) or (
-        isinstance(call, exp.Anonymous) and str(call.this).lower() in FILE_READERS
+        isinstance(call, exp.Anonymous) and call.name.lower() in FILE_READERS
     )
     if not is_reader:
         return None

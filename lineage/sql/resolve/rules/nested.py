@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from lineage.sql.resolve.column_names.select_items import CALLED
+from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.generators import rows_of_function
 from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.resolve.rules.method_calls import call_method
 from lineage.sql.resolve.scope import Scope
@@ -65,6 +66,8 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
             return _row_of(resolver, node, scope)
         case exp.Subquery() if CALLED in (node._meta or ()) and isinstance(node.this, exp.Select):
+            if MAKES_ROWS in node.meta:
+                rows_of_function(resolver, scope, node)
             return _row_of(resolver, node, scope)
         case exp.Bracket():
             return _subscript(resolver, node, scope)
@@ -236,6 +239,9 @@ def element_of(value: Sources) -> Composite:
 
 _JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
 """The mode at the beginning of an SQL/JSON path (SQL:2016, 9.39)."""
+_QUOTED_KEYS = re.compile(r"\s*\$(?:\.\s*(?:\"[^\"\\]+\"|[^\W\d]\w*)|\[[^\]\"']*\])*\s*")
+"""A path of which some keys are in quotes, as PostgreSQL shows all: `$."a"[*]."b c"`."""
+_PATH_KEY = re.compile(r"\.\s*(?:\"([^\"]+)\"|([^\W\d]\w*))")
 
 
 def json_keys(path: exp.Expr | None) -> list[str] | None:
@@ -250,6 +256,8 @@ def json_keys(path: exp.Expr | None) -> list[str] | None:
         return keys if all(isinstance(key, str) for key in keys) else None
     if isinstance(path, exp.Literal) and path.is_string:
         written = _JSON_PATH_MODE.sub("", str(path.this))
+        if _QUOTED_KEYS.fullmatch(written):
+            return [quoted or plain for quoted, plain in _PATH_KEY.findall(written)]
         parts = [part.partition("[")[0] for part in written.removeprefix("$").strip("{}").replace(",", ".").split(".")]
         return [part for part in parts if part]
     return None

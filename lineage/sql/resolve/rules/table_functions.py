@@ -55,7 +55,7 @@ def columns_of_call(call: exp.Expr, dialect: Dialect) -> tuple[str, ...]:
     >>> columns_of_call(call, dialect_named("sqlite"))[:2]
     ('key', 'value')
     """
-    name = str(call.this if isinstance(call, exp.Anonymous) else call.key).lower()
+    name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
     if isinstance(call, exp.OpenJSON) and (call.expressions or call.args.get("schema")):
         return ()
     return tuple(dialect.fold_column(column) for column in _COLUMNS.get(dialect.name, {}).get(name, ()))

@@ -1,0 +1,153 @@
+"""Which rows of a table a later build replaces, and which rows it reads: statements beside a model's own query.
+
+An incremental model with a key replaces the rows that its query gives again; a snapshot closes those whose columns have
+changed. So the columns that are compared decide which rows there are. A model that dbt builds in batches of time reads
+the rows of the batch only, of every input that has an event time.
+
+https://docs.getdbt.com/docs/build/incremental-strategy
+https://docs.getdbt.com/docs/build/incremental-microbatch
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
+
+__all__ = ["batch_query", "matching_statement"]
+
+_NAME = re.compile(r"[^\W\d]\w*|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]")
+_END = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)+$")
+_ADDS_BY_DEFAULT = frozenset(("spark", "trino", "athena", "glue"))
+"""Adapters whose incremental models use no key unless a strategy is configured."""
+_DEST, _SOURCE = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE"
+
+
+def matching_statement(query: str, node: DbtNode, adapter: str | None) -> str | None:
+    """Return a MERGE that states by which columns a build finds the rows of its table; None if it finds none.
+
+    >>> config = {"materialized": "incremental", "unique_key": "id", "incremental_strategy": "merge"}
+    >>> data = {"unique_id": "m", "resource_type": "model", "name": "m", "relation_name": "wh.m", "config": config}
+    >>> print(matching_statement("select id, a from t", DbtNode.model_validate(data), "postgres"))
+    merge into wh.m as DBT_INTERNAL_DEST using (
+    select id, a from t
+    ) as DBT_INTERNAL_SOURCE on DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id
+    when matched then delete
+    """
+    if node.relation_name is None:
+        return None
+    config = node.config
+    is_snapshot = node.resource_type == ResourceType.SNAPSHOT
+    keys: Sequence[str] = _texts(config.unique_key)
+    if not is_snapshot:
+        keys = _keys_of_builds(config, keys, adapter)
+    if not keys:
+        return None
+    conditions = [_equal(key, node.relation_name) for key in keys]
+    if is_snapshot:
+        conditions += _changed(config)
+    else:
+        conditions += _predicates(config, node.relation_name)
+    listed = "\n  and ".join(conditions)
+    body = _END.sub("", query)
+    return (
+        f"merge into {node.relation_name} as {_DEST} using (\n{body}\n) as {_SOURCE} on {listed}\n"
+        "when matched then delete"
+    )
+
+
+def _keys_of_builds(config: Config, keys: Sequence[str], adapter: str | None) -> Sequence[str]:
+    """Return the columns by which an incremental model finds the rows that it replaces."""
+    strategy = config.incremental_strategy
+    if strategy == "insert_overwrite":
+        return _partitions(config)
+    if strategy == "microbatch":  # dbt merges by the key where there is one, else it deletes the batch
+        return keys or _texts(config.event_time)
+    if strategy == "append" or (strategy is None and adapter in _ADDS_BY_DEFAULT):
+        return ()
+    return keys
+
+
+def _partitions(config: Config) -> Sequence[str]:
+    """Return the columns of the partitions; BigQuery's are objects with a field."""
+    found = config.partition_by
+    if isinstance(found, Mapping):
+        found = found.get("field")
+    return _texts(found)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,) if value.strip() else ()
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, Sequence) else ()
+
+
+def _equal(key: str, relation: str) -> str:
+    if _NAME.fullmatch(key.strip()):
+        return f"{_SOURCE}.{key.strip()} = {_DEST}.{key.strip()}"
+    changed = f"(select {key} from (select {_SOURCE}.*) as changed)"  # noqa: S608  it is never executed
+    return f"exists (select 1 from {relation} where ({key}) = {changed})"  # noqa: S608
+
+
+def _predicates(config: Config, relation: str) -> Iterator[str]:
+    """Yield the conditions on the rows that may be replaced; without alias, they are on the table's own columns."""
+    for one in _texts(config.incremental_predicates or config.predicates):
+        if _DEST in one.upper() or _SOURCE in one.upper():
+            yield f"({one})"
+        else:
+            yield f"exists (select 1 from {relation} where {one})"  # noqa: S608  it is never executed
+
+
+def _changed(config: Config) -> Iterator[str]:
+    """Yield the condition under which a snapshot takes a row as changed."""
+    if config.strategy == "check":
+        columns = _texts(config.check_cols)
+        if columns in ((), ("all",)):
+            yield f"({_SOURCE}.*) is distinct from ({_DEST}.*)"
+        else:
+            changes = (f"{_SOURCE}.{one} is distinct from {_DEST}.{one}" for one in columns)
+            yield f"({' or '.join(changes)})"
+    elif config.updated_at is not None and _NAME.fullmatch(config.updated_at):
+        name = config.snapshot_meta_column_names.get("dbt_valid_from") or "dbt_valid_from"
+        yield f"{_DEST}.{name} < {_SOURCE}.{config.updated_at}"
+
+
+def batch_query(query: str, node: DbtNode, inputs: Sequence[DbtNode]) -> str:
+    """Return the query of one batch: each input that has an event time is filtered by it, as dbt does.
+
+    >>> data = {"unique_id": "t", "resource_type": "model", "name": "t", "relation_name": "wh.t"}
+    >>> given = DbtNode.model_validate({**data, "config": {"event_time": "at"}})
+    >>> model = DbtNode.model_validate({**data, "config": {"incremental_strategy": "microbatch"}})
+    >>> batch_query("select a from wh.t", model, [given])
+    'select a from (select * from wh.t where at >= current_timestamp) _dbt_et_filter_subq_t'
+    """
+    if node.config.incremental_strategy != "microbatch" or "_dbt_et_filter_subq" in query:
+        return query
+    for one in inputs:
+        name, column = one.relation_name, one.config.event_time
+        if not name or not column:
+            continue
+        filtered = f"(select * from {name} where {column} >= current_timestamp)"  # noqa: S608  it is never executed
+        whole = re.compile(
+            rf"(?<![\w.\"`\]]){re.escape(name)}(?![\w.\"`(])(\s+(?:as\s+)?(?P<alias>[^\W\d]\w*|[\"`\[]))?",
+            re.IGNORECASE,
+        )
+
+        def put(found: re.Match[str], filtered: str = filtered, short: str = one.name) -> str:
+            following = found.group(1) or ""
+            alias = (found.group("alias") or "").lower()
+            if alias and alias not in _AFTER_A_TABLE:
+                return f"{filtered}{following}"
+            return f"{filtered} _dbt_et_filter_subq_{short}{following}"
+
+        query = whole.sub(put, query)
+    return query
+
+
+_AFTER_A_TABLE = frozenset(
+    ("where", "join", "inner", "left", "right", "full", "cross", "natural", "on", "using", "group", "order", "having",
+     "limit", "union", "except", "intersect", "window", "qualify", "lateral", "pivot", "unpivot", "tablesample", "for",
+     "asof", "semi", "anti", "fetch", "offset", "sample", "final", "prewhere", "array", "global", "any", "minus")
+)  # fmt: skip
+"""Words that may follow a table's name and are no alias."""

@@ -1,0 +1,117 @@
+"""Which rows a later build replaces, reads or closes: the columns that decide it are edges to the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import open_store
+from tests.dbt.manifests import manifest, model, source
+from tests.dbt.test_broken_artifacts import found, ingest
+
+EVENTS = {
+    **source("events", {"id": "int", "at": "timestamp", "kind": "text", "x": "int"}),
+    "config": {"event_time": "at"},
+}
+QUERY = 'select id, kind, x, at as seen from "wh"."raw"."events"'
+
+
+def incremental(**config: Any) -> dict[str, Any]:
+    return {"materialized": "incremental", **config}
+
+
+def snapshot(**config: Any) -> dict[str, Any]:
+    return {"materialized": "snapshot", "unique_key": "id", **config}
+
+
+def row_edges(tmp_path: Path, name: str = "inc") -> set[str]:
+    """Return the columns that decide which rows a table has, with how; without the table's own columns."""
+    with open_store(tmp_path / "store.lbug") as store:
+        [job] = [job for job in store.jobs() if f".{name}@" in job.key]
+        assert str(job.completeness) == "full"
+        rows = [edge for edge in store.edges_of([job.key]) if "#" not in edge.target and "#" in edge.source]
+        return {
+            f"{edge.source.rpartition('#')[2]} {' '.join(sorted(edge.subtypes))}"
+            for edge in rows
+            if not edge.source.startswith(edge.target)
+        }
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (incremental(), set()),
+        (incremental(unique_key="id"), {"id MERGE_MATCH"}),
+        (incremental(unique_key="seen", incremental_strategy="merge"), {"at MERGE_MATCH"}),
+        (incremental(unique_key=["id", "kind"], incremental_strategy="delete+insert"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH"}),
+        (incremental(unique_key="id || kind", incremental_strategy="delete+insert"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH"}),
+        (incremental(unique_key="id", incremental_strategy="append"), set()),
+        (incremental(unique_key="id", incremental_strategy="merge",
+                     incremental_predicates=["DBT_INTERNAL_SOURCE.x > 5"]), {"id MERGE_MATCH", "x MERGE_MATCH"}),
+        (incremental(unique_key="id", incremental_strategy="delete+insert", incremental_predicates=["x > 5"]),
+         {"id MERGE_MATCH"}),
+        (incremental(incremental_strategy="insert_overwrite", partition_by={"field": "kind", "data_type": "string"}),
+         {"kind MERGE_MATCH"}),
+        (incremental(incremental_strategy="insert_overwrite", partition_by=["kind"], unique_key="id"),
+         {"kind MERGE_MATCH"}),
+        (incremental(incremental_strategy="microbatch", event_time="seen"), {"at FILTER MERGE_MATCH"}),
+        (incremental(incremental_strategy="microbatch", event_time="seen", unique_key="id"),
+         {"at FILTER", "id MERGE_MATCH"}),
+        (snapshot(strategy="check", check_cols=["kind", "x"]), {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
+        (snapshot(strategy="check", check_cols="all"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH", "at MERGE_MATCH"}),
+        (snapshot(strategy="timestamp", updated_at="seen"), {"id MERGE_MATCH", "at MERGE_MATCH"}),
+        (snapshot(strategy="timestamp", updated_at="seen", snapshot_meta_column_names={"dbt_valid_from": "since"}),
+         {"id MERGE_MATCH", "at MERGE_MATCH"}),
+    ],
+)  # fmt: skip
+def test_what_decides_which_rows_a_table_has(tmp_path: Path, config: dict[str, Any], expected: set[str]) -> None:
+    kind = "snapshot" if config["materialized"] == "snapshot" else "model"
+    built = {**model("inc", QUERY, "source.shop.raw.events", config=config),
+             "resource_type": kind, "unique_id": f"{kind}.shop.inc"}  # fmt: skip
+    summary = ingest(tmp_path, manifest(EVENTS, built))
+    assert found(summary) == set()
+    assert row_edges(tmp_path) == expected
+    assert summary.batch.run.counts["edges"] == summary.applied.edges_created
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'select x from "wh"."raw"."events"',
+        'select e.x from "wh"."raw"."events" as e where e.kind = 1 -- the end',
+        'with a as (select x from "wh"."raw"."events" e) select a.x from a;',
+        'select x from (select x from "wh"."raw"."events") s',
+        'select x from "wh"."raw"."events" union all select 1',
+    ],
+)
+def test_inputs_of_a_batch_are_filtered_wherever_they_are_read(tmp_path: Path, sql: str) -> None:
+    built = model("inc", sql, "source.shop.raw.events", config=incremental(incremental_strategy="microbatch"))
+    assert found(ingest(tmp_path, manifest(EVENTS, built))) == set()
+    assert "at FILTER" in row_edges(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "macro", "reported"),
+    [
+        (incremental(incremental_strategy="history"), "get_incremental_history_sql", True),
+        (incremental(incremental_strategy="delete+insert"), "postgres__get_incremental_delete_insert_sql", True),
+        (incremental(), "get_incremental_default_sql", True),
+        (incremental(incremental_strategy="merge"), "get_incremental_history_sql", False),
+        ({"materialized": "table"}, "get_incremental_default_sql", False),
+        (snapshot(strategy="daily"), "snapshot_daily_strategy", True),
+    ],
+)  # fmt: skip
+def test_a_strategy_of_the_project_is_reported(
+    tmp_path: Path, config: dict[str, Any], macro: str, reported: bool
+) -> None:
+    kind = "snapshot" if config["materialized"] == "snapshot" else "model"
+    built = {**model("inc", QUERY, "source.shop.raw.events", config=config),
+             "resource_type": kind, "unique_id": f"{kind}.shop.inc"}  # fmt: skip
+    macros = {f"macro.shop.{macro}": {"name": macro, "package_name": "shop", "macro_sql": "…"}}
+    summary = ingest(tmp_path, manifest(EVENTS, built, macros=macros))
+    assert found(summary) == ({("warning", "NOT_FOLLOWED")} if reported else set())

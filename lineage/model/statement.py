@@ -330,6 +330,7 @@ class StatementLineage:
     def in_doubt(self, problem: Diagnostic) -> StatementLineage:
         """Return the lineage with a diagnostic that says why it may not be complete: it is partial then, at most.
 
+        >>> from lineage.model.diagnostics import DiagnosticCode, Severity
         >>> found = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, "the trigger is not followed")
         >>> StatementLineage("INSERT").in_doubt(found).reason
         'NOT_FOLLOWED: the trigger is not followed'

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+from lineage.garbage_collection import seldom_collecting
 from lineage.store import GraphStore
 from lineage_ingest.api import opened_store
 from lineage_ingest.diff.project_diff import ProjectDiff, diff_projects
@@ -43,7 +44,7 @@ def diff_revisions(
         NoSqlFilesError: a folder has no SQL files.
         StoreError: the store could not be read.
     """
-    with tempfile.TemporaryDirectory(prefix="lineage-diff-") as work:
+    with seldom_collecting(), tempfile.TemporaryDirectory(prefix="lineage-diff-") as work:
         sides = read_revisions(str(base), str(head), options or RevisionOptions(), Path(work))
         with nullcontext() if store is None else opened_store(store, read_only=True) as opened:
             return diff_projects(*sides, opened, pii_tag=pii_tag, progress=progress)

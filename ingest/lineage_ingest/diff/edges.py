@@ -9,7 +9,6 @@ from pathlib import Path
 from lineage.catalog import Catalog
 from lineage.catalog.mentioned_tables import MentionedTables
 from lineage.frozen import frozen
-from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import Environment, FileKey
 from lineage.model.statement import ColumnRef, StatementLineage
@@ -143,13 +142,12 @@ def _of_sql(revision: Revision, only: Collection[str] | None, cache: Path) -> Pr
         default_database=naming.default_database,
         default_schema=naming.default_schema,
     )
-    with seldom_collecting():
-        if only is None:
-            saved = SavedResolutions(cache, options, cache)
-            statements = resolve_texts(texts, options, revision.catalog, saved=saved)
-        else:
-            named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
-            statements = Script(texts, options, revision.catalog).resolve(only=named)
+    if only is None:
+        saved = SavedResolutions(cache, options, cache)
+        statements = resolve_texts(texts, options, revision.catalog, saved=saved)
+    else:
+        named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
+        statements = Script(texts, options, revision.catalog).resolve(only=named)
     return ProjectEdges(
         [(one.target, one) for one in statements if one.target is not None and (only is None or one.target in only)]
     )

@@ -104,16 +104,20 @@ def observations(store: GraphStore, prefix: str) -> list[str]:
 
 
 def test_the_observations_kept_are_those_of_stating_again(store: GraphStore) -> None:
-    """Also of jobs that wrote something else, or nothing, before, and after more observations than are kept."""
+    """Also of jobs that write something else, or nothing, at times, and after more observations than are kept."""
+    with_z, elsewhere = (1, 6, 7, 21, 22, 23, 24), (1, 9, 10, 11, 24)
 
-    def models(p: str, at: float) -> LineageBatch:
-        v = model(p, f"{p}a.x -> {p}v.x", f"{p}a.y ~> {p}v", *([f"{p}b.z -> {p}v.z"] if at < 2 else []), at=at)
-        w = job(f"dbt:{p}w", at=at, kind=JobKind.DBT, writes=[f"{p}w" if at < 2 else f"{p}u"])
+    def models(p: str, at: int) -> LineageBatch:
+        v = model(p, f"{p}a.x -> {p}v.x", f"{p}a.y ~> {p}v", *([f"{p}b.z -> {p}v.z"] if at in with_z else []), at=at)
+        w = job(f"dbt:{p}w", at=at, kind=JobKind.DBT, writes=[f"{p}w" if at in elsewhere else f"{p}u"])
         return batch(v, w)
 
-    for number in range(1, 24):
+    def is_same(number: int) -> bool:
+        return all((number in some) == (number - 1 in some) for some in (with_z, elsewhere))
+
+    for number in range(1, 45):
         store.apply(models("stated_", number))
-        if number < 3:
+        if number < 3 or not is_same(number):
             store.apply(models("seen_", number))
         else:
             store.see_again(["dbt:seen_v", "dbt:seen_w"], [], day(number - 1), day(number))

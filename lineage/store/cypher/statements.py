@@ -128,17 +128,32 @@ def refresh_statement(target_label: str, *types: str) -> str:
     return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
-_LAST = "(([''] + e.observations)[-1])"  # writes of ad-hoc jobs have no observations, and a plan may look at them first
+# Writes of ad-hoc jobs have no observations, others have few, and a plan may look at them before it looks at the rest.
+_PADDED = f"[{', '.join([repr('')] * KEPT)}] + e.observations"
+
+
+def _is_plain(text: str) -> str:
+    """Return the condition that an observation's text is of a unit that was there, without a tie-breaker."""
+    return f"NOT {text} CONTAINS '{TIE}' AND left(right({text}, {CONTENT_SIZE + 1}), 1) = ' '"
+
+
 _GOES_ON = (
-    f"e.last_seen = $valid_from AND size(e.observations) < {KEPT} AND NOT {_LAST} CONTAINS '{TIE}' "
-    f"AND left(right({_LAST}, {CONTENT_SIZE + 1}), 1) = ' '"
+    f"{_is_plain('last')} AND (size(seen) < {KEPT} OR (left(last, size($observed)) <> $observed "
+    f"AND {' AND '.join(map(_is_plain, ('older', 'middle', 'newer')))}))"
 )
-"""Whether another observation changes only the last text of a `Timeline`: it is present, has no tie, and has room."""
+"""Whether another observation adds at most one text to a `Timeline`, and takes at most the middle one away: that which
+is no longer among the latest ones, between an older and a newer one."""
+_CONTENTS = [f"right({name}, {CONTENT_SIZE})" for name in ("older", "middle", "newer")]
+_IS_CROWDED = f"{_CONTENTS[0]} = {_CONTENTS[1]} AND {_CONTENTS[1]} = {_CONTENTS[2]}"
+"""Whether the middle one is within a run of equal observations, of which only the first and the last are kept."""
 
 
 @cache
-def seen_again_statements() -> tuple[str, ...]:
-    """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
+def seen_again_statements(without_middle: str) -> tuple[str, ...]:
+    """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order.
+
+    `without_middle` is the store's expression for the list `seen` without the element at -14, counted from its end.
+    """
     named = _named_statements("cypher/write.cypher")
     names = (
         "see_jobs_again",
@@ -149,9 +164,15 @@ def seen_again_statements() -> tuple[str, ...]:
         "see_read_datasets_again",
         "see_datasets_again",
     )
-    return tuple(
-        _fill(named[one], {"goes_on": _GOES_ON, "last": _LAST, "content_size": str(CONTENT_SIZE)}) for one in names
-    )
+    parts = {
+        "goes_on": _GOES_ON,
+        "padded": _PADDED,
+        "kept": str(KEPT),
+        "is_crowded": _IS_CROWDED,
+        "without_middle": without_middle,
+        "content_size": str(CONTENT_SIZE),
+    }
+    return tuple(_fill(named[one], parts) for one in names)
 
 
 @cache

@@ -102,15 +102,23 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 // name: see_jobs_again
 UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET j.last_seen = $last_seen
 
-// Outputs of which such an observation changes the last one only: their texts get that one's time, if they lack it.
+// Outputs of which such an observation changes the last one only: their texts get that one's time, if they lack it. Of
+// a run of equal older ones, only the first and the last are kept (`Timeline`).
 // name: see_writes_again
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE <goes_on>
-CREATE (j)-[:WRITES {first_seen: e.first_seen, last_seen: $last_seen, observations:
-CASE WHEN left(<last>, size($observed)) = $observed THEN e.observations
-ELSE e.observations + [$observed + right(<last>, <content_size>)] END}]->(t)
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.last_seen = $valid_from
+WITH j, t, e.first_seen AS first_seen, e.observations AS seen, <padded> AS padded
+WITH j, t, first_seen, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+WHERE <goes_on>
+CREATE (j)-[:WRITES {first_seen: first_seen, last_seen: $last_seen, observations:
+CASE WHEN left(last, size($observed)) = $observed THEN seen
+WHEN size(seen) < <kept> OR NOT (<is_crowded>) THEN seen + [$observed + right(last, <content_size>)]
+ELSE <without_middle> + [$observed + right(last, <content_size>)] END}]->(t)
 
 // name: delete_earlier_writes
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE <goes_on> DELETE e
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE e.last_seen = $valid_from
+WITH e, e.observations AS seen, <padded> AS padded
+WITH e, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+WHERE <goes_on> DELETE e
 
 // name: see_reads_again
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(t:`Table`) WHERE e.last_seen = $valid_from

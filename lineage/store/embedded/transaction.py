@@ -164,7 +164,7 @@ class EmbeddedTransaction:
         self._replace_relationships(changes.updated_relationships)
         self._refresh(changes.refreshed_units)
         for seen in changes.seen_again:
-            for statement in seen_again_statements():
+            for statement in seen_again_statements(_WITHOUT_MIDDLE):
                 names = (name for name in seen.row if f"${name}" in statement)
                 self._run(statement, {name: seen.row[name] for name in names})
             self.changed_rows += len(seen.jobs) + len(seen.datasets)
@@ -339,6 +339,9 @@ def _in_parts(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
 def _rows_of(nodes: Iterable[Node], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the nodes' properties of these names, in this order, and their keys."""
     return [{"key": one.key, **{name: _to_store(one.properties[name]) for name in names}} for one in nodes]
+
+
+_WITHOUT_MIDDLE = "list_slice(seen, 1, -15) + list_slice(seen, -13, -1)"
 
 
 def _row_to_store(row: Row) -> dict[str, Any]:

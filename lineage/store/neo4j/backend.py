@@ -279,7 +279,7 @@ class Neo4jTransaction:
             refreshed[refresh_statement(unit.target_label, unit.type)].append(unit.row)
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
-        for statement in seen_again_statements() if changes.seen_again else ():
+        for statement in seen_again_statements(_WITHOUT_MIDDLE) if changes.seen_again else ():
             self._run_rows(statement, [seen.row for seen in changes.seen_again])
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
@@ -295,6 +295,9 @@ class Neo4jTransaction:
             summary = self._managed.run(statement, rows=sent).consume()
             created += summary.counters.relationships_created
         return created
+
+
+_WITHOUT_MIDDLE = "seen[..-14] + seen[-13..]"
 
 
 @lru_cache(maxsize=100_000)

@@ -138,7 +138,7 @@ def _is_plain(text: str) -> str:
 
 
 _GOES_ON = (
-    f"{_is_plain('last')} AND (size(seen) < {KEPT} OR (left(last, size($observed)) <> $observed "
+    f"{_is_plain('last')} AND (size(seen) < {KEPT} OR (left(last, size(observed)) <> observed "
     f"AND {' AND '.join(map(_is_plain, ('older', 'middle', 'newer')))}))"
 )
 """Whether another observation adds at most one text to a `Timeline`, and takes at most the middle one away: that which

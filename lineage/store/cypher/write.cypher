@@ -106,18 +106,20 @@ UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET
 // a run of equal older ones, only the first and the last are kept (`Timeline`).
 // name: see_writes_again
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.last_seen = $valid_from
-WITH j, t, e.first_seen AS first_seen, e.observations AS seen, <padded> AS padded
-WITH j, t, first_seen, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+WITH j, t, e.first_seen AS first_seen, $last_seen AS at, $observed AS observed, e.observations AS seen,
+     <padded> AS padded
+WITH j, t, first_seen, at, observed, seen,
+     padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
 WHERE <goes_on>
-CREATE (j)-[:WRITES {first_seen: first_seen, last_seen: $last_seen, observations:
-CASE WHEN left(last, size($observed)) = $observed THEN seen
-WHEN size(seen) < <kept> OR NOT (<is_crowded>) THEN seen + [$observed + right(last, <content_size>)]
-ELSE <without_middle> + [$observed + right(last, <content_size>)] END}]->(t)
+CREATE (j)-[:WRITES {first_seen: first_seen, last_seen: at, observations:
+CASE WHEN left(last, size(observed)) = observed THEN seen
+WHEN size(seen) < <kept> OR NOT (<is_crowded>) THEN seen + [observed + right(last, <content_size>)]
+ELSE <without_middle> + [observed + right(last, <content_size>)] END}]->(t)
 
 // name: delete_earlier_writes
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE e.last_seen = $valid_from
-WITH e, e.observations AS seen, <padded> AS padded
-WITH e, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+WITH e, $observed AS observed, e.observations AS seen, <padded> AS padded
+WITH e, observed, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
 WHERE <goes_on> DELETE e
 
 // name: see_reads_again

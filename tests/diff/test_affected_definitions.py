@@ -72,3 +72,13 @@ def test_readers_are_found_by_the_words_of_their_sql_and_by_what_they_are_known_
     assert affected_definitions(base, base) == set()
     changed = affected_definitions(base, revision("SELECT 2 AS a"))
     assert changed == {"My Table", "reader", "over_reader", "escaped", "declared"}
+
+
+def test_who_reads_one_date_shard_is_affected_by_an_edit_of_another() -> None:
+    def revision(text: str) -> ProjectRevision:
+        texts = {"events": text, "reader": "SELECT a FROM ds.events_20260202", "other": "SELECT b FROM ds.orders"}
+        names = {"events": "ds.events_*"}
+        definitions = {key: TableDefinition(key, names.get(key, key), key, "", sql) for key, sql in texts.items()}
+        return ProjectRevision("", Naming(dialect_named("bigquery")), definitions)
+
+    assert "reader" in affected_definitions(revision("SELECT 1 AS a"), revision("SELECT 2 AS a"))

@@ -357,3 +357,35 @@ def test_a_catalog_on_one_side(tmp_path: Path) -> None:
     sides = [str(write(tmp_path / name, base, catalog=name == "base")) for name in ("base", "head")]
     diff = diff_projects(*read_revisions(sides[0], sides[1], RevisionOptions(), tmp_path / "work"))
     assert not _touched(diff)
+
+
+def _calling(stg: str = "select id, amount from wh.raw.orders", inner: str = "x * 2") -> Manifest:
+    """Return a project whose model calls a function that calls another one, and one that reads a table."""
+
+    def function(name: str, body: str, *needs: str) -> dict[str, Any]:
+        made = model(name, body, *needs, raw_code=body)
+        return {**made, "unique_id": f"function.shop.{name}", "resource_type": "function", "relation_name": None,
+                "arguments": [{"name": "x", "data_type": "int"}]}  # fmt: skip
+
+    orders = source("orders", {"id": "int", "amount": "int"})
+    needs = ("source.shop.raw.orders", "function.shop.outer", "function.shop.highest")
+    query = 'select "wh"."main"."outer"(id) as a, "wh"."main"."highest"(id) as b from wh.raw.orders'
+    functions = [
+        function("outer", '"wh"."main"."inner"(x) + 1', "function.shop.inner"),
+        function("inner", inner),
+        function("highest", f"select max(amount) + x from {relation('stg')}", "model.shop.stg"),
+    ]
+    listed = {one["unique_id"]: one for one in functions}
+    return manifest(orders, model("stg", stg, orders["unique_id"]), model("m", query, *needs), functions=listed)
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [{"stg": "select id, amount + 1 as amount from wh.raw.orders"}, {"inner": "x * 3"}],
+    ids=["a table that a function reads", "a function that a function calls"],
+)
+def test_what_a_called_function_needs_is_compared(tmp_path: Path, edited: dict[str, str]) -> None:
+    found = _diff(tmp_path, lambda data: data.update(_calling(**edited)), _calling())
+    assert found.tables["model.shop.m"].is_content
+    assert found.tables["model.shop.m"].rebuild
+    assert not _diff(tmp_path / "same", lambda data: data, _calling()).rebuild

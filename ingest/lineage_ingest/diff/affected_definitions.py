@@ -42,7 +42,9 @@ class _LikelyReaders:
         self._by_name: dict[str, set[str]] = defaultdict(set)
         self._of_any: set[str] = set()
         """Those in which a name may be written by the numbers of its letters."""
+        self._all: set[str] = set()
         for one in definitions:
+            self._all.add(one.key)
             for name in one.reads:
                 self._by_name[name].add(one.key)
             text = f"{one.text} {one.later_text or ''}".lower() if one.relation is None else ""
@@ -53,7 +55,9 @@ class _LikelyReaders:
 
     def of(self, name: str) -> set[str]:
         """Return the keys of those whose SQL has all words of a table's own name, or that are known to read it."""
-        words = words_of(split_name(name)[-1][0].lower())
-        found = [self._by_word.get(word, set()) for word in words]
+        own = split_name(name)[-1][0].lower()
+        if own.endswith("*"):  # date shards: readers name one of them
+            return self._all
+        found = [self._by_word.get(word, set()) for word in words_of(own)]
         named = found[0].intersection(*found[1:]) if found else set[str]()
         return named | self._by_name.get(name, set()) | self._of_any

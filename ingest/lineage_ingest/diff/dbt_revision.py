@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.model.diagnostics import Severity
+from lineage.model.name_lists import name_list
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.ingest import ProjectRequest
@@ -154,6 +155,9 @@ class _Reader:
             more.append(("SQL that depends on the model's own table", own))
         if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
             more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
+        functions = tuple(key for key in node.depends_on.nodes if key in self._project.artifacts.manifest.functions)
+        if behind := list(self._project.reads(functions)):
+            doubts = (*doubts, f"functions that it calls read {name_list(behind, 3)}: it is compared as a whole")
         return self._definition(
             model.table, text, build, later_text=later, reads=given.reads, doubts=doubts, more=more,
             written=raw_code or None, unread=unread,

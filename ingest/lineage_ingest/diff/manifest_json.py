@@ -199,14 +199,18 @@ class ManifestJson:
         return digest(found) if found else ""
 
     def other_needs(self, key: str) -> Iterator[tuple[str, str]]:
-        """Yield what a node needs besides tables and macros, such as functions that dbt creates."""
+        """Yield what a node needs besides tables and macros, such as functions of the project, and what these need."""
         functions = self.section("functions")
-        for other in _needs(self.node(key), "nodes"):
+        waiting, seen = list(_needs(self.node(key), "nodes")), set[str]()
+        while waiting:
+            other = waiting.pop(0)
             kind = other.partition(".")[0]
-            if kind in _KNOWN:
+            if kind in _KNOWN or other in seen:
                 continue
+            seen.add(other)
             node = self.nodes.get(other) or functions.get(other, {})
             yield f"{kind} {other.rpartition('.')[2]}", digest(str(node.get("raw_code", "")), str(node.get("config")))
+            waiting += _needs(node, "nodes")
 
     def event_times(self, key: str) -> Iterator[tuple[str, str]]:
         """Yield the settings that say by which column a microbatch model filters what it reads."""

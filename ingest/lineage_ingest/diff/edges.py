@@ -26,6 +26,8 @@ from lineage_ingest.sql_files.file_reader import read_sql_file
 
 __all__ = ["MissingRead", "ProjectEdges", "project_edges"]
 
+_FEW = 100
+"""Number of tables up to which the files that name them are looked for; more are in nearly all files."""
 Place = tuple[str, str]
 """A table's full name, and a column."""
 
@@ -146,7 +148,9 @@ def _of_sql(revision: Revision, only: Collection[str] | None, cache: Path) -> Pr
         saved = SavedResolutions(cache, options, cache)
         statements = resolve_texts(texts, options, revision.catalog, saved=saved)
     else:
-        named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
+        named = None
+        if len(only) <= _FEW:
+            named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
         statements = Script(texts, options, revision.catalog).resolve(only=named)
     return ProjectEdges(
         [(one.target, one) for one in statements if one.target is not None and (only is None or one.target in only)]

@@ -15,7 +15,7 @@ __all__ = ["affected_definitions"]
 def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[str]:
     """Return the keys of all definitions that an edit may affect, of either revision.
 
-    Whether one reads another is told by the words of its SQL, without parsing it, so that some are too many.
+    Whether one reads another is decided by the words of its SQL, which is not parsed: some are too many.
     """
     if base.naming != head.naming:
         return {*base.definitions, *head.definitions}

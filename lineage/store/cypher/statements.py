@@ -152,7 +152,7 @@ _IS_CROWDED = f"{_CONTENTS[0]} = {_CONTENTS[1]} AND {_CONTENTS[1]} = {_CONTENTS[
 def seen_again_statements(without_middle: str) -> tuple[str, ...]:
     """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order.
 
-    `without_middle` is the store's expression for the list `seen` without the element at -14, counted from its end.
+    `without_middle` is the store's expression for the list `seen` without the middle element, `KEPT - 1` from its end.
     """
     named = _named_statements("cypher/write.cypher")
     names = (
@@ -168,6 +168,9 @@ def seen_again_statements(without_middle: str) -> tuple[str, ...]:
         "goes_on": _GOES_ON,
         "padded": _PADDED,
         "kept": str(KEPT),
+        "older": str(KEPT),
+        "middle": str(KEPT - 1),
+        "newer": str(KEPT - 2),
         "is_crowded": _IS_CROWDED,
         "without_middle": without_middle,
         "content_size": str(CONTENT_SIZE),

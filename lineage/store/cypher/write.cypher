@@ -109,7 +109,7 @@ UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.las
 WITH j, t, e.first_seen AS first_seen, $last_seen AS at, $observed AS observed, e.observations AS seen,
      <padded> AS padded
 WITH j, t, first_seen, at, observed, seen,
-     padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+     padded[-1] AS last, padded[-<older>] AS older, padded[-<middle>] AS middle, padded[-<newer>] AS newer
 WHERE <goes_on>
 CREATE (j)-[:WRITES {first_seen: first_seen, last_seen: at, observations:
 CASE WHEN left(last, size(observed)) = observed THEN seen
@@ -119,7 +119,7 @@ ELSE <without_middle> + [observed + right(last, <content_size>)] END}]->(t)
 // name: delete_earlier_writes
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE e.last_seen = $valid_from
 WITH e, $observed AS observed, e.observations AS seen, <padded> AS padded
-WITH e, observed, seen, padded[-1] AS last, padded[-15] AS older, padded[-14] AS middle, padded[-13] AS newer
+WITH e, observed, seen, padded[-1] AS last, padded[-<older>] AS older, padded[-<middle>] AS middle, padded[-<newer>] AS newer
 WHERE <goes_on> DELETE e
 
 // name: see_reads_again

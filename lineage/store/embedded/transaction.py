@@ -45,6 +45,7 @@ from lineage.store.embedded.deferred_writes import (
 )
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.statements import Statements
+from lineage.store.planning.observations import KEPT
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["EmbeddedTransaction"]
@@ -341,7 +342,7 @@ def _rows_of(nodes: Iterable[Node], names: Sequence[str]) -> list[dict[str, Any]
     return [{"key": one.key, **{name: _to_store(one.properties[name]) for name in names}} for one in nodes]
 
 
-_WITHOUT_MIDDLE = "list_slice(seen, 1, -15) + list_slice(seen, -13, -1)"
+_WITHOUT_MIDDLE = f"list_slice(seen, 1, -{KEPT}) + list_slice(seen, -{KEPT - 2}, -1)"
 
 
 def _row_to_store(row: Row) -> dict[str, Any]:

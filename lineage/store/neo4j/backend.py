@@ -48,6 +48,7 @@ from lineage.store.exploring import Explorer, View
 from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.planning.observations import KEPT
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
@@ -297,7 +298,7 @@ class Neo4jTransaction:
         return created
 
 
-_WITHOUT_MIDDLE = "seen[..-14] + seen[-13..]"
+_WITHOUT_MIDDLE = f"seen[..-{KEPT - 1}] + seen[-{KEPT - 2}..]"
 
 
 @lru_cache(maxsize=100_000)

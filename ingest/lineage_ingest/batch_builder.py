@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.catalog import Catalog
-from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch, RunRecord
+from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import ColumnPath, Naming
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage, TableChange
@@ -92,6 +92,26 @@ class BatchBuilder:
         """Return the keys of the datasets that statements write."""
         self._add_waiting()
         return {key for job in self._jobs.values() for key in job.writes}
+
+    @property
+    def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
+        """The diagnostics so far: those of whole files at once, those of statements once these are looked at."""
+        return tuple(self._diagnostics.records)
+
+    def counts_by_text(self) -> dict[str, dict[str, int]]:
+        """Return the number of statements of each text, and how many of them were resolved how far."""
+        self._add_waiting()
+        counts = {name: dict.fromkeys(("statements", *_COUNTED), 0) for name in self._files}
+        levels = {level: name for name, level in _COUNTED.items()}
+        for statement in self._statements:
+            own = counts[statement.source or ""]
+            own["statements"] += 1
+            own[levels[statement.completeness]] += 1
+        return counts
+
+    def keys_by_name(self) -> dict[str, str]:
+        """Return the keys of the datasets of the batch, by the names that statements use."""
+        return self._datasets.keys_by_name()
 
     def definitions(self) -> Iterator[tuple[str, StatementLineage]]:
         """Yield the statements that define datasets, each with the dataset's key."""

@@ -28,16 +28,18 @@ class MentionedTables:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Read the words of the texts."""
-        self._words: set[bytes] = set()
-        self._is_open = False
+        self.words: set[bytes] = set()
+        """The words of the texts, and those that pieces of dynamic SQL may make."""
+        self.is_open = False
+        """Whether names may be written in ways that hide their words."""
         for text in texts:
             lowered = text.lower()
             words = words_of(lowered)
-            self._words.update(words)
-            self._is_open = self._is_open or _ESCAPED in lowered
+            self.words.update(words)
+            self.is_open = self.is_open or _ESCAPED in lowered
             if _DYNAMIC in lowered:
-                self._words.update(map(b"".join, pairwise(words)))
-        self._beginnings = {word.rstrip(_DIGITS).rstrip(b"_") for word in self._words}
+                self.words.update(map(b"".join, pairwise(words)))
+        self._beginnings = {word.rstrip(_DIGITS).rstrip(b"_") for word in self.words}
 
     def has(self, name: str) -> bool:
         """Return whether the texts may name the table of this full name: they have all words of its last part."""
@@ -45,8 +47,8 @@ class MentionedTables:
         words = words_of(own)
         if own.endswith("*") and words:  # the date shards of a table
             *others, last = words
-            return self._is_open or (last.rstrip(b"_") in self._beginnings and self._words.issuperset(others))
-        return self._is_open or self._words.issuperset(words)
+            return self.is_open or (last.rstrip(b"_") in self._beginnings and self.words.issuperset(others))
+        return self.is_open or self.words.issuperset(words)
 
 
 def words_of(text: str) -> list[bytes]:

@@ -7,6 +7,7 @@ do the same files in two environments (development and production, or two dialec
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 from lineage.frozen import frozen
@@ -55,8 +56,7 @@ class Environment:
         >>> str(Environment("postgres")), str(Environment("snowflake", default_schema="core"))
         ('postgres', 'snowflake,,,core')
         """
-        parts = (self.dialect, self.namespace, self.default_database, self.default_schema)
-        return ",".join(_escape(_IN_ENVIRONMENT, part) for part in parts).rstrip(",")
+        return _environment_text(self.dialect, self.namespace, self.default_database, self.default_schema)
 
 
 @frozen
@@ -83,7 +83,7 @@ class FileKey:
         """Return the key parsed from its text."""
         project, _, rest = text.partition(":")
         path, _, environment = rest.partition("@")
-        return cls(unquote(project), unquote(path), Environment(*map(unquote, environment.split(","))))
+        return cls(unquote(project), unquote(path), _environment(environment))
 
 
 def beginning(project: str, path: str = "") -> str:
@@ -95,5 +95,18 @@ def beginning(project: str, path: str = "") -> str:
     return f"{_escape(_IN_PATH, project)}:{_escape(_IN_PATH, path)}"
 
 
+# All files of an ingest have the same environment.
+
+
+@lru_cache(maxsize=64)
+def _environment_text(*parts: str) -> str:
+    return ",".join(_escape(_IN_ENVIRONMENT, part) for part in parts).rstrip(",")
+
+
+@lru_cache(maxsize=64)
+def _environment(text: str) -> Environment:
+    return Environment(*map(unquote, text.split(",")))
+
+
 def _escape(what: re.Pattern[str], text: str) -> str:
-    return what.sub(lambda found: f"%{ord(found.group()):02X}", text)
+    return what.sub(lambda found: f"%{ord(found.group()):02X}", text) if what.search(text) else text

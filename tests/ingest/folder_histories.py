@@ -83,7 +83,10 @@ class _IngestFiles(Step):
         del figures["seconds"]
         files = int(figures["files"])
         resolved, stored = (files if one is None else one for one in (summary.resolved, summary.stored))
-        spared = Counter({"files": files, "files resolved": resolved, "files stored": stored})
+        alone = len({job.file_key for job in summary.batch.jobs}) < len(summary.batch.complete_sources)
+        spared = Counter(
+            {"files": files, "files resolved": resolved, "files stored": stored, "edits alone": int(alone)}
+        )
         return Ingested(
             figures, (summary.diagnostics, summary.notices, summary.gone), spared, bool(summary.batch.changes)
         )

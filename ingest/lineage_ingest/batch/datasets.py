@@ -66,6 +66,10 @@ class BatchDatasets:
             key = self._keys[name] = dataset_key(*self._location(name))
         return key
 
+    def keys_by_name(self) -> dict[str, str]:
+        """Return the keys of the datasets, by the names that statements use."""
+        return {name: self.key_of(name) for name in self._datasets}
+
     def add(self, name: str) -> None:
         """Add a dataset, unless the batch has it."""
         if name not in self._datasets:

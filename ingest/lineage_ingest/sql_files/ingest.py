@@ -9,22 +9,28 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lineage.catalog import Catalog
+from lineage.model.batch import LineageBatch
 from lineage.model.files import SQL_SUFFIXES, Environment
 from lineage.model.name_lists import name_list
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
+from lineage.sql.script.known_texts import KnownTexts, known_texts
 from lineage.sql.script.parallel import resolve_texts
 from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
 from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
+from lineage_ingest.sql_files.edited_files import EditedFiles, store_edits
+from lineage_ingest.sql_files.known_files import SaidOfFiles, known_files
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.saved_batch import BatchStateFiles
 from lineage_ingest.sql_files.sources import Sources, read_sources
@@ -78,10 +84,31 @@ def ingest_sql_files(
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
     name = _name_of(sources)
     before = stated.read(store.last_session, name) if stated is not None else None
-    saved = _saved_resolutions(sources, options) if cache else None
     schemas = StoredSchemas(store)
-    builder, report = _resolve(sources, schemas, options, catalog, at, notify, jobs, verification, saved)
-    gone = find_gone_files(store, sources, builder.targets(), at)
+    given = catalog if catalog is not None else Catalog((), options.naming.dialect)
+    given = given.prepare(file.text for file in sources.files if file.readable).qualified(options.naming)
+    source = name_list(sorted(file.source for file in sources.files) or [str(one) for one in sources.found.named], 3)
+    if stated is not None and before is not None and cache and verification is None:
+        ingest = EditedFiles(sources, store, schemas, options, given, before, at)
+        edits = ingest.build(source, _content(sources, GoneFiles()), notify)
+        if edits is not None and (done := store_edits(edits, store, stated, name)) is not None:
+            notify("storing", 1, 1)
+            return _summary(
+                edits.batch,
+                done,
+                began,
+                sources,
+                gone=edits.gone,
+                notices=edits.known.notices,
+                resolved=edits.resolved,
+                stored=edits.stored,
+            )
+    saved = _saved_resolutions(sources, options) if cache else None
+    builder, report, texts = _resolve(sources, schemas, options, given, at, notify, jobs, verification, saved)
+    first = len(builder.diagnostics)
+    targets = builder.targets()
+    of_statements = len(builder.diagnostics)
+    gone = find_gone_files(store, sources, targets, at)
     if sources.found.empty_folders and not gone.files:
         suffixes = ", ".join(sorted(SQL_SUFFIXES))
         raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
@@ -91,31 +118,44 @@ def ingest_sql_files(
         builder.add_gone_file(key)
     by_name = {file.name: file.source for file in sources.files}
     known = {*sources.keys, *gone.files, *gone.moved}
-    for name, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
-        builder.add_diagnostic(name, problem)
-    names = sorted(file.source for file in sources.files) or [str(folder) for folder in sources.found.named]
-    batch = builder.batch("sql", name_list(names, 3), _content(sources, gone), time.perf_counter() - began)
+    for file, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
+        builder.add_diagnostic(file, problem)
+    batch = builder.batch("sql", source, _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
     edges_of_gone = _column_edges(store, gone.jobs)
     if stated is not None:
         stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    before = None if full else before
-    applied, stored = store_batch(store, batch, stated, before, project=name, schemas=schemas, alone=not adopted)
+    told = tuple(notices(store, sources))
+    kept = None
+    if texts is not None and not gone.is_any:
+        listed = batch.diagnostics
+        said = SaidOfFiles(listed[:first], listed[first:of_statements], listed[of_statements:])
+        kept = known_files(sources, options, texts, builder, batch, said, told, has_others=gone.has_others)
+    applied, stored = store_batch(
+        store, batch, stated, None if full else before, project=name, schemas=schemas, files=kept, alone=not adopted
+    )
     notify("storing", 1, 1)
-    return IngestSummary(
+    return _summary(
         batch,
         applied,
-        time.perf_counter() - began,
-        tuple(sorted(sources.projects().items(), key=lambda one: one[0].name)),
-        gone,
-        edges_of_gone,
-        adopted,
-        tuple(notices(store, sources)),
+        began,
+        sources,
+        gone=gone,
+        notices=told,
+        edges_of_gone=edges_of_gone,
+        adopted=adopted,
         verification=report,
         resolved=None if saved is None else saved.resolved,
         stored=stored,
     )
+
+
+def _summary(
+    batch: LineageBatch, applied: AppliedChanges, began: float, sources: Sources, **more: Any
+) -> IngestSummary:
+    projects = tuple(sorted(sources.projects().items(), key=lambda one: one[0].name))
+    return IngestSummary(batch, applied, time.perf_counter() - began, projects, **more)
 
 
 def _name_of(sources: Sources) -> str:
@@ -135,26 +175,26 @@ def _resolve(
     sources: Sources,
     schemas: StoredSchemas,
     options: ExtractionOptions,
-    catalog: Catalog | None,
+    given: Catalog,
     at: datetime,
     notify: Progress,
     jobs: int,
     verification: FileVerification | None,
     saved: SavedResolutions | None,
-) -> tuple[BatchBuilder, VerificationReport | None]:
-    """Return a batch builder with the statements, resolved against each other, the catalog and the store.
+) -> tuple[BatchBuilder, VerificationReport | None, KnownTexts | None]:
+    """Return a batch builder with the statements, resolved against each other, the given tables and the store.
 
-    Also return what the verification has found, if there is one.
+    Also return what the verification has found, if there is one, and what is to be kept of the texts, if it can be.
     """
     naming = options.naming
-    given = catalog if catalog is not None else Catalog((), naming.dialect)
     texts = {file.name: file.text for file in sources.files if file.readable}
-    given = given.prepare(texts.values()).qualified(naming)
     named = (*texts.values(), *texts, *(table.name for table in given))  # a query defines a table of its file's name
     stored = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace, named).as_learnt()
     resolving = partial(notify, "resolving")
     statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving, saved=saved)
-    report = None
+    report, known = None, None
+    if saved is not None and saved.script is not None and verification is None and not given.sources:
+        known = known_texts(texts, saved.script, saved.resolutions, statements, given)
     if verification is not None:
         statements, report = verification.verify(texts, statements, given, partial(notify, "verifying"))
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
@@ -171,7 +211,7 @@ def _resolve(
     names = {file.name: file.source for file in sources.files}
     for name, problem in find_duplicate_definitions(by_file, names):
         builder.add_diagnostic(name, problem)
-    return builder, report
+    return builder, report, known
 
 
 def _column_edges(store: GraphStore, jobs: Collection[str]) -> int:

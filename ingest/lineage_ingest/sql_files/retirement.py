@@ -33,7 +33,8 @@ class GoneFiles:
 
     `moved` are files elsewhere in the projects that no longer exist and whose targets other files define now; `jobs`
     are the jobs of both. `mended` are folders that could not be read earlier and can be read now. `lost` is the number
-    of `files` with a target that no other file defines now: a renamed file is not lost.
+    of `files` with a target that no other file defines now: a renamed file is not lost. `has_others`: the store has
+    files of the projects in other folders.
     """
 
     files: tuple[str, ...] = ()
@@ -42,6 +43,12 @@ class GoneFiles:
     moved: tuple[str, ...] = ()
     mended: tuple[str, ...] = ()
     lost: int = 0
+    has_others: bool = False
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything of the store is to be retired."""
+        return bool(self.files or self.jobs or self.moved or self.mended)
 
     @property
     def are_most(self) -> bool:
@@ -60,6 +67,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
     jobs: dict[str, None] = {}
     known: set[str] = set()
     lost: set[str] = set()
+    has_others = False
     covered = sources.covered_folders()
     there = sources.keys
     for project in dict.fromkeys(one.project for one in covered):
@@ -77,6 +85,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
             if inside and job is None and path in sources.found.folders_read:
                 mended[key] = None
                 continue
+            has_others = has_others or not (inside or key in there)
             if inside:
                 known.add(key)
             if key in there or not _is_gone(path, sources):
@@ -91,7 +100,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
                 continue
             if job is not None:
                 jobs[job] = None
-    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended), len(lost))
+    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended), len(lost), has_others)
 
 
 def notices(store: GraphStore, sources: Sources) -> Iterator[str]:

@@ -21,7 +21,9 @@ from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, Job
 from lineage.model.names import dataset_of
 from lineage.product_digest import product_digest
 from lineage.saved_file import SavedFile, digest_of, saved_files_folder
+from lineage.saved_values import UnexpectedClassError, from_saved, to_saved
 from lineage.store.protocol import GraphStore
+from lineage_ingest.sql_files.known_files import KnownFiles
 
 __all__ = [
     "BatchState",
@@ -34,11 +36,12 @@ __all__ = [
     "unchanged_since",
 ]
 
-_FORMAT = 2
+_FORMAT = 3
 _MAX_FILES = 200
 """Number of projects and stores that are remembered; the least recently used are forgotten."""
 _MOMENT = timedelta(microseconds=1)
 _FIELD, _END = "\x1f", "\x1e"
+_CLASSES = ("lineage.model.", "lineage.sql.script.known_text", "lineage_ingest.sql_files.known_files")
 
 
 @frozen
@@ -51,11 +54,15 @@ class StatedJobState:
 
 @frozen
 class BatchState:
-    """What an ingest stated, and when: its jobs, and the digests of its datasets, by key."""
+    """What an ingest stated, and when: its jobs, and the digests of its datasets, by key.
+
+    `files` is what is kept of the files, if an edit of one can be told apart from the others.
+    """
 
     at: datetime
     jobs: Mapping[str, StatedJobState]
     records: Mapping[str, str]
+    files: KnownFiles | None = None
 
 
 @frozen
@@ -100,13 +107,15 @@ class BatchStateFiles:
         content = self._file(project).read()
         if content is None or _digest(content) != self._valid.get(project):
             return None
-        data = json.loads(content)
-        names = data["datasets"]
-        jobs = {
-            key: StatedJobState(digest, tuple(names[number] for number in numbers))
-            for key, (digest, numbers) in data["jobs"].items()
+        try:
+            at, jobs, names, records, files = from_saved(content, _CLASSES)
+        except UnexpectedClassError:  # it refers to a class that is not expected
+            return None
+        stated = {
+            key: StatedJobState(digest, tuple([names[number] for number in numbers]))
+            for key, (digest, numbers) in jobs.items()
         }
-        return BatchState(datetime.fromisoformat(data["at"]), jobs, data["records"])
+        return BatchState(datetime.fromisoformat(at), stated, records, files)
 
     def write(self, session: int | None, project: str, state: BatchState) -> None:
         """Replace a project's file; those of the projects that were valid when it was read stay so.
@@ -120,8 +129,7 @@ class BatchStateFiles:
             key: (job.digest, [numbers.setdefault(name, len(numbers)) for name in job.datasets])
             for key, job in state.jobs.items()
         }
-        data = {"at": state.at.isoformat(), "jobs": jobs, "records": state.records, "datasets": list(numbers)}
-        content = json.dumps(data, separators=(",", ":")).encode()
+        content = to_saved((state.at.isoformat(), jobs, list(numbers), state.records, state.files))
         self._file(project).write(content)
         self._valid[project] = _digest(content)
         self._file().write(json.dumps({"session": session, "projects": self._valid}).encode())

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from lineage.model.batch import DatasetRecord
+from lineage.model.names import ColumnPath
 from lineage.store.protocol import GraphStore
 from lineage.store.values import ColumnHead, StoredDataset
 
-__all__ = ["StoredSchemas"]
+__all__ = ["StoredSchemas", "top_level"]
 
 
 class StoredSchemas:
@@ -22,15 +23,31 @@ class StoredSchemas:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
+        self._datasets: list[StoredDataset] | None = None
         self._paths: dict[str, set[str]] = defaultdict(set)
         self._unplaced: set[str] = set()
         self._last_seen: dict[str, datetime] = {}
+        self._with_schema: set[str] = set()
 
     def datasets(self) -> list[StoredDataset]:
-        """Return all datasets."""
-        found = self._store.datasets()
-        self._last_seen = {one.key: one.last_seen for one in found}
-        return found
+        """Return all datasets; they are read once."""
+        if self._datasets is None:
+            self._datasets = self._store.datasets()
+            self._last_seen = {one.key: one.last_seen for one in self._datasets}
+            self._with_schema = {one.key for one in self._datasets if one.schema_known}
+        return self._datasets
+
+    def is_stored(self, dataset: str) -> bool:
+        """Return whether the store had a dataset."""
+        return dataset in self._last_seen
+
+    def has_schema(self, dataset: str) -> bool:
+        """Return whether the store had the schema of a dataset."""
+        return dataset in self._with_schema
+
+    def columns(self, dataset: str) -> set[str]:
+        """Return the columns of a dataset, without nested fields; none if they have not been read."""
+        return {path for path in self._paths.get(dataset, ()) if path == top_level(path)}
 
     def seen_after(self, at: datetime) -> set[str]:
         """Return the datasets that were seen after a time."""
@@ -46,9 +63,22 @@ class StoredSchemas:
                 self._unplaced.add(column.dataset)
             yield column
 
+    def is_placed(self, dataset: str) -> bool:
+        """Return whether the newest schema of a dataset has all columns that the store has of it, as far as read."""
+        return dataset not in self._unplaced
+
     def is_settled(self, record: DatasetRecord) -> bool:
         """Return whether stating a dataset as it was stated last decides nothing about its columns."""
         if record.key not in self._paths:
             return not record.schema_known
         paths = self._paths[record.key]
         return record.key not in self._unplaced and all(column.path in paths for column in record.columns)
+
+
+def top_level(path: str) -> str:
+    """Return the column that a nested field is in; a column itself.
+
+    >>> top_level("address.zip"), top_level('"a.b"')
+    ('address', '"a.b"')
+    """
+    return path if "." not in path else str(ColumnPath(ColumnPath.parse(path).parts[:1]))

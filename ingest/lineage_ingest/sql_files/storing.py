@@ -9,6 +9,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store.planning.unchanged import changed_part
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
+from lineage_ingest.sql_files.known_files import KnownFiles, are_settled
 from lineage_ingest.sql_files.saved_batch import (
     BatchState,
     BatchStateFiles,
@@ -32,6 +33,7 @@ def store_batch(
     *,
     project: str,
     schemas: StoredSchemas,
+    files: KnownFiles | None,
     alone: bool,
 ) -> tuple[AppliedChanges, int | None]:
     """Store a batch; return what has changed, and the number of files that were stored; None if all were.
@@ -39,7 +41,8 @@ def store_batch(
     `before` is what the last ingest of the project stated, which `stated` has; the batch is compared with it, and
     replaces it there, if the ingest writes nothing else (`alone`). What names a table that others have seen since is
     stored as well. A batch that renames or drops is always stored as a whole, and so is the next one. Tables about
-    whose columns something is to be decided are stored again, too: `schemas` are those from before the ingest.
+    whose columns something is to be decided are stored again, too: `schemas` are those from before the ingest. `files`
+    are kept for the next ingest, if nothing is to be decided then.
 
     Raises:
         StoreError: the store could not be read or written. Ingest again: nothing is lost or doubled.
@@ -55,6 +58,8 @@ def store_batch(
         applied += store.apply(opened)
         is_repeatable = False  # the store has more than was stated
     if stated is not None and now is not None and is_repeatable:
+        if files is not None and are_settled(batch, schemas, unchanged.datasets if unchanged is not None else ()):
+            now = replace(now, files=files)
         stated.write(store.last_session, project, now)
     return applied, _files_to_store(batch, unchanged)
 

@@ -51,6 +51,13 @@ class Definition:
     replaces: bool = False
     empty: bool = False
 
+    def moved(self, index: int) -> Definition:
+        """Return the definition with its text at another position of the script; no other text may change it."""
+        if self.made_by is None and self.until is None:
+            return self
+        made_by = None if self.made_by is None else (index, self.made_by[1])
+        return replace(self, made_by=made_by, until=None if self.until is None else (index, self.until[1]))
+
 
 FullName: TypeAlias = "Callable[[Sequence[str]], str]"
 """Returns the full name of an existing table from the parts of its name."""

@@ -9,30 +9,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import Naming
+from lineage.model.statement import StatementLineage
 from lineage.product_digest import product_digest
 from lineage.saved_file import SavedFile, digest_of, saved_files_folder
 from lineage.saved_values import UnexpectedClassError, from_saved, to_saved
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.definitions import Definition
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.script import Script
 
-__all__ = ["SavedResolutions", "folder_of"]
+__all__ = ["SavedResolutions", "distinct", "folder_of", "is_by_chance", "without_dialect"]
 
-_FORMAT = 1
+_FORMAT = 2
 _MAX_BYTES = 256_000_000
 _MAX_UNUSED = 10
 """A text that was not among those of so many runs is forgotten."""
 
 _BY_CHANCE = frozenset((DiagnosticCode.TIME_EXCEEDED, DiagnosticCode.NESTING_TOO_DEEP, DiagnosticCode.INTERNAL_ERROR))
-"""Results with these depend on more than the input: on the machine, on the stack."""
 
 _CLASSES = (
     "lineage.model.",
@@ -74,6 +73,10 @@ class SavedResolutions:
         self._file = SavedFile(root / f"{name}.saved", basis, max_bytes=_MAX_BYTES)
         self.resolved = 0
         """Number of texts that the last run resolved, or parts of them."""
+        self.script: Script | None = None
+        """The script of the last run."""
+        self.resolutions: list[TextResolution] = []
+        """What the last run resolved each text to."""
         self._known: dict[bytes, _Saved] = {}
         self._used: dict[int, tuple[bytes, TextResolution]] = {}
         content = self._file.read()
@@ -107,11 +110,10 @@ class SavedResolutions:
         self.resolved = len(script.resolved_here.union(resolved))
         left_out = script.prepare()
         kept: dict[bytes, _Saved] = {}
+        self.script, self.resolutions = script, [distinct(script.resolution(index)) for index in range(len(texts))]
         for index, (name, text) in enumerate(texts.items()):
-            if index in left_out:
-                continue
-            resolution = _distinct(script.resolution(index))
-            if not _can_be_saved(resolution):
+            resolution = self.resolutions[index]
+            if index in left_out or not _can_be_saved(resolution):
                 continue
             key, before = self._used.get(index, (b"", None))
             if before is not None and _are_same(resolution, before):
@@ -136,7 +138,7 @@ def _key(name: str, text: str) -> bytes:
     return found.digest()[:20]
 
 
-def _distinct(found: TextResolution) -> TextResolution:
+def distinct(found: TextResolution) -> TextResolution:
     """Return a resolution without the repetitions of statements that were taken from it twice."""
     if all(len(one) == 1 for one in found.resolutions):
         return found
@@ -157,8 +159,12 @@ def _can_be_saved(found: TextResolution) -> bool:
         len(listed) > len({one.follows_names for one in listed}) for listed in found.resolutions
     ):
         return False
-    results = (one.statement for listed in found.resolutions for one in listed)
-    return not any(problem.code in _BY_CHANCE for result in results for problem in result.diagnostics)
+    return not any(is_by_chance(one.statement) for listed in found.resolutions for one in listed)
+
+
+def is_by_chance(result: StatementLineage) -> bool:
+    """Return whether a result depends on more than the input: on the machine, on the stack."""
+    return any(problem.code in _BY_CHANCE for problem in result.diagnostics)
 
 
 def _are_same(found: TextResolution, before: TextResolution) -> bool:
@@ -173,9 +179,9 @@ def _are_same(found: TextResolution, before: TextResolution) -> bool:
 
 
 def _pack(found: TextResolution) -> bytes:
-    own = [tuple(_moved(one, 0) for one in listed) for listed in found.definitions]
-    namings = None if found.namings is None else tuple(map(_without_dialect, found.namings))
-    searched = tuple(((name, _without_dialect(naming)), answer) for (name, naming), answer in found.searched)
+    own = [tuple(one.moved(0) for one in listed) for listed in found.definitions]
+    namings = None if found.namings is None else tuple(map(without_dialect, found.namings))
+    searched = tuple(((name, without_dialect(naming)), answer) for (name, naming), answer in found.searched)
     head = (tuple(own), namings, found.undone, found.query_targets, found.variables, found.parts)
     return to_saved((*head, found.resolutions, searched))
 
@@ -183,7 +189,7 @@ def _pack(found: TextResolution) -> bytes:
 def _unpack(packed: bytes, index: int, naming: Naming) -> TextResolution:
     definitions, namings, undone, targets, variables, parts, resolutions, searched = from_saved(packed, _CLASSES)
     return TextResolution(
-        tuple(tuple(_moved(one, index) for one in listed) for listed in definitions),
+        tuple(tuple(one.moved(index) for one in listed) for listed in definitions),
         None if namings is None else tuple(Naming(naming.dialect, *one) for one in namings),
         undone,
         targets,
@@ -194,16 +200,9 @@ def _unpack(packed: bytes, index: int, naming: Naming) -> TextResolution:
     )
 
 
-def _moved(one: Definition, index: int) -> Definition:
-    """Return a definition of a text that no other text changes, with the text at another position of the script."""
-    if one.made_by is None and one.until is None:
-        return one
-    made_by = None if one.made_by is None else (index, one.made_by[1])
-    return replace(one, made_by=made_by, until=None if one.until is None else (index, one.until[1]))
-
-
-def _without_dialect(naming: Naming) -> Sequence[Any]:
+def without_dialect(naming: Naming) -> tuple[Any, ...]:
+    """Return the values of a naming but for its dialect, whose rules are code."""
     return (
         naming.namespace, naming.default_database, naming.default_schema, naming.session_tables, naming.search_path,
-        naming.versions, naming.remade,
+        naming.versions, naming.remade, naming.schemas,
     )  # fmt: skip

@@ -94,7 +94,7 @@ class Script:
             )
             for index, (name, given) in enumerate(texts.items())
         ]
-        self._options = options
+        self.options = options
         given = catalog if catalog is not None else Catalog()
         self._catalog = given.prepare(part.text for text in self._texts for part in text.parts).qualified(
             options.naming
@@ -102,6 +102,10 @@ class Script:
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._prepared: set[int] | None = None
+        self.defining_functions: tuple[int, ...] = ()
+        """The texts that may define functions, once the script is prepared."""
+        self.tied: frozenset[int] = frozenset()
+        """The texts that change each other's tables, once the script is prepared."""
         self.definers = Definers(self._texts)
         self._candidates = self.definers.by_last_part if len(self._texts) > 1 else None
         self._definitions = DefinitionIndex(self._texts, self._candidates)
@@ -165,7 +169,7 @@ class Script:
             for part, result in zip(text.part_of, text.results, strict=True)
             if result is not None
         ]
-        dialect, procedures = self._options.naming.dialect, cache(self._procedures)
+        dialect, procedures = self.options.naming.dialect, cache(self._procedures)
         return [with_unknown_procedure(result, part.text, procedures, dialect) for part, result in found]
 
     def _procedures(self) -> frozenset[str]:
@@ -183,7 +187,9 @@ class Script:
             calling = [
                 one.index for one in self._texts if any(self._functions.may_be_in(part.text) for part in one.parts)
             ]
-            self._prepared = {*(one.index for one in defining), *calling, *self._walk_together()}
+            self.defining_functions = tuple(one.index for one in defining)
+            self.tied = frozenset(self._walk_together())
+            self._prepared = {*self.defining_functions, *calling, *self.tied}
         return self._prepared
 
     def record(self, index: int) -> TextResolution:
@@ -202,7 +208,7 @@ class Script:
         parts = {id(part): number for number, part in enumerate(text.parts)}
         return TextResolution(
             definitions=tuple(text.definitions or ()),
-            namings=tuple(text.namings) if set(text.namings) != {self._options.naming} else None,
+            namings=tuple(text.namings) if set(text.namings) != {self.options.naming} else None,
             undone=text.undone,
             query_targets=tuple(text.query_targets.items()),
             variables=text.variables,
@@ -322,7 +328,7 @@ class Script:
             return found
         self.resolved_here.add(position[0])
         naming = text.namings[number]
-        options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
+        options = self.options if naming is self.options.naming else replace(self.options, naming=naming)
         parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
         names = self._variables.named(assigned, parsed) if assigned is not None else ()

@@ -138,14 +138,14 @@ def _is_plain(text: str) -> str:
 
 
 _GOES_ON = (
-    f"{_is_plain('last')} AND (size(seen) < {KEPT} OR (left(last, size(observed)) <> observed "
-    f"AND {' AND '.join(map(_is_plain, ('older', 'middle', 'newer')))}))"
+    f"{_is_plain('last')} AND size(seen) < {KEPT} OR {_is_plain('last')} AND left(last, size(observed)) <> observed "
+    f"AND {' AND '.join(map(_is_plain, ('older', 'middle', 'newer')))}"
 )
 """Whether another observation adds at most one text to a `Timeline`, and takes at most the middle one away: that which
 is no longer among the latest ones, between an older and a newer one."""
 _CONTENTS = [f"right({name}, {CONTENT_SIZE})" for name in ("older", "middle", "newer")]
-_IS_CROWDED = f"{_CONTENTS[0]} = {_CONTENTS[1]} AND {_CONTENTS[1]} = {_CONTENTS[2]}"
-"""Whether the middle one is within a run of equal observations, of which only the first and the last are kept."""
+_IS_SPARSE = f"{_CONTENTS[0]} <> {_CONTENTS[1]} OR {_CONTENTS[1]} <> {_CONTENTS[2]}"
+"""Whether the middle one is not within a run of equal observations, of which only the first and the last are kept."""
 
 
 @cache
@@ -171,7 +171,7 @@ def seen_again_statements(without_middle: str) -> tuple[str, ...]:
         "older": str(KEPT),
         "middle": str(KEPT - 1),
         "newer": str(KEPT - 2),
-        "is_crowded": _IS_CROWDED,
+        "is_sparse": _IS_SPARSE,
         "without_middle": without_middle,
         "content_size": str(CONTENT_SIZE),
     }

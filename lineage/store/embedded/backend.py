@@ -86,7 +86,7 @@ class EmbeddedBackend:
         self._closed = False
         self._lock = ReadWriteLock()
         self._readers = _Readers()
-        self._changed_rows = 0
+        self._changed_rows = self._rows_seen_again = 0
         self._unwritten = False
         self._is_numbered = False
         self._database, self._statements = _open(path, read_only=read_only)
@@ -155,10 +155,11 @@ class EmbeddedBackend:
             if not self._is_numbered:  # in a transaction of its own: one that copies rows in may contain nothing else
                 self._write(_number_session)
                 self._is_numbered = True
+            before = self._rows_seen_again
             answer = self._write(work)
             if self._writes_are_deferred:
                 self._write_deferred()
-            if self._changed_rows >= CHECKPOINT_AFTER:
+            if self._changed_rows + before >= CHECKPOINT_AFTER:
                 self._checkpoint()
             return answer
 
@@ -189,6 +190,7 @@ class EmbeddedBackend:
             self._unwritten = False
             self._writes_are_deferred |= transaction.defers_writes
             self._changed_rows += transaction.changed_rows
+            self._rows_seen_again += transaction.rows_seen_again
             self._readers.note_new_rows(transaction.new_lineage_rows)
             return answer
         finally:
@@ -199,7 +201,7 @@ class EmbeddedBackend:
     def _work(self, work: Callable[[EmbeddedTransaction], T], transaction: EmbeddedTransaction) -> T:
         """Return the result of `work`, after checking that its changes fit on the disk."""
         answer = work(transaction)
-        rows = transaction.new_rows + transaction.changed_rows
+        rows = transaction.new_rows + transaction.changed_rows + transaction.rows_seen_again
         if rows and not has_room(_log_of(self._path), rows):
             raise self._full()
         return answer
@@ -219,7 +221,7 @@ class EmbeddedBackend:
 
         Writes are durable without it, so a failed checkpoint is retried after the same number of changes.
         """
-        self._changed_rows = 0
+        self._changed_rows = self._rows_seen_again = 0
         try:
             self._statements.run_once("CHECKPOINT").close()
         except RuntimeError as error:

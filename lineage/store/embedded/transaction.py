@@ -90,6 +90,8 @@ class EmbeddedTransaction:
         """Number of these that affect query plans."""
         self.changed_rows = 0
         """Number of nodes and relationships changed; ladybug keeps their old versions until a checkpoint."""
+        self.rows_seen_again = 0
+        """Number of jobs and datasets that were seen again, which count as well. What has changed is written next."""
         self.has_copied = False
         """Whether rows were copied in."""
         self.defers_writes = False
@@ -168,7 +170,7 @@ class EmbeddedTransaction:
             for statement in seen_again_statements(_WITHOUT_MIDDLE):
                 names = (name for name in seen.row if f"${name}" in statement)
                 self._run(statement, {name: seen.row[name] for name in names})
-            self.changed_rows += len(seen.jobs) + len(seen.datasets)
+            self.rows_seen_again += len(seen.jobs) + len(seen.datasets)
         self.changed_rows += len(changes.updated_nodes) + len(changes.updated_relationships)
         self.changed_rows += sum(unit.relationships for unit in changes.refreshed_units)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import replace
 
-from lineage.model.batch import EdgeRecord, LineageBatch
+from lineage.model.batch import EdgeRecord, JobKind, JobRecord, LineageBatch
 from lineage.model.names import dataset_of
-from lineage.store.planning.chunks import BatchPart
+from lineage.store.planning.chunks import BatchPart, Stage
 from lineage.store.planning.dataset_references import edges_by_job, find_references, times_of_records
 from lineage.store.planning.naming import NamesOverTime
 
-__all__ = ["changed_part"]
+__all__ = ["changed_part", "edited_part"]
 
 _AS_NAMED = NamesOverTime.of((), ())
 
@@ -52,6 +52,30 @@ def changed_part(batch: LineageBatch, jobs: Container[str], datasets: Container[
         ),
         references=tuple(reference for key, reference in references.items() if key in meant),
         unchanged=tuple(unchanged),
+    )
+
+
+def edited_part(batch: LineageBatch, unchanged: Container[str], others: Collection[str]) -> BatchPart:
+    """Return the part of a batch that has the jobs of edited files, without those that are `unchanged`.
+
+    The batch has the records of the datasets that have changed, and all jobs that name these. `others` are the keys of
+    jobs that the run observed as well. Applying the part has the effect of the batch if the times of what is left out
+    were moved (`GraphStore.see_again`), the datasets without a record have the columns that the edges name, and the
+    files have the jobs that they had.
+    """
+    time_of = times_of_records(batch)
+    records = tuple(replace(one, at=time_of(one)) for one in batch.datasets)
+    stated = tuple(job for job in batch.jobs if job.key not in unchanged)
+    kept = {job.key for job in stated}
+    edges = tuple(edge for edge in batch.edges if edge.job in kept)
+    meant = {one.key for one in records}.union(*((*job.reads, *job.writes) for job in stated), *map(_ends, edges))
+    references = find_references(replace(batch, datasets=records), _AS_NAMED)
+    at = batch.run.at
+    return BatchPart(
+        replace(batch, jobs=stated, datasets=records, edges=edges),
+        frozenset(Stage) - {Stage.RETIREMENT},
+        tuple(reference for key, reference in references.items() if key in meant),
+        unchanged=tuple(JobRecord(key, JobKind.SQL_FILE, at, at) for key in others),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from lineage.catalog import Catalog
 from lineage.frozen import frozen
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.known_text import KnownText, digest_of_text, known_text, unpacked
+from lineage.sql.script.known_text import NOTHING, KnownText, digest_of_text, known_text, unpacked, use_of
 from lineage.sql.script.known_texts import AskedCatalog, KnownTexts, asked_by
+from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.saved_resolutions import distinct
 from lineage.sql.script.script import Script
 
@@ -83,7 +84,8 @@ def _resolved(
     if mentioned is None:
         return None
     names = [name for index, name in enumerate(texts) if index in mentioned or name in wanted]
-    script = Script({name: texts[name] for name in names}, options, catalog, recording=True)
+    uses = _UsesElsewhere(known, wanted)
+    script = Script({name: texts[name] for name in names}, options, catalog, uses.are_known, recording=True)
     own = []
     for index, name in enumerate(names):
         if name in wanted:
@@ -106,15 +108,45 @@ def _resolved(
     for index in own:
         name, resolution = names[index], distinct(script.resolution(index))
         asked_now = asked_by(script, resolution, given)
-        if asked_now is None:
+        if asked_now is None or not uses.are_settled(name, resolution):
             return None
         asked += asked_now
-        after[name] = known_text(name, texts[name], resolution, statements[name], is_alone=True, is_tied=False)
+        dialect, listed = options.naming.dialect, statements[name]
+        after[name] = known_text(name, texts[name], resolution, listed, dialect)
         if after[name].frame != known.texts[name].frame:
             return None
-    pairs = [(known.texts[name].names, after[name].names) for name in after]
-    changed = {table for old, new in pairs for table in old.keys() | new.keys() if old.get(table) != new.get(table)}
-    return EditedTexts(statements, known.after(after, texts, asked), frozenset(changed))
+    return EditedTexts(statements, known.after(after, texts, asked), frozenset(_changed(known, after)))
+
+
+class _UsesElsewhere:
+    """Which columns the texts that are not resolved show tables to have."""
+
+    def __init__(self, known: KnownTexts, resolved: Collection[str]) -> None:
+        self._index = {name: index for index, name in enumerate(known.texts)}
+        own = {self._index[name] for name in resolved}
+        self._uses = {use: [index for index in listed if index not in own] for use, listed in known.uses().items()}
+
+    def are_known(self, table: str, column: str) -> bool:
+        """Return whether a text shows that a table has a column."""
+        return bool(self._uses.get(use_of(table, column)))
+
+    def are_settled(self, name: str, found: TextResolution) -> bool:
+        """Return whether a text's look-ups of uses are answered by the texts before it, as when all are resolved."""
+        asked = (one.arguments for listed in found.resolutions for each in listed for one in each.look_ups
+                 if one.method == "seen")  # fmt: skip
+        listed = (self._uses.get(use_of(table, column), ()) for tables, column in asked for table in tables)
+        return all(not indexes or indexes[0] < self._index[name] for indexes in listed)
+
+
+def _changed(known: KnownTexts, after: Mapping[str, KnownText]) -> Iterator[bytes]:
+    """Yield the tables of which texts say something else than before, and those that only they name, or named."""
+    for name, one in after.items():
+        old = known.texts[name].names
+        for table in old.keys() | one.names.keys():
+            if old.get(table, NOTHING) != one.names.get(table, NOTHING) or (
+                (table in old) != (table in one.names) and known.naming([table]).issubset(after)
+            ):
+                yield table
 
 
 def _is_alone(known: KnownTexts, found: EditedTexts, resolved: Collection[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from lineage.catalog.mentioned_tables import words_of
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.model.dialects import Dialect
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.saved_values import from_saved, to_saved
@@ -20,7 +20,18 @@ from lineage.sql.script.mentioned_names import changed_names, defined_names, def
 from lineage.sql.script.resolutions import LookUp, TextResolution, TextSchemas
 from lineage.sql.script.saved_resolutions import is_by_chance, without_dialect
 
-__all__ = ["KnownText", "digest_of_text", "known_text", "short_digest", "unpacked", "words_of_names", "written"]
+__all__ = [
+    "NOTHING",
+    "SHORT",
+    "KnownText",
+    "digest_of_text",
+    "known_text",
+    "short_digest",
+    "unpacked",
+    "use_of",
+    "words_of_names",
+    "written",
+]
 
 _CLASSES = ("lineage.model.", "lineage.sql.script.definitions", "lineage.sql.script.resolutions")
 _OF_OTHERS = frozenset((DiagnosticCode.CYCLIC_DEFINITION, DiagnosticCode.REPLACED_LATER))
@@ -30,6 +41,8 @@ _CALLS = frozenset(("CALL", "EXEC", "EXECUTE"))
 
 SHORT = 8
 """Bytes of a name's digest."""
+NOTHING = b""
+"""The digest of what is said of a table that is only named."""
 
 
 class KnownText(NamedTuple):
@@ -39,8 +52,8 @@ class KnownText(NamedTuple):
     another one, all texts are to be resolved; None if the text cannot be resolved without others. `columns` is that of
     the columns of these tables, on which those depend that look them up. `schemas` is both, packed; None if others
     depend on its statements as such. `makes` are the tables that it defines or changes, `looks` those that it looked
-    up, `names` all tables that it names, with the digest of what it says of each: its columns, as far as it shows or
-    defines them, and how it is spelled.
+    up, `uses` the columns that it shows tables of unknown schema to have. `names` are all tables that it names, with
+    the digest of what it says of each beyond that: its columns, as far as it shows or defines them, and its spelling.
     """
 
     digest: bytes
@@ -49,6 +62,7 @@ class KnownText(NamedTuple):
     schemas: bytes | None
     makes: frozenset[bytes]
     looks: frozenset[bytes]
+    uses: frozenset[bytes]
     names: dict[bytes, bytes]
 
 
@@ -57,9 +71,10 @@ def known_text(
     text: str,
     found: TextResolution,
     statements: Sequence[StatementLineage],
+    dialect: Dialect,
     *,
-    is_alone: bool,
-    is_tied: bool,
+    is_alone: bool = True,
+    is_tied: bool = False,
 ) -> KnownText:
     """Return what is to be kept of a resolved text.
 
@@ -70,7 +85,8 @@ def known_text(
     for look_up in _look_ups(found):
         looks.update(map(short_digest, _looked_up(look_up)))
     makes = {one.name for one in _definitions(found)}.union(*(one.targets for one in statements))
-    names = _said_of_tables(statements)
+    names = _said_of_tables(statements, dialect)
+    uses = {use_of(one.table, one.column) for each in statements for one in each.inferred if one.table is not None}
     frame = None
     if is_alone and not found.stays and not found.searched and not any(map(is_by_chance, statements)):
         frame = _frame(name, text, found, statements)
@@ -81,7 +97,8 @@ def known_text(
         _pack(found, is_tied=is_tied),
         frozenset(map(short_digest, makes)),
         frozenset(looks),
-        {short_digest(table): _digest(said) for table, said in names.items()},
+        frozenset(uses),
+        {short_digest(table): _digest(said) if said else NOTHING for table, said in names.items()},
     )
 
 
@@ -89,7 +106,7 @@ def _frame(name: str, text: str, found: TextResolution, statements: Sequence[Sta
     """Return the digest of what a text defines, and how; None if its results depend on more than look-ups by name."""
     if defines_function(text.lower()) or _has_shared_temporary(found):
         return None
-    if any(one.method in ("seen", "in_schema") for one in _look_ups(found)):
+    if any(one.method == "in_schema" for one in _look_ups(found)):
         return None
     how = []
     for one in statements:
@@ -113,20 +130,22 @@ def _frame(name: str, text: str, found: TextResolution, statements: Sequence[Sta
     )
 
 
-def _said_of_tables(statements: Iterable[StatementLineage]) -> dict[str, list[object]]:
+def _said_of_tables(statements: Iterable[StatementLineage], dialect: Dialect) -> dict[str, list[object]]:
     """Return what statements say of each table that they name, in order."""
-    said: dict[str, list[object]] = defaultdict(list)
+    said: dict[str, list[object]] = {}
     for one in statements:
         spelled = dict(one.spellings)
-        for table in dict.fromkeys((*one.sources, *one.targets, *spelled)):
-            said[table].append(("named", spelled.get(table)))
         read = {edge.source.table for edge in one.edges} | {edge.source.table for edge in one.row_references}
-        for one_read in read:
-            if one_read is not None and one_read not in said:
-                said[one_read].append("read")
+        ends = {edge.target.table for edge in one.edges}
+        for table in (*one.sources, *one.targets, *spelled, *read, *ends):
+            if table is not None:
+                said.setdefault(table, [])
+        if dialect.shows_tables:  # the first reference spells a table
+            for table in dict.fromkeys((*one.sources, *one.targets, *spelled)):
+                said[table].append(spelled.get(table))
         for reference in one.inferred:
             if reference.table is not None:
-                said[reference.table].append(written(reference.column))
+                said.setdefault(reference.table, []).append(written(reference.column))
         if one.target is not None:
             said[one.target].append(
                 (
@@ -162,6 +181,11 @@ def unpacked(packed: bytes, index: int) -> TextSchemas:
     """Return what a text defines, with the text at a position of the script."""
     found: TextSchemas = from_saved(packed, _CLASSES)
     return TextSchemas(tuple(tuple(one.moved(index) for one in listed) for listed in found.definitions), found.schemas)
+
+
+def use_of(table: str, column: str) -> bytes:
+    """Return the digest of a column that a statement shows a table to have."""
+    return short_digest(f"{table}\0{column}")
 
 
 def words_of_names(name: str, text: str) -> Iterator[list[bytes]]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from lineage.catalog import Catalog
 from lineage.catalog.mentioned_tables import MentionedTables
 from lineage.frozen import frozen
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
 from lineage.sql.resolve.tables import CatalogTables
@@ -77,6 +78,14 @@ class KnownTexts:
     def naming(self, tables: Collection[bytes]) -> set[str]:
         """Return the texts that name any of these tables."""
         return {name for name, known in self.texts.items() if not known.names.keys().isdisjoint(tables)}
+
+    def uses(self) -> dict[bytes, list[int]]:
+        """Return which texts (by index, in order) show a table to have a column, by the digests of `use_of`."""
+        found: dict[bytes, list[int]] = defaultdict(list)
+        for index, known in enumerate(self.texts.values()):
+            for use in known.uses:
+                found[use].append(index)
+        return found
 
     def behind(self, tables: Collection[bytes]) -> set[str]:
         """Return the texts that make these tables, directly or not, in any number of steps."""
@@ -146,21 +155,22 @@ def known_texts(
     """
     by_text: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in statements:
-        if statement.changes or statement.altered or is_by_chance(statement):
+        in_circle = any(problem.code is DiagnosticCode.CYCLIC_DEFINITION for problem in statement.diagnostics)
+        if statement.changes or statement.altered or is_by_chance(statement) or in_circle:
             return None
         by_text[statement.source or ""].append(statement)
     left_out = script.prepare()
     asked: dict[AskedCatalog, None] = {}
     known: dict[str, KnownText] = {}
     by_name: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
-    always = set(script.defining_functions)
+    always, dialect = set(script.defining_functions), script.options.naming.dialect
     for index, ((name, text), found) in enumerate(zip(texts.items(), resolutions, strict=True)):
         own = asked_by(script, found, given)
         if own is None:
             return None
         asked.update(dict.fromkeys(own))
         is_alone, is_tied = index not in left_out, index in script.tied
-        known[name] = known_text(name, text, found, by_text[name], is_alone=is_alone, is_tied=is_tied)
+        known[name] = known_text(name, text, found, by_text[name], dialect, is_alone=is_alone, is_tied=is_tied)
         for words in words_of_names(name, text):
             _add(by_name, always, words, index)
     return KnownTexts(known, by_name, tuple(sorted(always)), tuple(asked), catalog_digest(given))

@@ -1,0 +1,169 @@
+"""Edits of SQL files: which files are resolved and stored after each, and that the store is as if all had been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lineage.catalog import Catalog
+from lineage.store import GraphStore, open_store
+from lineage.store.values import AppliedChanges
+from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
+from lineage_ingest.sql_files import ingest
+from lineage_ingest.sql_files.edited_files import Edits, store_edits
+from lineage_ingest.sql_files.saved_batch import BatchStateFiles
+from tests.ingest.edited_folders import difference, stored_content
+
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+_SHOP = {
+    "a_orders.sql": "CREATE VIEW orders AS SELECT id, customer, price * amount AS total FROM raw.order_lines",
+    "b_customers.sql": "CREATE VIEW customers AS SELECT id, name FROM raw.people",
+    "c_sales.sql": "CREATE TABLE sales AS SELECT c.name, o.total FROM orders o JOIN customers c ON o.customer = c.id",
+    "d_all.sql": "CREATE VIEW every_sale AS SELECT * FROM sales",
+    "e_loose.sql": "SELECT x FROM loose",
+    "f_load.sql": "CREATE TEMP TABLE t AS SELECT id FROM raw.order_lines; INSERT INTO loaded SELECT id FROM t",
+}
+_SALES, _ORDERS, _CUSTOMERS = _SHOP["c_sales.sql"], _SHOP["a_orders.sql"], _SHOP["b_customers.sql"]
+_TABLES = {"raw.order_lines": ["id", "customer", "price", "amount", "state"], "raw.people": ["id", "name", "mail"]}
+
+_ALONE: Mapping[str, tuple[dict[str, str], int, int]] = {
+    "another expression": ({"c_sales.sql": _SALES.replace("o.total", "-o.total AS total")}, 1, 1),
+    "another condition": ({"a_orders.sql": _ORDERS + " WHERE state = 'paid'"}, 1, 1),
+    "a comment": ({"a_orders.sql": "-- revenue\n" + _ORDERS}, 1, 1),
+    "a column more, which a star reads": (
+        {"c_sales.sql": _SALES.replace("SELECT", "SELECT o.id,")},
+        2,
+        2,
+    ),
+    "a column more, which nobody reads": ({"a_orders.sql": _ORDERS.replace("id,", "id, state,")}, 2, 1),
+    "a column of the source more": (
+        {"b_customers.sql": _CUSTOMERS.replace("name", "mail AS name")},
+        1,
+        1,
+    ),
+    "a table less": ({"c_sales.sql": "CREATE TABLE sales AS SELECT o.id AS name, o.total FROM orders o"}, 1, 1),
+    "a table more": ({"a_orders.sql": _ORDERS.replace("FROM", "FROM customers,")}, 1, 1),
+    "a table that nobody knew": ({"a_orders.sql": _ORDERS.replace("FROM", "FROM fresh,")}, 1, 1),
+    "a table that nobody else names": ({"e_loose.sql": "SELECT x FROM other"}, 1, 1),
+    "a column of a table of unknown schema": ({"e_loose.sql": "SELECT y FROM loose"}, 1, 1),
+    "a column that may be of two tables": ({"e_loose.sql": "SELECT z FROM loose, other"}, 1, 1),
+    "a temporary table": ({"f_load.sql": _SHOP["f_load.sql"].replace("id FROM raw", "price AS id FROM raw")}, 1, 1),
+    "two files": (
+        {
+            "a_orders.sql": _ORDERS.replace("price *", "price +"),
+            "b_customers.sql": _CUSTOMERS.replace("id,", "id, mail,"),
+        },
+        3,
+        2,
+    ),
+    "two files that read each other's tables": (
+        {
+            "a_orders.sql": _ORDERS.replace("id,", "id, state,"),
+            "c_sales.sql": _SALES.replace("SELECT", "SELECT o.state,"),
+        },
+        3,
+        3,
+    ),
+}
+"""By kind, the edited texts, and how many files are resolved and stored then."""
+
+_TOGETHER: Mapping[str, dict[str, str]] = {
+    "another table": {"b_customers.sql": _CUSTOMERS.replace("customers AS", "clients AS")},
+    "a table is a view": {"c_sales.sql": _SALES.replace("TABLE", "VIEW")},
+    "a statement more": {"e_loose.sql": "SELECT x FROM loose; CREATE VIEW more AS SELECT x FROM loose"},
+    "a statement less": {"f_load.sql": "INSERT INTO loaded SELECT id FROM raw.order_lines"},
+    "a drop": {"e_loose.sql": "DROP VIEW customers; SELECT x FROM loose"},
+    "a circle": {"a_orders.sql": _ORDERS.replace("FROM", "FROM every_sale,")},
+    "a function": {"e_loose.sql": "CREATE FUNCTION f(x int) RETURNS int LANGUAGE sql AS 'SELECT x'"},
+    "an empty file": {"e_loose.sql": "  \n"},
+    "a file that cannot be parsed": {"e_loose.sql": "SELECT FROM FROM ("},
+    "a column that may be of two tables, as a later file shows": {
+        "b_customers.sql": _CUSTOMERS.replace("name FROM", "name, x FROM loose, other,")
+    },
+    "a column that others use of a table of unknown schema": {
+        "e_loose.sql": "SELECT x, (SELECT max(id) FROM loaded) AS id FROM loose"
+    },
+}
+"""Edits after which all files are looked at again."""
+
+
+def _write(root: Path, texts: Mapping[str, str]) -> None:
+    root.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+class _Shop:
+    """Two stores of one folder: one that uses what earlier ingests left, and one that does not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "models"
+        self._stores = {name: folder / f"{name}.lbug" for name in ("saved", "anew")}
+        self._hours = 0
+
+    def ingest(self, texts: Mapping[str, str]) -> IngestSummary:
+        """Write files, ingest them into both stores, and return what the first ingest says; both have the same."""
+        _write(self.root, texts)
+        self._hours += 1
+        found: dict[str, IngestSummary] = {}
+        contents: list[list[str]] = []
+        for name, store in self._stores.items():
+            options = SqlOptions(
+                dialect="postgres",
+                catalog=Catalog.from_dict(_TABLES, "postgres"),
+                observed_at=_BEGIN + timedelta(hours=self._hours),
+                project="shop",
+                project_root=self.root,
+                cache=name == "saved",
+            )
+            found[name] = ingest_sql(self.root, store=store, options=options)
+            with open_store(store) as opened:
+                contents.append(stored_content(opened))
+        saved, anew = found.values()
+        assert not difference(contents[0], contents[1])
+        assert (saved.diagnostics, saved.batch.run.counts, saved.gone, saved.notices) == (
+            anew.diagnostics,
+            anew.batch.run.counts,
+            anew.gone,
+            anew.notices,
+        )
+        return saved
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that gets the projects of the ingests that stored edits alone."""
+    found: list[str] = []
+
+    def store(edits: Edits, given: GraphStore, stated: BatchStateFiles, project: str) -> AppliedChanges | None:
+        found.append(project)
+        return store_edits(edits, given, stated, project)
+
+    monkeypatch.setattr(ingest, "store_edits", store)
+    return found
+
+
+@pytest.mark.parametrize("kind", _ALONE)
+def test_an_edit_that_concerns_few_files(kind: str, tmp_path: Path, alone: list[str]) -> None:
+    edited, resolved, stored = _ALONE[kind]
+    shop = _Shop(tmp_path)
+    shop.ingest(_SHOP)
+    after = shop.ingest(edited)
+    assert len(alone) == 1
+    assert (after.resolved, after.stored) == (resolved, stored)
+    shop.ingest({name: _SHOP[name] for name in edited})
+    assert shop.ingest({}).stored == 0
+
+
+@pytest.mark.parametrize("kind", _TOGETHER)
+def test_an_edit_that_may_concern_all_files(kind: str, tmp_path: Path, alone: list[str]) -> None:
+    edited = _TOGETHER[kind]
+    shop = _Shop(tmp_path)
+    shop.ingest(_SHOP)
+    shop.ingest(edited)
+    assert not alone
+    shop.ingest({name: _SHOP[name] for name in edited})

@@ -204,7 +204,7 @@ class ViewFields:
         def is_valid(one: str) -> bool:
             return parses(f"SELECT {REFERENCE.sub(replace, one)}", self._dialect)
 
-        texts, problems = liquid_texts(text, is_valid)
+        texts, problems = liquid_texts(text, is_valid, self._dialect)
         for problem in problems:
             self.problems.add(problem)
         if texts != [text] and not is_valid(texts[0]):
@@ -213,7 +213,9 @@ class ViewFields:
         return choice_of([REFERENCE.sub(replace, one) for one in texts])
 
 
-def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str], list[Diagnostic]]:
+def liquid_texts(
+    text: str, is_valid: Callable[[str], bool], dialect: str = "ansi"
+) -> tuple[list[str], list[Diagnostic]]:
     """Return the SQL that a text with Liquid can become, and a diagnostic for what is not certain.
 
     What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
@@ -227,7 +229,7 @@ def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str],
         plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", one))
         return _PARAMETER.sub(r"{{ \1 }}", plain)
 
-    return template_texts(text, "Liquid", is_valid, prepare)
+    return template_texts(text, "Liquid", is_valid, prepare, dialect)
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:

@@ -68,7 +68,7 @@ class QueryWriter:
         try:
             if "native" in query:
                 native = query["native"] if isinstance(query["native"], str) else str(query["native"])
-                written = write_native(native, query.get("template-tags") or {}, self)
+                written = write_native(native, query.get("template-tags") or {}, self, self._dialect)
                 return written, NO_COLUMNS
             return self._structured(query)
         finally:

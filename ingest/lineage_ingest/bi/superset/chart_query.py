@@ -269,7 +269,9 @@ class ChartQuery:
 
     def _expression(self, text: str) -> str:
         text = with_metrics(text, lambda name: self._metric(name) if name in self.metrics else None)
-        texts, problems = template_texts(text, "Jinja", lambda one: parses(f"SELECT {one}", self.dialect))
+        texts, problems = template_texts(
+            text, "Jinja", lambda one: parses(f"SELECT {one}", self.dialect), dialect=self.dialect
+        )
         self.problems += [one for one in problems if one not in self.problems]
         return choice_of([f"({one.strip().rstrip(';')}\n)" for one in texts])
 

@@ -106,10 +106,10 @@ class ViewFields:
             )
             return "NULL"
         definition = one.definition
-        if one.kind == "measure":
-            return self._measure(one, elsewhere, depth)
         if isinstance(definition.get("case"), Mapping):
             return self._case(definition["case"], elsewhere, depth)
+        if one.kind == "measure":
+            return self._measure(one, elsewhere, depth)
         if one.kind == "dimension_group" and definition.get("type") == "duration":
             parts = [self._expand(str(definition[key]), elsewhere, depth, one.name) for key in ("sql_start", "sql_end")
                      if definition.get(key)]  # fmt: skip
@@ -154,9 +154,9 @@ class ViewFields:
             return f"COUNT(DISTINCT {expanded})" if expanded else "COUNT(*)"
         if kind in _AGGREGATES and expanded and kind != "date":
             return f"{_AGGREGATES[kind]}({expanded})"
-        if kind in _OVER_MEASURES:
-            return expanded or "NULL"
-        if kind in _AGGREGATES:
+        if kind in _OVER_MEASURES and expanded:
+            return expanded
+        if kind in _AGGREGATES or kind in _OVER_MEASURES:
             self.problems.add_not_read(
                 f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
             )

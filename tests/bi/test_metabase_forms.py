@@ -9,7 +9,7 @@ import pytest
 
 from lineage.model.statement import Completeness
 from lineage.store import open_store
-from tests.bi.exports import completeness, ingest, into, write_json
+from tests.bi.exports import codes, completeness, ingest, into, write_json
 from tests.bi.test_metabase import DATABASE, card
 
 SHOP = "postgres://db:5432/shop.public"
@@ -70,3 +70,46 @@ def test_a_table_that_two_files_describe(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         [found] = ingest(store, "metabase", folder).diagnostics
         assert found.diagnostic.message.startswith("the table public.customers is in another file, too")
+
+
+EXPORTED = """
+name: Paid
+entity_id: abcdefghijklmnopqrstu
+created_at: '2030-01-01T00:00:00Z'
+database_id: Warehouse
+dataset_query:
+  database: Warehouse
+  lib/type: mbql/query
+  stages:
+  - aggregation:
+    - - sum
+      - {lib/uuid: 5c}
+      - - field
+        - {base-type: type/Float}
+        - [Warehouse, public, orders, amount]
+    filters:
+    - - =
+      - {}
+      - - field
+        - {base-type: type/Text}
+        - [Warehouse, public, orders, status]
+      - paid
+    - ['!=', {}, [field, {}, [Warehouse, public, orders, on]], no]
+    source-table: [Warehouse, public, orders]
+    lib/type: mbql.stage/mbql
+serdes/meta:
+- {id: abcdefghijklmnopqrstu, label: paid, model: Card}
+"""
+
+
+def test_yaml_as_the_serialization_export_has_it(tmp_path: Path) -> None:
+    """`=` stands there without quotes, which YAML 1.1 reads as a value of its own, and `on` as true."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "card.yaml").write_text(EXPORTED, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        assert codes(ingest(store, "metabase", tmp_path / "in", dialect="postgres")) == {"CONNECTION_UNKNOWN"}
+        assert {one.split(" [")[0] for one in into(store, "card/", rows=True)} == {
+            "postgres/public.orders.amount -> card/abcdefghijklmnopqrstu-Paid.sum",
+            "postgres/public.orders.status ~> card/abcdefghijklmnopqrstu-Paid",
+            "postgres/public.orders.on ~> card/abcdefghijklmnopqrstu-Paid",
+        }

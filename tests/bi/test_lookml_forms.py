@@ -124,7 +124,8 @@ def test_values_that_only_html_shows(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % SHOWN).diagnostics
         assert found.diagnostic.message == (
-            "HTML or links of orders show values of other fields (email in name, users.id in name): that is not followed"
+            "HTML or links of orders show values of other fields (email in name, users.id in name): "
+            "that is not followed"
         )
         assert completeness(store)["view/orders"] is Completeness.FULL
 

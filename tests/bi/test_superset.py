@@ -269,7 +269,8 @@ def test_the_time_of_a_query_context_is_shown_if_it_is_a_series(
 
 
 def test_parameters_that_name_what_is_shown_and_the_column_of_a_histogram(tmp_path: Path) -> None:
-    params = {"viz_type": "histogram_v2", "column": "qty", "groupby": ["region"], "x_axis_sort": "region"}
+    params: dict[str, Any] = {"viz_type": "histogram_v2", "column": "qty", "groupby": ["region"]}
+    params["x_axis_sort"] = "region"
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "superset", folder).diagnostics

@@ -10,7 +10,8 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
-__all__ = ["WITH_CATALOG", "BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of", "server_namespace"]
+__all__ = ["WITH_CATALOG", "BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of",
+           "server_namespace"]  # fmt: skip
 
 _ENGINES = {
     "postgresql": "postgres", "cockroachdb": "postgres", "alloydb_postgres": "postgres", "greenplum": "postgres",

@@ -32,9 +32,7 @@ _PLACES = {
 }
 
 
-def replace_tags(
-    sql: str, dialect: str, tag: re.Pattern[str], write: Callable[[re.Match[str], TagPlace], str]
-) -> str:
+def replace_tags(sql: str, dialect: str, tag: re.Pattern[str], write: Callable[[re.Match[str], TagPlace], str]) -> str:
     r"""Return SQL with each tag replaced by what `write` returns for it and its place.
 
     Which quotes and comments there are is a matter of the dialect; quotes inside a tag are its own.

@@ -129,9 +129,7 @@ class LookmlProject:
             found[name] = Named(name, at, own, tuple(problems))
         return found
 
-    def _ordered(
-        self, refinements: Sequence[tuple[str, Mapping[str, Any]]]
-    ) -> list[tuple[str, Mapping[str, Any]]]:
+    def _ordered(self, refinements: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, Mapping[str, Any]]]:
         """Return refinements in the order in which models include their files: the last one counts."""
         if len(refinements) < 2:
             return list(refinements)

@@ -122,12 +122,10 @@ class _PbixFile:
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
         self._groups = {str(row.get("TableName")) for row in self._rows("calculation_groups")}
         """Calculation groups, by the tables whose values choose one of their items."""
-        self._levels = {
-            (str(row.get("TableName")).casefold(), level_name(str(row.get("HierarchyName")), str(row.get("Name")))): str(
-                row.get("ColumnName")
-            )
-            for row in self._rows("levels")
-        }
+        self._levels: dict[tuple[str, str], str] = {}
+        for row in self._rows("levels"):
+            level = level_name(str(row.get("HierarchyName")), str(row.get("Name")))
+            self._levels[str(row.get("TableName")).casefold(), level] = str(row.get("ColumnName"))
         """Columns that levels of hierarchies are, by table and level."""
         self._shown: list[str] = []
         self._slugs = distinct_slugs((*self._columns, *self._calculated))

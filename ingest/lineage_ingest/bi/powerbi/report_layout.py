@@ -95,8 +95,8 @@ def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
         visual.selects.append((str(one.get("Name") or f"{table}.{name}"), table, name, pattern))
     shown = {(table, name) for _, table, name, _ in visual.selects}
     visual.filters += [(table, name) for table, name, _ in fields_in(query.get("Where"), aliases)]
-    visual.filters += [one for table, name, _ in fields_in(query.get("OrderBy"), aliases)
-                       if (one := (table, name)) not in shown]  # fmt: skip
+    ordered = ((table, name) for table, name, _ in fields_in(query.get("OrderBy"), aliases))
+    visual.filters += [field for field in ordered if field not in shown]
 
 
 def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:

@@ -54,7 +54,8 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
 
     own = _own_sql(dataset)
     if own is not None:
-        texts, found = template_texts(own.strip().rstrip(";"), "Jinja", lambda one: parses(one, dialect), dialect=dialect)
+        text = own.strip().rstrip(";")
+        texts, found = template_texts(text, "Jinja", lambda one: parses(one, dialect), dialect=dialect)
         problems.update(dict.fromkeys(found))
         sources = [f"(\n{text.strip().rstrip(';')}\n)" for text in texts]
     else:

@@ -14,6 +14,7 @@ from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["fields_in", "formula_as_sql"]
 
+
 def _tokens(escape: str) -> re.Pattern[str]:
     """Return the pattern of tokens; `escape` is a part of strings that an escape by a backslash is."""
     return re.compile(

@@ -136,3 +136,13 @@ def test_a_tile_without_an_explore(tmp_path: Path) -> None:
         [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % "", d_dashboard=tiles).diagnostics
         assert found.diagnostic.message == "the tile 'c' has no explore: what it shows is not in the project"
         assert completeness(store)["dashboard/d"] is Completeness.TABLES
+
+
+def test_a_filter_that_is_bound_to_one_of_the_explore(tmp_path: Path) -> None:
+    table = """view: best { derived_table: { explore_source: orders { column: key { field: orders.id }
+bind_filters: { to_field: orders.region from_field: best.place } } } dimension: key {} dimension: place {} }"""
+    files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % "", "b_view": table}
+    with open_store(tmp_path / "store.lbug") as store:
+        read(store, tmp_path / "in", **files)
+        found = {one for one in into(store, "derived_table/best", rows=True) if "~>" in one}
+        assert found == {"view/orders.region ~> derived_table/best [FILTER]"}

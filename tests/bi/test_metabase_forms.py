@@ -153,3 +153,16 @@ def test_fields_that_a_serialization_export_has_in_its_tables(tmp_path: Path) ->
         assert {one.split(" [")[0] for one in into(store, "card/c2", rows=True)} == {
             f"pg/public.orders.{one} -> card/c2-Plain.{one}" for one in ("id", "customer")
         }
+
+
+def test_transforms_are_reported(tmp_path: Path) -> None:
+    api = {"id": 1, "name": "Daily", "source": {"type": "query"}, "target": {"type": "table", "name": "daily"}}
+    exported = {"name": "Weekly", "entity_id": "t2", "serdes/meta": [{"id": "t2", "model": "Transform"}]}
+    files = {"db.json": DATABASE, "api.json": api, "exported.json": exported}
+    with open_store(tmp_path / "store.lbug") as store:
+        messages = {
+            one.diagnostic.message for one in ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
+        }
+        assert messages == {
+            f"the transform {name!r} writes a table of the database: it is not read" for name in ("Daily", "Weekly")
+        }

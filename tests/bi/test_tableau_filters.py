@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,16 @@ def test_fields_that_tableau_makes_itself_are_no_gap(tmp_path: Path) -> None:
 def test_strings_in_formulas(formula: str, sql: str, fields: str) -> None:
     assert formula_as_sql(formula, lambda one: one.strip("[]"), "postgres")[0] == sql
     assert {one.strip("[]") for one in fields_in(formula)} == set(fields.split())
+
+
+def test_a_data_source_beside_a_workbook_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    book(tmp_path / "in", source())
+    with zipfile.ZipFile(tmp_path / "in" / "Other.tdsx", "w") as archive:
+        archive.writestr("Other.tds", "<datasource/>")
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", tmp_path / "in")
+        [found] = summary.diagnostics
+        assert found.source.endswith("Other.tdsx!Other.tds")
+        assert found.diagnostic.message.startswith("a data source outside a workbook (.tds) is not read")
+        assert not summary.notices

@@ -226,7 +226,12 @@ class _LookmlReader:
             names = [str(one.get("name")) for one in columns]
             return "SELECT " + (", ".join(f"NULL AS {plain_name(one, dialect)}" for one in names) or "NULL")
         wanted = {str(one.get("name")): str(one.get("field") or one.get("name")) for one in columns}
-        filters = [*filter_fields(source), *REFERENCE.findall(str(source.get("expression_custom_filter") or ""))]
+        bound = [str(one["to_field"]) for one in objects_in(source.get("bind_filters__all")) if one.get("to_field")]
+        filters = [
+            *filter_fields(source),
+            *bound,
+            *REFERENCE.findall(str(source.get("expression_custom_filter") or "")),
+        ]
         ordered = [wanted.get(name, name) for one in objects_in(source.get("sorts")) for name in one]
         ordered = ordered if source.get("limit") else []
         inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters, *ordered])

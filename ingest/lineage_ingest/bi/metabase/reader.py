@@ -121,6 +121,11 @@ class _MetabaseReader:
                     self.metadata.segments[as_id(key)] = one
         elif model == "NativeQuerySnippet" or ("content" in one and "name" in one):
             self.metadata.snippets[str(one.get("name")).casefold()] = str(one.get("content") or "")
+        elif model == "Transform" or (
+            isinstance(one.get("source"), Mapping) and isinstance(one.get("target"), Mapping)
+        ):
+            message = f"the transform {str(one.get('name'))!r} writes a table of the database: it is not read"
+            self.problems.append((at, not_read(message, "its query is in the database's query log", Severity.WARNING)))
         elif "site-url" in one or "site_url" in one:
             self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
         elif model or {"email", "common_name"} & set(one):

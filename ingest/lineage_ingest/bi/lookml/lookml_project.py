@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from fnmatch import translate
 from typing import Any
 
 from lineage.frozen import frozen
@@ -52,6 +52,7 @@ class LookmlProject:
     _explores: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _included: dict[str, set[str]] = field(default_factory=dict)
     _places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _matches: dict[str, list[str]] = field(default_factory=dict)
     repeated: list[tuple[str, str]] = field(default_factory=list)
     """Files, and what views and explores in them define twice."""
     missing: list[tuple[str, str]] = field(default_factory=list)
@@ -101,12 +102,18 @@ class LookmlProject:
             open_paths = [model]
             while open_paths:
                 for pattern in self.includes.get(open_paths.pop(), ()):
-                    for path in self.includes:
-                        if path not in found and _includes(pattern, path):
-                            found.add(path)
-                            open_paths.append(path)
+                    more = [path for path in self._matching(pattern) if path not in found]
+                    found.update(more)
+                    open_paths += more
             self._included[model] = found
         return self._included[model]
+
+    def _matching(self, pattern: str) -> list[str]:
+        """Return the paths of the files that a pattern of `include` means."""
+        if pattern not in self._matches:
+            form = _include_form(pattern)
+            self._matches[pattern] = [path for path in sorted(self.includes) if form.match(path)]
+        return self._matches[pattern]
 
     def _merged(self, known: Mapping[str, list[tuple[str, Mapping[str, Any]]]]) -> dict[str, Named]:
         found: dict[str, Named] = {}
@@ -138,6 +145,8 @@ class LookmlProject:
 
     def _undecided(self, refinements: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Diagnostic]:
         """Yield what refinements of several files state differently, if nothing says which file comes last."""
+        if len(refinements) < 2:
+            return
         places = self._include_places()
         stated: dict[tuple[str, str], tuple[str, Any]] = {}
         for at, one in refinements:
@@ -169,7 +178,7 @@ class LookmlProject:
                     inner = []
                     for pattern in self.includes.get(path, ()):
                         lines += 1
-                        inner += [(one, lines, False) for one in sorted(self.includes) if _includes(pattern, one)]
+                        inner += [(one, lines, False) for one in self._matching(pattern)]
                     waiting += reversed(inner)
         return self._places
 
@@ -242,15 +251,17 @@ def _statements(definition: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str]
             yield ("its", key), value
 
 
-def _includes(pattern: str, path: str) -> bool:
-    """Return whether the pattern of an `include` means a file.
+def _include_form(pattern: str) -> re.Pattern[str]:
+    """Return the form of the paths of files that the pattern of an `include` means.
 
-    >>> _includes("/views/**/*.view", "views/a.view.lkml"), _includes("b*", "x/bc.lkml"), _includes("*.view", "m.lkml")
-    (True, True, False)
+    >>> [_include_form(one).match(path) is not None for one, path in (
+    ...     ("/views/**/*.view", "views/a.view.lkml"), ("b*", "x/bc.lkml"), ("*.view", "m.lkml"))]
+    [True, True, False]
     """
     plain = pattern.lstrip("/").removeprefix("*/")
     own = {plain, plain.replace("**/", "")}
-    return any(fnmatch(path, f"{head}{one}{tail}") for one in own for head in ("", "*/") for tail in ("", ".lkml"))
+    return re.compile("|".join(translate(f"{head}{one}{tail}") for one in own for head in ("", "*/")
+                               for tail in ("", ".lkml")))  # fmt: skip
 
 
 def _names(value: Any) -> list[str]:

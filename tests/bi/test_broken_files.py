@@ -11,7 +11,7 @@ import pytest
 from lineage.model.diagnostics import Severity
 from lineage.store import open_store
 from lineage_ingest.bi.connections import ConnectionMap
-from lineage_ingest.bi.files import read_files
+from lineage_ingest.bi.files import ExportFile, read_files, yaml_of
 from lineage_ingest.bi.superset.reader import read_superset
 from tests.bi.exports import DATA, codes, ingest
 from tests.bi.test_metabase import DATABASE, card
@@ -105,3 +105,19 @@ def test_a_file_that_is_there_twice(tmp_path: Path) -> None:
         both = [tmp_path / "in" / "a", tmp_path / "in" / "b"]
         assert "DEFINED_TWICE" not in codes(ingest(store, "lookml", both, dialect="postgres"))
         assert "DEFINED_TWICE" in codes(ingest(store, "lookml", tmp_path / "in", dialect="postgres"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[=, no, on, y, 012, 1:30, 1_000, .inf, 2030-13-45, .]",
+         ["=", "no", "on", "y", "012", "1:30", "1_000", ".inf", "2030-13-45", "."]),
+        ("[1, -2, 0x1f, 1.5, .5, -3.2e5, 7., ~, null, true, False]",
+         [1, -2, 31, 1.5, 0.5, -320000.0, 7.0, None, None, True, False]),
+        ("{on: 1, no: {}}", {"on": 1, "no": {}}),
+        ("a:\nb: ''", {"a": None, "b": ""}),
+        ("x: &a {b: 1}\ny: {<<: *a, c: 2}", {"x": {"b": 1}, "y": {"b": 1, "c": 2}}),
+    ],
+)  # fmt: skip
+def test_scalars_of_yaml(text: str, value: object) -> None:
+    assert yaml_of(ExportFile("a.yaml", "a.yaml", text.encode())) == value

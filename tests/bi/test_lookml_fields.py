@@ -143,7 +143,9 @@ def test_names_without_quotes_of_snowflake(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         summary = read(store, tmp_path / "in", "snowflake", m_model=MODEL + "explore: orders {}", o_view=VIEW % "",
                        f_view=text)  # fmt: skip
-        assert not summary.diagnostics
+        assert [one.diagnostic.message for one in summary.diagnostics] == [
+            "the database of the connection 'pg' is not known: RAW.ORDERS is not known by three parts"
+        ]
         assert into(store, "view/facts") == {
             f"derived_table/facts.{name.upper()} -> view/facts.{name} [IDENTITY]" for name in ("region", "sum", "rank")
         }

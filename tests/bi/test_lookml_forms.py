@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lineage.model.statement import Completeness
 from lineage.store import open_store
 from tests.bi.exports import completeness, into
 from tests.bi.test_lookml_fields import MODEL, VIEW, of_tables, read
 
+ORDERS = "view: orders { sql_table_name: raw.orders ;; dimension: a {} dimension: b {} }"
+FIRST, SECOND = (f"view: +orders {{ dimension: a {{ sql: ${{TABLE}}.{one} ;; }} }}" for one in ("first", "second"))
 TILES = """
 - dashboard: d
   elements:
@@ -65,3 +69,80 @@ def test_what_is_defined_twice_or_is_no_dashboard(tmp_path: Path) -> None:
         assert of_tables(store, "view/orders.region") == {"raw.orders.region"}
         assert "view/orders.id ~> explore/o [FILTER]" in into(store, "explore/o", rows=True)
         assert "view/orders.id -> explore/o.p:id [IDENTITY]" in into(store, "explore/o.")
+
+
+@pytest.mark.parametrize(
+    ("includes", "column", "is_certain"),
+    [
+        ('include: "v.view" include: "z.view" include: "a.view"', "second", True),
+        ('include: "v.view" include: "a.view" include: "z.view"', "first", True),
+        ('include: "v.view" include: "*.view"', "first", False),
+        ('include: "v.view" include: "z.view"', "second", False),
+        ('include: "c.view"', "second", True),
+    ],
+)
+def test_the_last_refinement_that_a_model_includes_counts(
+    tmp_path: Path, includes: str, column: str, is_certain: bool
+) -> None:
+    files = {"m_model": f'connection: "pg"\n{includes}', "v_view": ORDERS, "z_view": FIRST, "a_view": SECOND}
+    if "c.view" in includes:
+        files["c_view"] = 'include: "v.view" include: "z.view" include: "a.view"'
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = read(store, tmp_path / "in", **files)
+        assert of_tables(store, "view/orders.a") == {f"raw.orders.{column}"}
+        messages = {one.diagnostic.message for one in summary.diagnostics}
+        assert any(one.startswith("refinements in ") for one in messages) is not is_certain
+        assert (completeness(store)["view/orders"] is Completeness.FULL) is is_certain
+
+
+def test_refinements_that_state_the_same_or_how_it_looks(tmp_path: Path) -> None:
+    label = "view: +orders { dimension: a { label: %s sql: ${TABLE}.x ;; } dimension: b { hidden: %s } }"
+    files = {"m_model": MODEL, "v_view": ORDERS, "a_view": label % ('"A"', "yes"), "b_view": label % ('"B"', "no")}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not read(store, tmp_path / "in", **files).diagnostics
+        assert of_tables(store, "view/orders.a") == {"raw.orders.x"}
+
+
+def test_a_measure_with_cases_and_one_without_sql(tmp_path: Path) -> None:
+    case = "measure: tier { type: string case: { when: { sql: ${total} > 10 ;; label: 'a' } else: 'b' } }"
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % (case.replace("'", '"') + BARE))
+        assert of_tables(store, "view/orders.tier") == {"~raw.orders.amount"}
+        assert [one.diagnostic.message for one in summary.diagnostics] == [
+            "the measure orders.bare has no sql: of what it is the number is not known"
+        ]
+
+
+BARE = "measure: bare { type: number }"
+SHOWN = """
+dimension: name { html: <i>{{ value }} {{ orders.name._value }} {{ email._rendered_value }}</i> ;;
+  link: { label: "x" url: "/u/{{ users.id._value | url_encode }}" } }
+"""
+
+
+def test_values_that_only_html_shows(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % SHOWN).diagnostics
+        assert found.diagnostic.message == (
+            "HTML or links of orders show values of other fields (email in name, users.id in name): "
+            "that is not followed"
+        )
+        assert completeness(store)["view/orders"] is Completeness.FULL
+
+
+def test_a_tile_without_an_explore(tmp_path: Path) -> None:
+    tiles = "- {dashboard: d, elements: [{name: a, type: text}, {name: b}, {name: c, type: looker_line, look: 12}]}"
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % "", d_dashboard=tiles).diagnostics
+        assert found.diagnostic.message == "the tile 'c' has no explore: what it shows is not in the project"
+        assert completeness(store)["dashboard/d"] is Completeness.TABLES
+
+
+def test_a_filter_that_is_bound_to_one_of_the_explore(tmp_path: Path) -> None:
+    table = """view: best { derived_table: { explore_source: orders { column: key { field: orders.id }
+bind_filters: { to_field: orders.region from_field: best.place } } } dimension: key {} dimension: place {} }"""
+    files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % "", "b_view": table}
+    with open_store(tmp_path / "store.lbug") as store:
+        read(store, tmp_path / "in", **files)
+        found = {one for one in into(store, "derived_table/best", rows=True) if "~>" in one}
+        assert found == {"view/orders.region ~> derived_table/best [FILTER]"}

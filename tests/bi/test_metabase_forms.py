@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from lineage.model.statement import Completeness
 from lineage.store import open_store
-from tests.bi.exports import completeness, ingest, into, write_json
+from tests.bi.exports import codes, completeness, ingest, into, write_json
 from tests.bi.test_metabase import DATABASE, card
 
 SHOP = "postgres://db:5432/shop.public"
@@ -70,3 +71,98 @@ def test_a_table_that_two_files_describe(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         [found] = ingest(store, "metabase", folder).diagnostics
         assert found.diagnostic.message.startswith("the table public.customers is in another file, too")
+
+
+EXPORTED = """
+name: Paid
+entity_id: abcdefghijklmnopqrstu
+created_at: '2030-01-01T00:00:00Z'
+database_id: Warehouse
+dataset_query:
+  database: Warehouse
+  lib/type: mbql/query
+  stages:
+  - aggregation:
+    - - sum
+      - {lib/uuid: 5c}
+      - - field
+        - {base-type: type/Float}
+        - [Warehouse, public, orders, amount]
+    filters:
+    - - =
+      - {}
+      - - field
+        - {base-type: type/Text}
+        - [Warehouse, public, orders, status]
+      - paid
+    - ['!=', {}, [field, {}, [Warehouse, public, orders, on]], no]
+    source-table: [Warehouse, public, orders]
+    lib/type: mbql.stage/mbql
+serdes/meta:
+- {id: abcdefghijklmnopqrstu, label: paid, model: Card}
+"""
+
+
+def test_yaml_as_the_serialization_export_has_it(tmp_path: Path) -> None:
+    """`=` stands there without quotes, which YAML 1.1 reads as a value of its own, and `on` as true."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "card.yaml").write_text(EXPORTED, encoding="utf-8")
+    with open_store(tmp_path / "store.lbug") as store:
+        assert codes(ingest(store, "metabase", tmp_path / "in", dialect="postgres")) == {"CONNECTION_UNKNOWN"}
+        assert {one.split(" [")[0] for one in into(store, "card/", rows=True)} == {
+            "postgres/public.orders.amount -> card/abcdefghijklmnopqrstu-Paid.sum",
+            "postgres/public.orders.status ~> card/abcdefghijklmnopqrstu-Paid",
+            "postgres/public.orders.on ~> card/abcdefghijklmnopqrstu-Paid",
+        }
+
+
+def exported_table(name: str, *fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table of a newer serialization export, which has its fields in it."""
+    path = [{"id": "Warehouse", "model": "Database"}, {"id": "public", "model": "Schema"},
+            {"id": name, "model": "Table"}]  # fmt: skip
+    own = [{**one, "serdes/meta": [*path, {"id": one["name"], "model": "Field"}]} for one in fields]
+    return {"name": name, "db_id": "Warehouse", "schema": "public", "fields": own, "serdes/meta": path}
+
+
+def test_fields_that_a_serialization_export_has_in_its_tables(tmp_path: Path) -> None:
+    """Two tables have columns of one name, and only one of these is a foreign key."""
+    field = ["Warehouse", "public"]
+    shown = [{"type": "external", "human_readable_field_id": [*field, "customers", "name"]}]
+    key = {"name": "customer", "fk_target_field_id": [*field, "customers", "id"], "dimensions": shown}
+    tables = [
+        exported_table("customers", {"name": "id"}, {"name": "name"}),
+        exported_table("orders", {"name": "id"}, key, {"name": "old", "active": False}),
+        exported_table("visits", {"name": "id"}, {"name": "customer"}, {"name": "name"}),
+    ]
+    country = ["field", {"source-field": [*field, "orders", "customer"]}, [*field, "customers", "name"]]
+    stages = [{"lib/type": "mbql.stage/mbql", "source-table": [*field, "orders"], "breakout": [country]}]
+    names = {"entity_id": "c1", "serdes/meta": [{"id": "c1", "model": "Card"}]}
+    grouped = {**names, "name": "Grouped", "dataset_query": {"database": "Warehouse", "stages": stages}}
+    stages = [{"lib/type": "mbql.stage/mbql", "source-table": [*field, "orders"]}]
+    plain = {**names, "entity_id": "c2", "name": "Plain", "dataset_query": {"database": "Warehouse", "stages": stages}}
+    files = {f"{number}.json": one for number, one in enumerate([grouped, plain, *tables])}
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "metabase", write_json(tmp_path / "in", files), dialect="postgres", namespace="pg")
+        assert [one.diagnostic.message for one in summary.diagnostics] == [
+            "in place of customer, people see public.customers.name: that is not followed"
+        ]
+        assert {one.split(" [")[0] for one in into(store, "card/c1", rows=True)} == {
+            "pg/public.customers.name -> card/c1-Grouped.name", "pg/public.customers.name ~> card/c1-Grouped",
+            "pg/public.customers.id ~> card/c1-Grouped", "pg/public.orders.customer ~> card/c1-Grouped",
+        }  # fmt: skip
+        assert {one.split(" [")[0] for one in into(store, "card/c2", rows=True)} == {
+            f"pg/public.orders.{one} -> card/c2-Plain.{one}" for one in ("id", "customer")
+        }
+
+
+def test_transforms_are_reported(tmp_path: Path) -> None:
+    api = {"id": 1, "name": "Daily", "source": {"type": "query"}, "target": {"type": "table", "name": "daily"}}
+    exported = {"name": "Weekly", "entity_id": "t2", "serdes/meta": [{"id": "t2", "model": "Transform"}]}
+    files = {"db.json": DATABASE, "api.json": api, "exported.json": exported}
+    with open_store(tmp_path / "store.lbug") as store:
+        messages = {
+            one.diagnostic.message for one in ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
+        }
+        assert messages == {
+            f"the transform {name!r} writes a table of the database: it is not read" for name in ("Daily", "Weekly")
+        }

@@ -10,6 +10,8 @@ import pytest
 
 from lineage.model.statement import Completeness
 from lineage.store import open_store
+from lineage_ingest.bi.connections import ConnectionMap
+from lineage_ingest.bi.superset.reader import connection_of_uri
 from tests.bi.exports import codes, completeness, edges_of, ingest, into
 
 DATASET = "dataset/public-orders-d5"
@@ -247,3 +249,67 @@ def test_a_part_of_the_server_says_what_it_retired(tmp_path: Path) -> None:
         assert summary.gone == (CHART,)
         assert "only what has another title now was retired" in summary.notices[0]
         assert "nothing was retired" in ingest(store, "superset", folder).notices[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ({"granularity": "day", "is_timeseries": True, "columns": ["region"]}, {"day", "region"}),
+        ({"granularity": "day", "is_timeseries": False, "columns": ["region"]}, {"region"}),
+    ],
+)
+def test_the_time_of_a_query_context_is_shown_if_it_is_a_series(
+    tmp_path: Path, query: dict[str, Any], shown: set[str]
+) -> None:
+    context = json.dumps({"queries": [{"time_range": "No filter", **query}]})
+    folder = write(tmp_path / "in", dataset=dataset(), chart={**chart(), "query_context": context})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", folder)
+        assert {one.split()[0].rpartition(".")[2] for one in into(store, f"{CHART}.")} == shown
+
+
+def test_parameters_that_name_what_is_shown_and_the_column_of_a_histogram(tmp_path: Path) -> None:
+    params: dict[str, Any] = {"viz_type": "histogram_v2", "column": "qty", "groupby": ["region"]}
+    params["x_axis_sort"] = "region"
+    folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert {one.split()[0].rpartition(".")[2] for one in into(store, f"{CHART}.")} == {"qty", "region"}
+
+
+def test_a_filter_by_time(tmp_path: Path) -> None:
+    metadata = {"native_filter_configuration": [{"filterType": "filter_time", "name": "When", "targets": [{}]}]}
+    board = {"dashboard_title": "D", "uuid": "b5-1", "metadata": metadata}
+    folder = write(tmp_path / "in", dataset=dataset(), board=board)
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "superset", folder).diagnostics
+        assert found.diagnostic.message == "the filter 'When' decides by the time of each chart: that is not followed"
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("databricks://token:x@h:443?http_path=/x&catalog=main&schema=sales", "databricks h:443 main sales"),
+        ("databricks+connector://token:x@h:443/sales", "databricks h:443 None sales"),
+        ("awsathena+rest://@h:443/sales?s3_staging_dir=s3://b&catalog_name=Lake", "athena h:443 Lake sales"),
+        ("postgresql://me@h:5432/shop?options=-csearch_path%3Dmart", "postgres h:5432 shop mart"),
+        ("starrocks://me@h:9030/default_catalog.shop", "starrocks h:9030 None shop"),
+        ("oracle+cx_oracle://me@h:1521/?service_name=X", "oracle h:1521 None None"),
+        ("teradatasql://h/shop", "teradata h shop None"),
+        ("no address", "ansi  None None"),
+    ],
+)
+def test_addresses(uri: str, place: str) -> None:
+    found = connection_of_uri(uri, ("w",), ConnectionMap())
+    assert f"{found.dialect} {found.namespace.partition('://')[2]} {found.database} {found.schema}" == place
+
+
+def test_names_that_lack_the_database(tmp_path: Path) -> None:
+    database = {**DATABASE, "sqlalchemy_uri": "databricks://token:x@h:443/public"}
+    folder = write(tmp_path / "in", database=database, dataset=dataset())
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "superset", folder).diagnostics
+        assert found.diagnostic.message == (
+            "the database of the connection 'W' is not known: public.orders is not known by three parts"
+        )
+        assert not ingest(store, "superset", folder, default_database="main").diagnostics

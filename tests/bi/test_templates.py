@@ -11,8 +11,10 @@ import pytest
 from lineage.model.statement import Completeness
 from lineage.store import open_store
 from lineage_ingest.bi.template_branches import branch_texts
-from lineage_ingest.bi.templates import template_texts
-from tests.bi.exports import completeness, ingest, into
+from lineage_ingest.bi.templates import template_texts, without_templates
+from tests.bi.exports import completeness, ingest, into, write_json
+from tests.bi.test_metabase import DATABASE as METABASE
+from tests.bi.test_metabase import card, native
 
 DATABASE = {"database_name": "W", "sqlalchemy_uri": "postgresql://me@db/shop", "uuid": "w5-1"}
 KEY = "dataset/mart-v-d5"
@@ -73,3 +75,57 @@ def test_branches_that_are_nested_or_empty() -> None:
     texts, problems = template_texts("{% if x %}a{% else %}b{% endif %}", "Liquid", lambda _text: False)
     assert [one.split() for one in texts] == [["a", "b"]]
     assert [one.severity for one in problems] == ["error"]
+
+
+QUOTES = [
+    ("mysql", r"SELECT 'it\'s' AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+    ("bigquery-cloud-sdk", r"SELECT '\'' AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+    ("bigquery-cloud-sdk", "SELECT '''it's''' AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+    ("mysql", "SELECT amount # don't\n FROM {{#2}} x WHERE status = 'x'"),
+    ("mysql", "SELECT \"don't\" AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+    ("postgres", "SELECT 1 AS \"don't\", amount FROM {{#2}} x WHERE status = 'x'"),
+    ("postgres", "SELECT $$it's$$ AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+    ("postgres", "SELECT /* don't /* {{t}} */ ' */ amount FROM {{#2}} x WHERE status = 'x'"),
+    ("postgres", "SELECT 1 AS \"/*\", amount FROM {{#2}} x WHERE status = '*/'"),
+    ("sqlserver", "SELECT 1 AS [don't], amount FROM {{#2}} x [[WHERE status = {{t}}]]"),
+    ("oracle", "SELECT q'[it's]' AS a, amount FROM {{#2}} x WHERE status = 'x'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("engine", "sql"), QUOTES)
+def test_quotes_and_comments_around_tags_are_those_of_the_dialect(tmp_path: Path, engine: str, sql: str) -> None:
+    """A quote that does not begin a string must not hide what stands behind it: the card would have no sources."""
+    tags = {"#2": {"type": "card", "card-id": 2}, "t": {"type": "text"}}
+    names = {"id": 2, "name": "Base", "database_id": 2}
+    base = {**card(2, {"source-table": 10}), **names, "result_metadata": [{"name": "amount"}, {"name": "status"}]}
+    database = {**METABASE, "engine": engine}
+    if engine == "oracle":  # its names are in upper case
+        tables = [{"id": 10, "name": "ORDERS", "db_id": 2, "fields": [{"id": 102, "name": "AMOUNT"},
+                                                                    {"id": 107, "name": "STATUS"}]}]  # fmt: skip
+        database["tables"] = tables
+    folder = write_json(tmp_path / "in", {"db.json": database, "cards.json": [base, native(1, sql, tags)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "metabase", folder)
+        assert {one.partition(" [")[0].lower() for one in into(store, "card/1-Native", rows=True)} == {
+            "card/2-base.amount -> card/1-native.amount", "card/2-base.status ~> card/1-native"
+        }  # fmt: skip
+        assert completeness(store)["card/1-Native"] is Completeness.FULL
+
+
+@pytest.mark.parametrize(
+    ("sql", "dialect", "written"),
+    [
+        ("a = '{{ f('x')[0] }}' AND b IN {{ g('y') }}", "postgres", "a = '?' AND b IN '?'"),
+        (r"a = '\' AND b = '{{ x }}'", "postgres", r"a = '\' AND b = '?'"),
+        (r"a = '\'' AND b = '{{ x }}'", "spark", r"a = '\'' AND b = '?'"),
+        ('a = "x {{ y }}"', "mysql", 'a = "x ?"'),
+        ('"x {{ y }}"', "postgres", '"x template_value"'),
+        ("`p.{{ d }}.t`", "bigquery", "`p.template_value.t`"),
+        ("a -- {{ x }}'\n, {{ y }}", "postgres", "a --  '\n, '?'"),
+        ("a {% comment %} , t.b {% endcomment %}", "postgres", "a  "),
+        ("'it''s {{ x }}' {{ y }}", "postgres", "'it''s ?' '?'"),
+        ("'{{ unclosed", "postgres", "'{{ unclosed"),
+    ],
+)
+def test_what_a_tag_becomes(sql: str, dialect: str, written: str) -> None:
+    assert without_templates(sql, "Jinja", dialect)[0] == written

@@ -136,7 +136,23 @@ def test_they_state_it_in_steps_that_the_graph_has(tmp_path: Path) -> None:
     ]
     listed = lines(compare(tmp_path, said, sql))
     assert "through: mart.daily.day <- shop.orders.day via shop.clean.day" in listed
-    assert "only theirs: mart.daily.day <- shop.clean.day (statement unknown)" in listed
+    assert "only theirs: mart.daily.day <- shop.clean.day (unexplained)" in listed  # of a run that agrees elsewhere
+
+
+@pytest.mark.parametrize("name", [one for one in EXPORTS if not one.startswith("dbt")])
+def test_a_source_that_ours_of_the_same_statement_lacks(tmp_path: Path, name: str) -> None:
+    """A statement of theirs that we know, and read without one of its tables, is no unknown statement."""
+    other, edge = SQL + SCHEMA.replace("shop.orders", "shop.other"), "only theirs: mart.daily.total <- shop.other.id"
+    for run, at, reason in (("q1", RIGHT[0].at, "unexplained"), ("q2", "2026-03-01T10:30:01Z", "statement unknown")):
+        said = [*RIGHT, Said("wh.shop.other.id", "wh.mart.daily.total", at=at, run=run)]
+        assert f"{edge} ({reason})" in lines(compare(tmp_path, said, other, name=name))
+
+
+def test_a_column_of_theirs_in_a_table_whose_rows_a_column_decides(tmp_path: Path) -> None:
+    said = [*RIGHT, Said("wh.shop.clean.status", "wh.mart.daily.gone"), Said("wh.shop.orders.day", "wh.mart.daily.old")]
+    listed = lines(compare(tmp_path, said))
+    assert "only theirs: mart.daily.gone <- shop.clean.status (column unknown)" in listed
+    assert "only theirs: mart.daily.old <- shop.orders.day (column unknown)" in listed
 
 
 def test_ours_ended_since(tmp_path: Path) -> None:

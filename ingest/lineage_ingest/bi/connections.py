@@ -10,7 +10,8 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
-__all__ = ["BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of", "server_namespace"]
+__all__ = ["WITH_CATALOG", "BiConnection", "ConnectionMap", "default_schema", "dialect_of_engine", "naming_of",
+           "server_namespace"]  # fmt: skip
 
 _ENGINES = {
     "postgresql": "postgres", "cockroachdb": "postgres", "alloydb_postgres": "postgres", "greenplum": "postgres",
@@ -18,9 +19,12 @@ _ENGINES = {
     "bigquery-cloud-sdk": "bigquery", "bigquery_standard_sql": "bigquery", "google-bigquery": "bigquery",
     "sparksql": "spark", "hive": "hive", "presto-jdbc": "presto", "prestodb": "presto", "starburst": "trino",
     "awsathena": "athena", "amazon-athena": "athena", "clickhousedb": "clickhouse", "h2": "ansi",
-    "databricks_sql": "databricks", "spark-sql": "spark", "teradata": "teradata", "motherduck": "duckdb",
+    "databricks_sql": "databricks", "spark-sql": "spark", "teradatasql": "teradata",
+    "motherduck": "duckdb", "exa": "exasol",
 }  # fmt: skip
 """Names by which tools call a database whose dialect has another name here."""
+WITH_CATALOG = frozenset(("snowflake", "databricks", "trino", "presto", "athena", "bigquery", "tsql"))
+"""Dialects of servers in which a schema is in one of several databases: names of tables have three parts."""
 
 
 def dialect_of_engine(engine: str | None) -> str | None:

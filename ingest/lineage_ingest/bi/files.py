@@ -231,11 +231,13 @@ def yaml_of(file: ExportFile) -> Any:
     """
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415  an extra
 
+    from lineage_ingest.bi.yaml_scalars import core_schema_loader  # noqa: PLC0415  needs the extra
+
     text = text_of(file)
     if len(text) > MAX_YAML:
         raise UnreadableExportError(f"the YAML has {len(text):,} characters, more than the limit of {MAX_YAML:,}")
     try:
-        value = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        value = yaml.load(text, core_schema_loader())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""

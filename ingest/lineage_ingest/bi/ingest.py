@@ -13,12 +13,13 @@ from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
+from lineage.model.names import split_name
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
 from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.bi.connections import BiConnection, ConnectionMap, server_namespace
-from lineage_ingest.bi.export_resolution import ExportResolution
+from lineage_ingest.bi.connections import WITH_CATALOG, BiConnection, ConnectionMap, server_namespace
+from lineage_ingest.bi.export_resolution import ExportResolution, ResolvedQuery
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
 from lineage_ingest.bi.exposure_batch import ExportNames, build_batch
 from lineage_ingest.live_database.catalog_annotations import Annotation, annotate
@@ -98,6 +99,7 @@ def ingest_bi_export(
     names = ExportNames(request.kind, export.server)
     resolution = ExportResolution(export, request.options, names.location, store, request.catalog)
     resolved = resolution.resolve(lambda done, total: notify("resolving", done, total))
+    export = replace(export, problems=(*export.problems, *_names_without_catalog(resolved.values())))
     is_whole = request.is_whole_server and export.is_whole and export.part is None
     gone = _gone(store, names, export, is_whole=is_whole)
     batch = build_batch(names, export, resolved, gone, at, time.perf_counter() - began)
@@ -163,6 +165,26 @@ def _with_connection_problems(export: BiExport) -> BiExport:
         said.add(name)
         problems.append((at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)))
     return replace(export, problems=tuple(problems))
+
+
+def _names_without_catalog(resolved: Iterable[ResolvedQuery]) -> Iterator[tuple[str, Diagnostic]]:
+    """Yield a diagnostic for each connection whose tables lack the first of three parts of their names."""
+    said: set[str] = set()
+    for one in resolved:
+        connection = one.query.connection
+        name = connection.names[0]
+        if connection.database or connection.dialect not in WITH_CATALOG or name in said:
+            continue
+        table = next((table for table in one.statement.sources if "://" not in table and _parts(table) == 2), None)
+        if table is not None:
+            said.add(name)
+            message = f"the database of the connection {name!r} is not known: {table} is not known by three parts"
+            hint = f"--connection '{name}=database=…'"
+            yield one.query.at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)
+
+
+def _parts(table: str) -> int:
+    return len(list(split_name(table)))
 
 
 def _gone(store: GraphStore, names: ExportNames, export: BiExport, *, is_whole: bool) -> list[str]:

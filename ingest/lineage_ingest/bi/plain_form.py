@@ -301,7 +301,9 @@ class _CsvQuery:
         """Add a row; return whether its source has both a table and a column, or neither."""
         column, table, source = (row[key].strip() for key in ("column", "source_table", "source_column"))
         sources = self.columns.setdefault(column, [])
-        if table and source:
+        if source == "*":
+            self.problems.add_not_read(f"a source of the column {column!r} is no column: {table}.*")
+        elif table and source:
             sources += [(table, source)] if (table, source) not in sources else []
         elif table or source:
             self.problems.add_not_read(f"a source of the column {column!r} is not complete")
@@ -336,7 +338,7 @@ def _sources(value: Any, dialect: str, problems: list[Diagnostic]) -> list[tuple
     found: dict[tuple[tuple[str, ...], str], None] = {}
     for text in value if isinstance(value, list) else [value] if value else []:
         parts = _parts(str(text), dialect)
-        if len(parts) < 2:
+        if len(parts) < 2 or parts[-1] == "*":
             problems.append(not_read(f"the source {str(text)!r} is not of the form table.column"))
             continue
         found[parts[:-1], parts[-1]] = None

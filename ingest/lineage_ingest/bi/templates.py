@@ -10,6 +10,7 @@ from lineage.model.dialects import dialect_named
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
 from lineage_ingest.bi.exported import not_read
+from lineage_ingest.bi.tags_in_sql import TagPlace, replace_tags
 from lineage_ingest.bi.template_branches import branch_texts, has_alternatives
 from lineage_ingest.bi.written_sql import LITERAL
 
@@ -18,17 +19,15 @@ __all__ = ["TEMPLATED", "choice_of", "is_in_name", "parses", "template_texts", "
 TEMPLATED = "template_value"
 """Stands for a part of a name that a template decides: which table or column that is is not known."""
 
-_PIECE = re.compile(
-    r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^']|'')*')|(?P<block>\{%.*?%\})|(?P<value>\{\{.*?\}\})|\{#.*?#\}",
-    re.DOTALL,
+_TAG = re.compile(
+    r"\{%-?\s*comment\s*-?%\}.*?\{%-?\s*endcomment\s*-?%\}|\{%.*?%\}|(?P<value>\{\{.*?\}\})|\{#.*?#\}", re.DOTALL
 )
-_INSIDE = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _CONDITION = re.compile(r"\{%-?\s*(?:if|unless|case)\b")
 _LOOP = re.compile(r"\{%-?\s*for\b")
 _OF_NAME = re.compile(r"[\w.\"`$]")
 
 
-def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
+def without_templates(sql: str, language: str, dialect: str = "ansi") -> tuple[str, list[Diagnostic]]:
     """Return SQL in which a value of a template is a literal and all branches are kept, with what is in doubt.
 
     A value that is (a part of) a name becomes `template_value`.
@@ -37,6 +36,8 @@ def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
     "select a from t where d > '?'"
     >>> without_templates("select a -- don't\\n, {{ b }} from t", "Jinja")[0]
     "select a -- don't\\n, '?' from t"
+    >>> without_templates("select a {% comment %}, b{% endcomment %} from t where {{ f('x') }} = 'y'", "Liquid")[0]
+    "select a   from t where '?' = 'y'"
     >>> without_templates('select t.{{ a }} from raw_{{ b }}."{{ c }}" t', "Jinja")[0]
     'select t.template_value from raw_template_value."template_value" t'
     """
@@ -53,16 +54,14 @@ def without_templates(sql: str, language: str) -> tuple[str, list[Diagnostic]]:
     elif "{%" in sql and not problems:
         problems.append(not_read(f"{language}: a tag of a template is not read", severity=Severity.WARNING))
 
-    def replace(found: re.Match[str]) -> str:
-        if found["comment"] is not None:
-            return _INSIDE.sub(" ", found["comment"])
-        if found["string"] is not None:
-            return _INSIDE.sub("?", found["string"])
-        if found["value"] is None:
+    def write(found: re.Match[str], place: TagPlace) -> str:
+        if place is TagPlace.COMMENT or (found["value"] is None and place is TagPlace.CODE):
             return " "
-        return TEMPLATED if is_in_name(sql, found.start(), found.end()) else LITERAL
+        if place is TagPlace.STRING:
+            return "?"
+        return TEMPLATED if place is TagPlace.NAME or is_in_name(sql, found.start(), found.end()) else LITERAL
 
-    return _PIECE.sub(replace, sql), problems
+    return replace_tags(sql, dialect, _TAG, write), problems
 
 
 def is_in_name(sql: str, start: int, end: int) -> bool:
@@ -76,7 +75,11 @@ def is_in_name(sql: str, start: int, end: int) -> bool:
 
 
 def template_texts(
-    sql: str, language: str, is_valid: Callable[[str], bool], prepare: Callable[[str], str] = str
+    sql: str,
+    language: str,
+    is_valid: Callable[[str], bool],
+    prepare: Callable[[str], str] = str,
+    dialect: str = "ansi",
 ) -> tuple[list[str], list[Diagnostic]]:
     """Return the texts that SQL with a template can become, without the template, and what is in doubt.
 
@@ -87,7 +90,7 @@ def template_texts(
     ['x.b', 'x.c']
     """
     if has_alternatives(sql):
-        read = [without_templates(prepare(one), language) for one in branch_texts(sql)]
+        read = [without_templates(prepare(one), language, dialect) for one in branch_texts(sql)]
         texts = dict.fromkeys(text.strip() for text, _ in read)
         valid = [text for text in texts if is_valid(text)]
         if valid:
@@ -97,7 +100,7 @@ def template_texts(
                 problems.append(not_read(f"{language}: a branch of a condition is not valid SQL, and is not read"))
             problems += [one for _, found in read for one in found]
             return valid, list(dict.fromkeys(problems))
-    text, problems = without_templates(prepare(sql), language)
+    text, problems = without_templates(prepare(sql), language, dialect)
     return [text], problems
 
 

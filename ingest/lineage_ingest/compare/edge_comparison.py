@@ -57,7 +57,7 @@ def compare_stated(
     names = GraphNames.of(store, stated.datasets(), any_namespace=any_namespace)
     theirs = _Theirs.of(stated, names, into)
     ours = OurLineage.of(store, theirs.tables, as_of, progress)
-    work = _Comparing(theirs, ours, into, states_influence)
+    work = _Comparing(theirs, ours, into, states_influence, names)
     unmatched = work.compare_theirs()
     ours.explore_upstream(store, {edge.target for edge in unmatched if is_column_key(edge.target)}, as_of, progress)
     work.settle_paths(unmatched)
@@ -156,6 +156,7 @@ class _Comparing:
     ours: OurLineage
     into: Comparison
     states_influence: bool
+    names: GraphNames
     _tables: dict[_Pair, list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
     _targets: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
@@ -172,6 +173,8 @@ class _Comparing:
                     self._judge_tables(edge)
                 continue
             found = self.ours.between(source, target)
+            if self.names.unknown_columns((target,)):
+                continue  # what decides the rows of the table is no edge of a column that it does not have
             if not found:
                 unmatched.append(edge)
                 continue

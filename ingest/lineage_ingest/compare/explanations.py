@@ -11,13 +11,15 @@ from lineage.model.statement import Completeness
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge, StoredJob
 from lineage_ingest.compare.graph_names import GraphNames, root_of
-from lineage_ingest.compare.opinions import OpinionLineage
+from lineage_ingest.compare.opinions import Opinion, OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
 from lineage_ingest.compare.verdicts import ComparedEdge, EdgeVerdict, Reason
 
 __all__ = ["Explanations"]
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_ONE_STATEMENT = timedelta(seconds=5)
+"""Edges that a run states into one table within this time are of one statement."""
 _SLACK = timedelta(hours=1)
 """Products record lineage after the statement has begun: a smaller difference of times explains nothing."""
 
@@ -34,6 +36,8 @@ class Explanations:
         self._constant = {root_of(names.key_of(key)) for key in stated.written_without_source}
         self._agreed: dict[str, datetime] = {}
         """When they last stated an edge into each table that agrees: their statement was ours then."""
+        self._shared: dict[tuple[str, str], set[datetime]] = defaultdict(set)
+        """When a run of theirs stated an edge into a table that we have too, by table and run."""
         self._then: dict[tuple[str, str], StoredEdge] = {}
 
     def load(
@@ -54,6 +58,8 @@ class Explanations:
             if edge.verdict is EdgeVerdict.AGREE and edge.theirs is not None and edge.theirs.last_at is not None:
                 target = dataset_of(edge.target)
                 self._agreed[target] = max(edge.theirs.last_at, self._agreed.get(target, _LONG_AGO))
+            if edge.ours and edge.theirs is not None and (run := edge.theirs.run or edge.theirs.entity):
+                self._shared[dataset_of(edge.target), run].add(edge.theirs.last_at or _LONG_AGO)
         theirs = [edge for edge in differing if edge.verdict is EdgeVerdict.ONLY_THEIRS]
         self._ours.load_writers(store, {dataset_of(edge.target) for edge in theirs})
         self._ours.load_jobs(store, {one.job for edge in differing for one in edge.ours})
@@ -94,12 +100,21 @@ class Explanations:
         for job in reading or writers:
             if job.completeness is not Completeness.FULL:
                 return Reason.PARTIAL, f"{_job(job)}, which writes it, is resolved in part ({job.completeness})"
+        if not reading and is_column_key(edge.target) and self._is_of_shared_statement(target, theirs):
+            because = f"ours reads the statement without {_table(source)}: other edges of this run agree"
+            return Reason.UNEXPLAINED, because
         if not reading:
             return Reason.STATEMENT_UNKNOWN, f"no statement in the graph writes {_table(target)} from {_table(source)}"
         latest = max([job.last_seen for job in reading] + [self._agreed.get(target, _LONG_AGO)])
         if theirs.first_at is not None and theirs.first_at > latest + _SLACK:
             return Reason.NEWER, f"they first saw it after our latest statement that agrees ({latest:%Y-%m-%d %H:%M})"
         return Reason.UNEXPLAINED, "ours reads the same statement otherwise, or they do: compare the proofs"
+
+    def _is_of_shared_statement(self, target: str, theirs: Opinion) -> bool:
+        """Return whether the run that states an edge also states one into the same table that we have."""
+        at = theirs.last_at or _LONG_AGO
+        times = self._shared.get((target, theirs.run or theirs.entity or ""), ())
+        return any(abs(at - other) <= _ONE_STATEMENT for other in times)
 
     def _of_ours(self, edge: ComparedEdge) -> tuple[Reason, str]:
         target = root_of(edge.target)

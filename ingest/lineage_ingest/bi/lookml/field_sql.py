@@ -106,10 +106,10 @@ class ViewFields:
             )
             return "NULL"
         definition = one.definition
-        if one.kind == "measure":
-            return self._measure(one, elsewhere, depth)
         if isinstance(definition.get("case"), Mapping):
             return self._case(definition["case"], elsewhere, depth)
+        if one.kind == "measure":
+            return self._measure(one, elsewhere, depth)
         if one.kind == "dimension_group" and definition.get("type") == "duration":
             parts = [self._expand(str(definition[key]), elsewhere, depth, one.name) for key in ("sql_start", "sql_end")
                      if definition.get(key)]  # fmt: skip
@@ -154,9 +154,9 @@ class ViewFields:
             return f"COUNT(DISTINCT {expanded})" if expanded else "COUNT(*)"
         if kind in _AGGREGATES and expanded and kind != "date":
             return f"{_AGGREGATES[kind]}({expanded})"
-        if kind in _OVER_MEASURES:
-            return expanded or "NULL"
-        if kind in _AGGREGATES:
+        if kind in _OVER_MEASURES and expanded:
+            return expanded
+        if kind in _AGGREGATES or kind in _OVER_MEASURES:
             self.problems.add_not_read(
                 f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
             )
@@ -204,7 +204,7 @@ class ViewFields:
         def is_valid(one: str) -> bool:
             return parses(f"SELECT {REFERENCE.sub(replace, one)}", self._dialect)
 
-        texts, problems = liquid_texts(text, is_valid)
+        texts, problems = liquid_texts(text, is_valid, self._dialect)
         for problem in problems:
             self.problems.add(problem)
         if texts != [text] and not is_valid(texts[0]):
@@ -213,7 +213,9 @@ class ViewFields:
         return choice_of([REFERENCE.sub(replace, one) for one in texts])
 
 
-def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str], list[Diagnostic]]:
+def liquid_texts(
+    text: str, is_valid: Callable[[str], bool], dialect: str = "ansi"
+) -> tuple[list[str], list[Diagnostic]]:
     """Return the SQL that a text with Liquid can become, and a diagnostic for what is not certain.
 
     What a condition tag filters is read as a condition on it; the ends of a date filter are values, and so is a
@@ -227,7 +229,7 @@ def liquid_texts(text: str, is_valid: Callable[[str], bool]) -> tuple[list[str],
         plain = _DATES.sub(LITERAL, _CONDITION.sub(r"((\1) IS NOT NULL)", one))
         return _PARAMETER.sub(r"{{ \1 }}", plain)
 
-    return template_texts(text, "Liquid", is_valid, prepare)
+    return template_texts(text, "Liquid", is_valid, prepare, dialect)
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:

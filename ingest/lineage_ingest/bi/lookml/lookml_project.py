@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from fnmatch import translate
 from typing import Any
 
 from lineage.frozen import frozen
@@ -19,6 +19,8 @@ FIELD_LISTS = ("dimensions", "dimension_groups", "measures", "filters", "paramet
 _LISTS_BY_NAME = (*FIELD_LISTS, "joins", "sets")
 _ADDED = frozenset(("access_filters", "access_filter_fields"))
 _QUERIES = frozenset(("sql", "explore_source", "sql_create", "create_process"))
+_DECIDING = re.compile("sql|type$|filters|case$|derived_table$|from$|view_name$|foreign_key$|list_field$|based_on")
+"""Parameters that decide which columns something reads."""
 _EXTENDED = re.compile(r"\$\{EXTENDED\}")
 _CONSTANT = re.compile(r"@\{(\w+)\}")
 _MAX_EXTENSIONS = 30
@@ -49,6 +51,8 @@ class LookmlProject:
     _views: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _explores: dict[str, list[tuple[str, Mapping[str, Any]]]] = field(default_factory=dict)
     _included: dict[str, set[str]] = field(default_factory=dict)
+    _places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _matches: dict[str, list[str]] = field(default_factory=dict)
     repeated: list[tuple[str, str]] = field(default_factory=list)
     """Files, and what views and explores in them define twice."""
     missing: list[tuple[str, str]] = field(default_factory=list)
@@ -98,12 +102,18 @@ class LookmlProject:
             open_paths = [model]
             while open_paths:
                 for pattern in self.includes.get(open_paths.pop(), ()):
-                    for path in self.includes:
-                        if path not in found and _includes(pattern, path):
-                            found.add(path)
-                            open_paths.append(path)
+                    more = [path for path in self._matching(pattern) if path not in found]
+                    found.update(more)
+                    open_paths += more
             self._included[model] = found
         return self._included[model]
+
+    def _matching(self, pattern: str) -> list[str]:
+        """Return the paths of the files that a pattern of `include` means."""
+        if pattern not in self._matches:
+            form = _include_form(pattern)
+            self._matches[pattern] = [path for path in sorted(self.includes) if form.match(path)]
+        return self._matches[pattern]
 
     def _merged(self, known: Mapping[str, list[tuple[str, Mapping[str, Any]]]]) -> dict[str, Named]:
         found: dict[str, Named] = {}
@@ -112,18 +122,65 @@ class LookmlProject:
                 if name[1:] not in known:
                     self.missing.append((definitions[0][0], name[1:]))
                 continue
-            refinements = [one for _, one in known.get(f"+{name}", ())]
             own: Mapping[str, Any] = {}
             at, definition = definitions[-1]
-            for one in (definition, *refinements):
+            refinements = self._ordered(known.get(f"+{name}", ()))
+            for one in (definition, *(one for _, one in refinements)):
                 own = _override(own, self._extended(one, known, at, 0))
             others = ", ".join(
                 dict.fromkeys(self.paths.get(other, other) for other, one in definitions[:-1] if one != definition)
             )
             message = f"{name} is defined in {others}, too: only the last definition is read"
-            problems = (Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message),) if others else ()
-            found[name] = Named(name, at, own, problems)
+            problems = [Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)] if others else []
+            problems += self._undecided(refinements)
+            found[name] = Named(name, at, own, tuple(problems))
         return found
+
+    def _ordered(self, refinements: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return refinements in the order in which models include their files: the last one counts."""
+        if len(refinements) < 2:
+            return list(refinements)
+        places = self._include_places()
+        return sorted(refinements, key=lambda one: places.get(self.paths.get(one[0], one[0]), (len(places), 0)))
+
+    def _undecided(self, refinements: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Diagnostic]:
+        """Yield what refinements of several files state differently, if nothing says which file comes last."""
+        if len(refinements) < 2:
+            return
+        places = self._include_places()
+        stated: dict[tuple[str, str], tuple[str, Any]] = {}
+        for at, one in refinements:
+            path = self.paths.get(at, at)
+            for what, value in _statements(one):
+                before, other = stated.get(what, (path, value))
+                is_certain = places.get(before, (0, 0))[1] != places.get(path, (0, 0))[1] and all(
+                    (before in one) == (path in one) for one in map(self._included_by, self.connections)
+                )
+                if other != value and before != path and not is_certain:
+                    message = f"refinements in {before} and {path} differ in {' '.join(what)}: the last one is read"
+                    hint = "the order in which a model includes them is not certain"
+                    yield Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message, hint=hint)
+                stated[what] = path, value
+
+    def _include_places(self) -> dict[str, tuple[int, int]]:
+        """Return the place of each file that a model includes, and the number of the line that includes it."""
+        if not self._places:
+            lines = 0
+            waiting: list[tuple[str, int, bool]] = [(model, 0, False) for model in reversed(self.connections)]
+            begun: set[str] = set()
+            while waiting:
+                path, line, is_done = waiting.pop()
+                if is_done:
+                    self._places.setdefault(path, (len(self._places) + 1, line))
+                elif path not in begun:
+                    begun.add(path)
+                    waiting.append((path, line, True))  # what a file includes comes before it
+                    inner = []
+                    for pattern in self.includes.get(path, ()):
+                        lines += 1
+                        inner += [(one, lines, False) for one in self._matching(pattern)]
+                    waiting += reversed(inner)
+        return self._places
 
     def _extended(
         self,
@@ -138,7 +195,7 @@ class LookmlProject:
             if name not in known or depth > _MAX_EXTENSIONS:
                 self.missing.append((at, name))
                 continue
-            for _, one in (*known[name], *known.get(f"+{name}", ())):
+            for _, one in (*known[name], *self._ordered(known.get(f"+{name}", ()))):
                 base = _override(base, self._extended(one, known, at, depth + 1))
         without = {key: value for key, value in base.items() if key not in ("extension", "name")}
         return _override(without, definition)
@@ -184,15 +241,27 @@ def _with_extended(value: Any, below: Any) -> Any:
     return value
 
 
-def _includes(pattern: str, path: str) -> bool:
-    """Return whether the pattern of an `include` means a file.
+def _statements(definition: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield what a definition states of itself, and of its fields and joins, that decides what they read."""
+    for key, value in definition.items():
+        if key in _LISTS_BY_NAME:
+            for one in objects_in(value):
+                yield from (((str(one.get("name")), own), one[own]) for own in one if _DECIDING.match(own))
+        elif _DECIDING.match(key):
+            yield ("its", key), value
 
-    >>> _includes("/views/**/*.view", "views/a.view.lkml"), _includes("b*", "x/bc.lkml"), _includes("*.view", "m.lkml")
-    (True, True, False)
+
+def _include_form(pattern: str) -> re.Pattern[str]:
+    """Return the form of the paths of files that the pattern of an `include` means.
+
+    >>> [_include_form(one).match(path) is not None for one, path in (
+    ...     ("/views/**/*.view", "views/a.view.lkml"), ("b*", "x/bc.lkml"), ("*.view", "m.lkml"))]
+    [True, True, False]
     """
     plain = pattern.lstrip("/").removeprefix("*/")
     own = {plain, plain.replace("**/", "")}
-    return any(fnmatch(path, f"{head}{one}{tail}") for one in own for head in ("", "*/") for tail in ("", ".lkml"))
+    return re.compile("|".join(translate(f"{head}{one}{tail}") for one in own for head in ("", "*/")
+                               for tail in ("", ".lkml")))  # fmt: skip
 
 
 def _names(value: Any) -> list[str]:

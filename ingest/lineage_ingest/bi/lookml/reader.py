@@ -19,6 +19,7 @@ from lineage_ingest.bi.lookml.explore_sql import ExploreSql
 from lineage_ingest.bi.lookml.field_sql import REFERENCE
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
+from lineage_ingest.bi.lookml.shown_values import shown_elsewhere
 from lineage_ingest.bi.lookml.tiles import Dashboards, explore_column
 from lineage_ingest.bi.lookml.view_tables import LookmlQuery, ViewTables
 from lineage_ingest.bi.templates import choice_of, union_of
@@ -180,7 +181,8 @@ class _LookmlReader:
         if view.definition.get("extension") == "required":
             return
         connection = self._connection(view.at)
-        query = LookmlQuery(connection.dialect, self._problems(view.at, view.problems))
+        found = (*view.problems, *shown_elsewhere(view.name, view.definition))
+        query = LookmlQuery(connection.dialect, self._problems(view.at, found))
         derived = view.definition.get("derived_table")
         if isinstance(derived, Mapping):
             yield self._derived_table(view, derived, connection)
@@ -224,7 +226,12 @@ class _LookmlReader:
             names = [str(one.get("name")) for one in columns]
             return "SELECT " + (", ".join(f"NULL AS {plain_name(one, dialect)}" for one in names) or "NULL")
         wanted = {str(one.get("name")): str(one.get("field") or one.get("name")) for one in columns}
-        filters = [*filter_fields(source), *REFERENCE.findall(str(source.get("expression_custom_filter") or ""))]
+        bound = [str(one["to_field"]) for one in objects_in(source.get("bind_filters__all")) if one.get("to_field")]
+        filters = [
+            *filter_fields(source),
+            *bound,
+            *REFERENCE.findall(str(source.get("expression_custom_filter") or "")),
+        ]
         ordered = [wanted.get(name, name) for one in objects_in(source.get("sorts")) for name in one]
         ordered = ordered if source.get("limit") else []
         inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters, *ordered])

@@ -25,6 +25,10 @@ def explore_column(field: str) -> str:
     return field.replace(".", ":")
 
 
+_WITHOUT_QUERY = frozenset(("text", "button", "extension"))
+"""Types of elements that show no data of an explore."""
+
+
 class Dashboards:
     """Reads the dashboards of a project. `connection_of` returns an explore's connection, by explore and file."""
 
@@ -64,7 +68,8 @@ class Dashboards:
                     tiles.append(self._tile(key, f"{title} ({part + 1})", at, query, doubt))
             elif element.get("explore"):
                 tiles.append(self._tile(f"tile/{slug(name)}/{number + 1}-{slug(title)}", title, at, element, []))
-            # else it is a text or a button
+            elif str(element.get("type") or "text") not in _WITHOUT_QUERY:
+                problems.append(not_read(f"the tile {title!r} has no explore: what it shows is not in the project"))
         board = Board(
             f"dashboard/{slug(name)}",
             str(one.get("title") or name),

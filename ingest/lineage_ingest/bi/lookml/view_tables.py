@@ -35,7 +35,7 @@ class LookmlQuery:
 
     def liquid_texts(self, text: str, is_valid: Callable[[str], bool]) -> list[str]:
         """Return the SQL that a text with Liquid can become, without the semicolon at its end; doubts are reported."""
-        texts, problems = liquid_texts(text.strip().rstrip(";"), is_valid)
+        texts, problems = liquid_texts(text.strip().rstrip(";"), is_valid, self.dialect)
         for problem in problems:
             self.problems.add(problem)
         return texts

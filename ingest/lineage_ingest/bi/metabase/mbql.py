@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.metabase.clauses import FIELDS, clauses_in, column_name, operator_of
@@ -68,7 +68,7 @@ class QueryWriter:
         try:
             if "native" in query:
                 native = query["native"] if isinstance(query["native"], str) else str(query["native"])
-                written = write_native(native, query.get("template-tags") or {}, self)
+                written = write_native(native, query.get("template-tags") or {}, self, self._dialect)
                 return written, NO_COLUMNS
             return self._structured(query)
         finally:
@@ -94,6 +94,7 @@ class QueryWriter:
         star = False
         if not outputs:
             outputs, star = self._plain_columns(query, joins, scope)
+        self._report_shown_fields(origin for one in outputs for origin in one.origins)
         names = number_repeated(one.name for one in outputs)
         listed = [f"{one.text} AS {self.quote(name)}" for one, name in zip(outputs, names, strict=True)]
         columns = SourceColumns.of((name, one.origins) for one, name in zip(outputs, names, strict=True))
@@ -235,6 +236,17 @@ class QueryWriter:
                 more = [self._output(one, scope) for one in wanted]
                 outputs += [one for one in more if one.text not in listed]
         return outputs, star
+
+    def _report_shown_fields(self, origins: Iterable[Origin]) -> None:
+        """Report fields in place of which people see one of another table."""
+        for field, _ in origins:
+            info = self._metadata.field(field) if not isinstance(field, str) else None
+            shown = self._metadata.field(info.shown_as) if info is not None and info.shown_as is not None else None
+            if info is not None and shown is not None:
+                table = self._metadata.table(shown.table)
+                name = ".".join((*(table.parts if table is not None else ()), *shown.path))
+                message = f"in place of {'.'.join(info.path)}, people see {name}: that is not followed"
+                self.problems.add(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message))
 
     def _output(self, clause: Any, scope: MbqlScope) -> _Output:
         origin = origin_of(clause)

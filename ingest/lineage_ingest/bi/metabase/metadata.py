@@ -19,6 +19,7 @@ from lineage_ingest.bi.connections import (
     server_namespace,
 )
 from lineage_ingest.bi.exported import slug
+from lineage_ingest.bi.json_objects import objects_in
 
 __all__ = [
     "CardReference",
@@ -28,6 +29,7 @@ __all__ = [
     "TableInfo",
     "as_id",
     "connection_of",
+    "field_of",
     "identity_of",
 ]
 
@@ -45,11 +47,15 @@ class TableInfo:
 
 @frozen
 class FieldInfo:
-    """A field: its table, its path (nested fields have several parts), the field that it is a foreign key to."""
+    """A field: its table, its path (nested fields have several parts), the field that it is a foreign key to.
+
+    `shown_as` is the field of another table whose value people see in its place.
+    """
 
     table: ObjectId
     path: tuple[str, ...]
     target: ObjectId | None = None
+    shown_as: ObjectId | None = None
 
 
 @frozen
@@ -120,6 +126,16 @@ class MetabaseObjects:
             if one is not None:
                 self.cards[as_id(one)] = reference
         return reference
+
+
+def field_of(one: Mapping[str, Any], table: ObjectId, path: tuple[str, ...]) -> FieldInfo:
+    """Return the field that JSON or YAML describes."""
+    target, shown = one.get("fk_target_field_id"), None
+    given = one.get("dimensions")
+    for dimension in objects_in([given] if isinstance(given, Mapping) else given):
+        if dimension.get("type") == "external" and dimension.get("human_readable_field_id"):
+            shown = as_id(dimension["human_readable_field_id"])
+    return FieldInfo(table, path, as_id(target) if target is not None else None, shown)
 
 
 def identity_of(one: Mapping[str, Any]) -> Any:

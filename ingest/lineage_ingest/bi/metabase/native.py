@@ -12,16 +12,13 @@ from typing import Any, Protocol
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.metabase.metadata import CardReference
+from lineage_ingest.bi.tags_in_sql import TagPlace, replace_tags
 from lineage_ingest.bi.templates import TEMPLATED, is_in_name
 from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["NativeReferences", "write_native"]
 
-_PIECE = re.compile(
-    r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^']|'')*')|(?P<tag>\{\{(?P<name>[^{}]*)\}\})|(?P<optional>\[\[|\]\])",
-    re.DOTALL,
-)
-_TAG_IN_STRING = re.compile(r"\{\{[^{}]*\}\}")
+_TAG = re.compile(r"\{\{(?P<name>[^{}]*)\}\}|(?P<optional>\[\[|\]\])")
 _CARD = re.compile(r"#\s*(\d+)(?:-.*)?$", re.DOTALL)
 _GROUPING = re.compile(r"mb\.time_grouping\(\s*[\"'][^\"']*[\"']\s*,\s*[\"']([^\"']+)[\"']\s*\)")
 _MAX_SNIPPETS = 20
@@ -50,27 +47,28 @@ class NativeReferences(Protocol):
         """Add a problem."""
 
 
-def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, depth: int = 0) -> str:
+def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, dialect: str, depth: int = 0) -> str:
     """Return the SQL with each tag replaced; optional clauses are kept, as if all their variables had values."""
 
-    def replace(found: re.Match[str]) -> str:
-        if found["comment"] is not None:
-            return "" if found["comment"].startswith("--") else " "
-        if found["string"] is not None:
-            return _TAG_IN_STRING.sub("?", found["string"])
+    def write(found: re.Match[str], place: TagPlace) -> str:
         if found["optional"] is not None:
-            if found["optional"] == "[[":
+            if found["optional"] == "[[" and place is TagPlace.CODE:
                 message = "an optional clause ([[…]]) is read as if its variable had a value"
                 writer.report(not_read(message, severity=Severity.INFO))
             return " "
-        written = _tag(found["name"].strip(), tags, writer, depth)
+        if place is TagPlace.COMMENT:
+            return " "
+        if place is TagPlace.STRING:
+            return "?"
+        written = _tag(found["name"].strip(), tags, writer, dialect, depth)
         is_value = written in (LITERAL, _NUMBER)
-        return TEMPLATED if is_value and is_in_name(sql, found.start(), found.end()) else written
+        is_name = place is TagPlace.NAME or is_in_name(sql, found.start(), found.end())
+        return TEMPLATED if is_value and is_name else written
 
-    return _PIECE.sub(replace, sql)
+    return replace_tags(sql, dialect, _TAG, write)
 
 
-def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, depth: int) -> str:
+def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, dialect: str, depth: int) -> str:
     tag = tags.get(name)
     tag = tag if isinstance(tag, Mapping) else {}
     kind = str(tag.get("type") or "")
@@ -88,7 +86,7 @@ def _tag(name: str, tags: Mapping[str, Any], writer: NativeReferences, depth: in
             hint = "add the JSON of /api/native-query-snippet"
             writer.report(not_read(f"the snippet {own!r} is not in the export", hint))
             return " "
-        return write_native(text, tags, writer, depth + 1)
+        return write_native(text, tags, writer, dialect, depth + 1)
     grouping = _GROUPING.fullmatch(name)
     if grouping is not None:
         return f"mbql_bucket({grouping[1]})"

@@ -14,12 +14,12 @@ from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.metabase.mbql import QueryWriter
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
 from lineage_ingest.bi.metabase.metadata import (
-    FieldInfo,
     MetabaseObjects,
     ObjectId,
     TableInfo,
     as_id,
     connection_of,
+    field_of,
     identity_of,
 )
 from lineage_ingest.bi.metabase.source_columns import origin_of
@@ -121,6 +121,11 @@ class _MetabaseReader:
                     self.metadata.segments[as_id(key)] = one
         elif model == "NativeQuerySnippet" or ("content" in one and "name" in one):
             self.metadata.snippets[str(one.get("name")).casefold()] = str(one.get("content") or "")
+        elif model == "Transform" or (
+            isinstance(one.get("source"), Mapping) and isinstance(one.get("target"), Mapping)
+        ):
+            message = f"the transform {str(one.get('name'))!r} writes a table of the database: it is not read"
+            self.problems.append((at, not_read(message, "its query is in the database's query log", Severity.WARNING)))
         elif "site-url" in one or "site_url" in one:
             self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
         elif model or {"email", "common_name"} & set(one):
@@ -206,7 +211,7 @@ class _MetabaseReader:
             self._add_database({name: value for name, value in own.items() if name != "tables"}, at)
         parts = tuple(str(part) for part in (table.get("schema", meta.get("Schema")), table.get("name")) if part)
         fields = [one for one in objects_in(table.get("fields")) if one.get("active", True)]
-        ids = tuple(as_id(one.get("id", one.get("name"))) for one in fields)
+        ids = tuple(_field_id(one, key) for one in fields)
         known = self.metadata.tables.get(key)
         before = {self.metadata.fields[one].path[-1] for one in known.fields} if known is not None else set()
         if before and fields and before != {str(one.get("name")) for one in fields}:
@@ -217,23 +222,21 @@ class _MetabaseReader:
         names = {as_id(one.get("id")): str(one.get("name")) for one in fields}
         parents = {as_id(one.get("id")): as_id(one.get("parent_id")) for one in fields if one.get("parent_id")}
         for one, identity in zip(fields, ids, strict=True):
-            path, parent = [str(one.get("name"))], parents.get(identity)
+            path, parent = _field_path(one) or [str(one.get("name"))], parents.get(identity)
             while parent in names and len(path) < 20:
                 path.insert(0, names[parent])
                 parent = parents.get(parent)
-            target = one.get("fk_target_field_id")
-            self.metadata.fields[identity] = FieldInfo(key, tuple(path), as_id(target) if target is not None else None)
+            self.metadata.fields[identity] = field_of(one, key, tuple(path))
 
     def _add_field(self, one: Mapping[str, Any]) -> None:
         """Add a field of a serialization export, which has a file for each."""
         meta = _path_of(one)
         table = (meta.get("Database"), meta.get("Schema"), meta.get("Table"))
-        path = tuple(str(part["id"]) for part in _meta(one) if part.get("model") == "Field")
+        path = tuple(_field_path(one))
         if not path or one.get("active") is False:
             return
-        target = one.get("fk_target_field_id")
         key = (*table, *path)
-        self.metadata.fields[key] = FieldInfo(table, path, as_id(target) if target else None)
+        self.metadata.fields[key] = field_of(one, table, path)
         known = self.metadata.tables.get(table)
         parts = tuple(str(part) for part in table[1:] if part)
         fields = known.fields if known is not None else ()
@@ -430,6 +433,19 @@ def _model_of(one: Mapping[str, Any]) -> str:
 
 def _path_of(one: Mapping[str, Any]) -> dict[str, str]:
     return {str(part.get("model")): str(part.get("id")) for part in _meta(one)}
+
+
+def _field_path(one: Mapping[str, Any]) -> list[str]:
+    """Return the names of a field of a serialization export, its parents first."""
+    return [str(part.get("id")) for part in _meta(one) if part.get("model") == "Field"]
+
+
+def _field_id(one: Mapping[str, Any], table: ObjectId) -> ObjectId:
+    """Return how others refer to a field of a table: by its id, in a serialization export by all names."""
+    if one.get("id") is not None:
+        return as_id(one["id"])
+    name = str(one.get("name"))
+    return (*table, *(_field_path(one) or [name])) if isinstance(table, tuple) else name
 
 
 def _dashcards(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:

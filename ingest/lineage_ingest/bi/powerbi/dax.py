@@ -14,6 +14,8 @@ _TOKEN = re.compile(
     r"|(?P<column>(?:'(?P<quoted>(?:[^']|'')*)'|(?P<table>[^\W\d]\w*))?\s*\[(?P<name>(?:[^\]]|\]\])*)\](?:\s*\.\s*\[(?:[^\]]|\]\])*\])?)",
     re.DOTALL,
 )
+_KEYWORDS = frozenset(("return", "not", "in", "by", "evaluate", "define", "var", "measure", "column", "table"))
+"""Words that stand before a column without its table: `RETURN [Total]`."""
 _MADE = {"calendar": "date", "generateseries": "value"}
 """Functions that return a table of one column, with its name."""
 _SIMPLE = re.compile(
@@ -31,13 +33,16 @@ def references_of(expression: str) -> list[tuple[str | None, str]]:
 
     >>> references_of("SUM('Internet Sales'[Amount]) / [Orders] + Sales[Day].[Month] // [no]")
     [('Internet Sales', 'Amount'), (None, 'Orders'), ('Sales', 'Day')]
+    >>> references_of("VAR x = [Goal] RETURN IF(NOT [Closed], 'Return'[Goal])")
+    [(None, 'Goal'), (None, 'Closed'), ('Return', 'Goal')]
     """
     found: dict[tuple[str | None, str], None] = {}
     for token in _TOKEN.finditer(expression):
         if token["column"] is not None:
             table = token["quoted"].replace("''", "'") if token["quoted"] is not None else token["table"]
-            name = token["name"].replace("]]", "]")
-            found[table, name] = None
+            if token["quoted"] is None and table is not None and table.casefold() in _KEYWORDS:
+                table = None
+            found[table, token["name"].replace("]]", "]")] = None
     return list(found)
 
 

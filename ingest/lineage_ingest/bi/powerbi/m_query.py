@@ -13,7 +13,7 @@ from lineage.model.name_lists import name_list
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.powerbi.m_row import row_reads
 from lineage_ingest.bi.powerbi.m_source import DATABASES, MSource, source_of
-from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, appended, called
+from lineage_ingest.bi.powerbi.m_steps import MSteps, appended, called, navigation_of
 from lineage_ingest.bi.powerbi.m_text import m_text, split_at, strings
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
@@ -156,7 +156,7 @@ class MQuery:
             return "NULL"
         function, arguments = called(expression)
         previous = self._steps.previous(query, expression)
-        if previous is None or function in DATABASES or NAVIGATION.search(expression) is not None:
+        if previous is None or function in DATABASES or navigation_of(expression) is not None:
             return f"{alias}.{quote(column, self.dialect)}"
 
         def before(name: str) -> str:

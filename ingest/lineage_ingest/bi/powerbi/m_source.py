@@ -6,7 +6,7 @@ https://learn.microsoft.com/en-us/powerquery-m/accessing-data-functions
 from __future__ import annotations
 
 from lineage.frozen import frozen
-from lineage_ingest.bi.powerbi.m_steps import NAVIGATION, MSteps, called
+from lineage_ingest.bi.powerbi.m_steps import MSteps, called, navigation_of
 from lineage_ingest.bi.powerbi.m_text import record_fields
 
 __all__ = ["DATABASES", "MSource", "source_of"]
@@ -48,12 +48,12 @@ def source_of(steps: MSteps, query: str, expression: str) -> MSource | None:
     names: list[str] = []
     sql = ""
     for _ in range(_MAX_DEPTH):
-        navigation = NAVIGATION.search(expression)
-        if navigation is not None:
-            keys = record_fields(f"[{navigation['keys']}]")
+        while (navigation := navigation_of(expression)) is not None:
+            keys = record_fields(f"[{navigation.keys}]")
             own = [steps.value(query, keys[key]) for key in ("Schema", "Item", "Name") if key in keys]
             names = [one for one in own if one] + names
-        function, arguments = called(expression[: navigation.start()] if navigation is not None else expression)
+            expression = navigation.source
+        function, arguments = called(expression)
         if function == "Value.NativeQuery" and len(arguments) > 1:
             sql = sql or steps.sql_text(query, arguments[1])
         if function in DATABASES:
@@ -78,6 +78,6 @@ def _database(steps: MSteps, query: str, function: str, arguments: list[str], na
     server, database = [*values, "", ""][:2]
     if holds_sql:
         sql, database = sql or database, ""
-    if function in _WITHOUT_DATABASE:
-        database = ""
+    if function in _WITHOUT_DATABASE:  # SQL is sent to the one that is chosen
+        database = names[0] if sql and names else ""
     return MSource(DATABASES[function], server, database, tuple(names), sql)

@@ -8,18 +8,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from lineage.frozen import frozen
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.powerbi.m_text import FIELD, TOKEN, m_text, split_at
 
-__all__ = ["NAVIGATION", "MSteps", "append_choices", "appended", "called"]
+__all__ = ["MNavigation", "MSteps", "append_choices", "appended", "called", "navigation_of"]
 
-NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
-"""The choice of a table: `Source{[Schema="dbo",Item="Orders"]}[Data]`."""
+_NAVIGATION = re.compile(r"\{\s*\[(?P<keys>.*?)\]\s*\}\s*\[\s*Data\s*\]", re.DOTALL)
 _APPEND = "Table.Combine"
 _FUNCTION = re.compile(r"\s*\([^()]*\)\s*(?:as\s+[\w ]+)?=>")
 _MAX_APPENDED = 40
 _MAX_DEPTH = 100
 """Names for names of a text."""
+
+
+@frozen
+class MNavigation:
+    """The choice of a table: `Source{[Schema="dbo",Item="Orders"]}[Data]`; `keys` are the fields of the record."""
+
+    source: str
+    keys: str
 
 
 class MSteps:
@@ -63,12 +71,14 @@ class MSteps:
         found = self.expression(query, expression.strip())
         if found[1] != expression.strip() or found[0] != query:
             return found
-        navigation = NAVIGATION.search(expression)
+        navigation = navigation_of(expression)
         if navigation is not None:
-            return self.expression(query, expression[: navigation.start()].strip())
+            return self.expression(query, navigation.source)
+        parts = appended(expression)
+        if parts:
+            number = self._parts.get(expression.strip())
+            return None if number is None else self.expression(query, parts[number].strip())
         function, arguments = called(expression)
-        if function == _APPEND and expression.strip() in self._parts:
-            return self.expression(query, appended(expression)[self._parts[expression.strip()]].strip())
         if arguments and (function.startswith("Table.") or function == "Value.NativeQuery"):
             return self.expression(query, arguments[0].strip())
         return None
@@ -80,7 +90,7 @@ class MSteps:
         for token in TOKEN.finditer(FIELD.sub(" ", text)):
             name = _plain(token[0]) if token.lastgroup == "name" else ""
             expression = own.get(name) or self.others.get(name) or ""
-            is_table = "(" in expression or NAVIGATION.search(expression) is not None
+            is_table = "(" in expression or _NAVIGATION.search(expression) is not None
             if is_table and _FUNCTION.match(expression) is None:
                 found[name] = None
         return list(found)
@@ -139,12 +149,35 @@ def append_choices(text: str, others: Mapping[str, str]) -> list[dict[str, int]]
     return found
 
 
-def appended(expression: str) -> list[str]:
-    """Return the tables that Table.Combine appends; none if it is another call, or its tables are not listed.
+def navigation_of(expression: str) -> MNavigation | None:
+    """Return the last choice of a table that an expression ends with; None if it ends otherwise.
 
-    >>> appended("Table.Combine({A, B})"), appended("Table.Combine(Files)")
-    (['A', ' B'], [])
+    >>> navigation_of('S{[Name="d"]}[Data]{[Name="t"]}[Data]')
+    MNavigation(source='S{[Name="d"]}[Data]', keys='Name="t"')
+    >>> navigation_of('Table.FirstN(S{[Name="t"]}[Data], 5)') is None
+    True
     """
+    if appended(expression):
+        return None
+    depth = 0
+    found: MNavigation | None = None
+    for token in TOKEN.finditer(expression):
+        match = _NAVIGATION.match(expression, token.start()) if token[0] == "{" and depth == 0 else None
+        if match is not None:
+            found = MNavigation(expression[: match.start()].strip(), match["keys"])
+        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
+    return found
+
+
+def appended(expression: str) -> list[str]:
+    """Return the tables that Table.Combine, or `&`, appends; none if it is another call, or its tables are not listed.
+
+    >>> appended("Table.Combine({A, B})"), appended("Table.Combine(Files)"), appended("A & Table.Skip(B)")
+    (['A', ' B'], [], ['A ', ' Table.Skip(B)'])
+    """
+    parts = split_at(expression, "&")
+    if len(parts) > 1:
+        return parts
     function, arguments = called(expression)
     listed = arguments[0].strip() if function == _APPEND and arguments else ""
     return [one for one in split_at(listed[1:-1], ",") if one.strip()] if listed.startswith("{") else []
@@ -153,9 +186,11 @@ def appended(expression: str) -> list[str]:
 def called(expression: str) -> tuple[str, list[str]]:
     """Return the function that an expression calls, and its arguments; an empty name if it is no call.
 
-    >>> called("Table.Skip(Sorted, f(1, 2))"), called("Sorted")
-    (('Table.Skip', ['Sorted', ' f(1, 2)']), ('', []))
+    >>> called("Table.Skip(Sorted, f(1, 2))"), called("Sorted"), called("f(1) & g(2)")
+    (('Table.Skip', ['Sorted', ' f(1, 2)']), ('', []), ('', []))
     """
+    if len(split_at(expression, "&")) > 1:
+        return "", []
     match = re.match(r"\s*([A-Za-z_][\w.]*)\s*\(", expression)
     if match is None:
         return "", []

@@ -37,6 +37,7 @@ def main(path: str) -> None:
             ("relationships", lambda: _rows(model.relationships)),
             ("row_filters", lambda: _rows(model.rls)),
             ("calculation_groups", lambda: _rows(model.tmschema_calculation_groups)),
+            ("levels", lambda: _rows(model.tmschema_levels)),
             ("parameters", lambda: _rows(model.m_parameters)),
             ("mashup", lambda: [{"name": one.name, "expression": one.expression} for one in model.data_mashup.queries]
              if model.data_mashup is not None else []),

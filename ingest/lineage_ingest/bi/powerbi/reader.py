@@ -25,7 +25,7 @@ from lineage_ingest.bi.powerbi.m_source import MSource
 from lineage_ingest.bi.powerbi.m_steps import append_choices
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
-from lineage_ingest.bi.powerbi.report_layout import ReportVisual, read_layout
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, level_name, read_layout
 from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
@@ -122,6 +122,11 @@ class _PbixFile:
             own[str(row.get("Name"))] = (str(row.get("Expression") or ""), True)
         self._groups = {str(row.get("TableName")) for row in self._rows("calculation_groups")}
         """Calculation groups, by the tables whose values choose one of their items."""
+        self._levels: dict[tuple[str, str], str] = {}
+        for row in self._rows("levels"):
+            level = level_name(str(row.get("HierarchyName")), str(row.get("Name")))
+            self._levels[str(row.get("TableName")).casefold(), level] = str(row.get("ColumnName"))
+        """Columns that levels of hierarchies are, by table and level."""
         self._shown: list[str] = []
         self._slugs = distinct_slugs((*self._columns, *self._calculated))
         self._visual_keys = _distinct_keys(self._visuals)
@@ -320,6 +325,7 @@ class _PbixFile:
         outputs: list[tuple[str, str]] = []
 
         def column(table: str, name: str) -> str | None:
+            name = self._levels.get((table.casefold(), name), name)
             found = self._names.column(table, name)
             if found is not None:
                 used.add(found[0])

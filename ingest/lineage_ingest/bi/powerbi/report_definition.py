@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.powerbi.report_layout import ReportVisual, field_of, fields_in
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, add_formatting, field_of, fields_in
 
 __all__ = ["DEFINITION", "read_definition"]
 
@@ -46,9 +46,11 @@ def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], lis
 
 def _visual(value: Mapping[str, Any], page: str, name: str) -> ReportVisual | None:
     inner = value.get("visual")
-    query = inner.get("query") if isinstance(inner, Mapping) else None
-    if not isinstance(inner, Mapping) or not isinstance(query, Mapping):
-        return None  # a text, an image, a group
+    if not isinstance(inner, Mapping):
+        return None  # a group
+    query = inner.get("query")
+    is_query = isinstance(query, Mapping)
+    query = query if isinstance(query, Mapping) else {}
     own = str(value.get("name") or name.split("/")[-2])
     visual = ReportVisual(page, own, str(inner.get("visualType") or "visual"))
     for projection in _projections(query.get("queryState")):
@@ -61,6 +63,9 @@ def _visual(value: Mapping[str, Any], page: str, name: str) -> ReportVisual | No
         select = (str(projection.get("queryRef") or f"{table}.{column}"), table, column, pattern)
         if select not in visual.selects:
             visual.selects.append(select)
+    add_formatting(visual, inner.get("objects"), inner.get("visualContainerObjects"))
+    if not (is_query or visual.selects):
+        return None  # a text, an image
     sorting = query.get("sortDefinition")
     shown = {(table, column) for _, table, column, _ in visual.selects}
     visual.filters += [one for table, column, _ in fields_in(sorting, {}) if (one := (table, column)) not in shown]
@@ -83,4 +88,5 @@ def _filters(value: Any) -> Iterator[tuple[str, str]]:
     config = value.get("filterConfig") if isinstance(value, Mapping) else None
     for one in objects_in(config.get("filters")) if isinstance(config, Mapping) else ():
         if one.get("filter") is not None:
-            yield from ((table, name) for table, name, _ in fields_in(one.get("field"), {}))
+            for part in (one.get("field"), one["filter"]):
+                yield from ((table, name) for table, name, _ in fields_in(part, {}))

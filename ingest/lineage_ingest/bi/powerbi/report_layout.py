@@ -10,7 +10,7 @@ from typing import Any
 from lineage_ingest.bi.files import UnreadableExportError
 from lineage_ingest.bi.json_objects import objects_in
 
-__all__ = ["ReportVisual", "field_of", "fields_in", "read_layout"]
+__all__ = ["ReportVisual", "add_formatting", "field_of", "fields_in", "level_name", "read_layout"]
 
 _FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
               6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
@@ -41,25 +41,47 @@ def read_layout(content: bytes) -> list[ReportVisual]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise UnreadableExportError(f"the report's layout is not valid ({type(error).__name__})") from None
     found: list[ReportVisual] = []
-    for section in objects_in(layout.get("sections") if isinstance(layout, Mapping) else None):
+    layout = layout if isinstance(layout, Mapping) else {}
+    for section in objects_in(layout.get("sections")):
         page = str(section.get("displayName") or section.get("name") or "page")
-        shared = list(_filters(section.get("filters")))
+        shared = [*_filters(section.get("filters")), *_filters(layout.get("filters"))]
         for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             if config is None:
                 found.append(ReportVisual(page, str(len(found)), "visual", unread=1))
                 continue
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
-            if not isinstance(single, Mapping) or not isinstance(single.get("prototypeQuery"), Mapping):
-                continue
+            if not isinstance(single, Mapping):
+                continue  # a group
             visual = ReportVisual(
                 page, str(config.get("name") or len(found)), str(single.get("visualType") or "visual")
             )
-            _read_query(single["prototypeQuery"], visual)
+            query = single.get("prototypeQuery")
+            if isinstance(query, Mapping):
+                _read_query(query, visual)
+            add_formatting(visual, single.get("objects"), single.get("vcObjects"))
+            if not (isinstance(query, Mapping) or visual.selects):
+                continue  # a text, an image
             visual.filters += [*_filters(container.get("filters")), *shared]
-            visual.unread += sum(_parsed(one.get("filters")) is None for one in (container, section))
+            visual.unread += sum(_parsed(one.get("filters")) is None for one in (container, section, layout))
             found.append(visual)
     return found
+
+
+def add_formatting(visual: ReportVisual, *groups: Any) -> None:
+    """Add the fields that a visual shows by its format: colours by a rule, a title, a text of a measure's value."""
+    shown = {(table, name) for _, table, name, _ in visual.selects}
+    for group in groups:
+        for items in group.values() if isinstance(group, Mapping) else ():
+            for one in objects_in(items):
+                properties = one.get("properties")
+                for key, value in properties.items() if isinstance(properties, Mapping) else ():
+                    for table, name, _ in fields_in(value, {}):
+                        if key == "filter":  # what a slicer has chosen
+                            visual.filters.append((table, name))
+                        elif (table, name) not in shown:
+                            shown.add((table, name))
+                            visual.selects.append((f"{table}.{name} (format)", table, name, "format_of({})"))
 
 
 def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
@@ -71,8 +93,10 @@ def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
             continue
         table, name, pattern = read
         visual.selects.append((str(one.get("Name") or f"{table}.{name}"), table, name, pattern))
-    for one in objects_in(query.get("Where")):
-        visual.filters += [(table, name) for table, name, _ in fields_in(one, aliases)]
+    shown = {(table, name) for _, table, name, _ in visual.selects}
+    visual.filters += [(table, name) for table, name, _ in fields_in(query.get("Where"), aliases)]
+    ordered = ((table, name) for table, name, _ in fields_in(query.get("OrderBy"), aliases))
+    visual.filters += [field for field in ordered if field not in shown]
 
 
 def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
@@ -93,10 +117,27 @@ def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, s
         pattern = _FUNCTIONS.get(function) if isinstance(function, int) else None
         return (read[0], read[1], pattern) if read is not None and pattern is not None else None
     level = one.get("HierarchyLevel")
-    if isinstance(level, Mapping):
-        read = next(iter(fields_in(level, aliases)), None)
+    return _level_of(level, aliases) if isinstance(level, Mapping) else None
+
+
+def level_name(hierarchy: str, level: str) -> str:
+    """Return the name by which a level of a hierarchy is known, in place of a column's."""
+    return f"{hierarchy}[{level}]"
+
+
+def _level_of(level: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Return the field of a level: the date that a hierarchy of dates varies, or the level of the model's hierarchy."""
+    expression = level.get("Expression")
+    hierarchy = expression.get("Hierarchy") if isinstance(expression, Mapping) else None
+    inner = hierarchy.get("Expression") if isinstance(hierarchy, Mapping) else None
+    if not isinstance(hierarchy, Mapping) or not isinstance(inner, Mapping):
+        return None
+    varied = inner.get("PropertyVariationSource")
+    if isinstance(varied, Mapping):
+        read = field_of({"Column": varied}, aliases)
         return (read[0], read[1], "level({})") if read is not None else None
-    return None
+    name = level_name(str(hierarchy.get("Hierarchy")), str(level.get("Level")))
+    return field_of({"Column": {"Expression": inner, "Property": name}}, aliases)
 
 
 def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterator[tuple[str, str, str]]:
@@ -104,7 +145,10 @@ def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterato
     if depth > 40:
         return
     if isinstance(value, Mapping):
-        if {"Column", "Measure"} & set(value):
+        if isinstance(value.get("From"), list):  # a query of its own: the first five by a measure
+            own = {str(one.get("Name")): str(one.get("Entity")) for one in objects_in(value["From"]) if "Entity" in one}
+            aliases = {**aliases, **own}
+        if {"Column", "Measure", "HierarchyLevel"} & set(value):
             read = field_of(value, aliases)
             if read is not None:
                 yield read
@@ -120,7 +164,8 @@ def _filters(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the fields of the filters that are set."""
     for one in objects_in(_parsed(value)):
         if one.get("filter") is not None:
-            yield from ((table, name) for table, name, _ in fields_in(one.get("expression"), {}))
+            for part in (one.get("expression"), one["filter"]):
+                yield from ((table, name) for table, name, _ in fields_in(part, {}))
 
 
 def _parsed(value: Any) -> Any:

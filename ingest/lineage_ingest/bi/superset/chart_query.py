@@ -22,7 +22,7 @@ _COLUMN_KEYS = (
     "all_columns_x", "all_columns_y", "source", "target", "geojson", "line_column", "point_radius_fixed", "dimension",
     "groupby_b", "start_time", "end_time", "y_axis", "tooltip_columns", "path", "id", "parent", "name", "js_columns",
     "source_category", "target_category", "latitude", "longitude", "all_columns_z", "columns_b",
-    "select_country_column",
+    "select_country_column", "column",
 )  # fmt: skip
 _METRIC_KEYS = (
     "metrics", "metric", "metric_2", "metrics_b", "secondary_metric", "percent_metrics", "size", "x", "y",
@@ -98,6 +98,8 @@ class ChartQuery:
             self._add_metric(one)
         if query.get("series_limit_metric"):
             self._add_metric(query["series_limit_metric"])
+        if query.get("is_timeseries") and query.get("granularity"):
+            self._add_column(query["granularity"])
         for one in _listed(query.get("filters")):
             if isinstance(one, Mapping) and not _is_without_limits(one.get("op"), one.get("val")):
                 self._add_filter(one.get("col"))
@@ -167,7 +169,7 @@ class ChartQuery:
             if key in _READ_KEYS:
                 continue
             for one in _listed(value):
-                is_name = isinstance(one, str) and one in self.columns | self.metrics
+                is_name = isinstance(one, str) and one in self.columns | self.metrics and one not in self.outputs
                 if is_name or (
                     isinstance(one, Mapping) and {"expressionType", "sqlExpression", "column_name"} & set(one)
                 ):
@@ -269,7 +271,9 @@ class ChartQuery:
 
     def _expression(self, text: str) -> str:
         text = with_metrics(text, lambda name: self._metric(name) if name in self.metrics else None)
-        texts, problems = template_texts(text, "Jinja", lambda one: parses(f"SELECT {one}", self.dialect))
+        texts, problems = template_texts(
+            text, "Jinja", lambda one: parses(f"SELECT {one}", self.dialect), dialect=self.dialect
+        )
         self.problems += [one for one in problems if one not in self.problems]
         return choice_of([f"({one.strip().rstrip(';')}\n)" for one in texts])
 

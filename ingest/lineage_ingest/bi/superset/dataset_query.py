@@ -48,13 +48,14 @@ def dataset_sql(dataset: Mapping[str, Any], dialect: str) -> tuple[str, list[Dia
     columns, metrics = objects_in(dataset.get("columns")), objects_in(dataset.get("metrics"))
 
     def expression(text: str) -> str:
-        texts, found = template_texts(text, "Jinja", lambda one: parses(f"SELECT {one}", dialect))
+        texts, found = template_texts(text, "Jinja", lambda one: parses(f"SELECT {one}", dialect), dialect=dialect)
         problems.update(dict.fromkeys(found))
         return choice_of([f"({one.strip()}\n)" for one in texts])
 
     own = _own_sql(dataset)
     if own is not None:
-        texts, found = template_texts(own.strip().rstrip(";"), "Jinja", lambda one: parses(one, dialect))
+        text = own.strip().rstrip(";")
+        texts, found = template_texts(text, "Jinja", lambda one: parses(one, dialect), dialect=dialect)
         problems.update(dict.fromkeys(found))
         sources = [f"(\n{text.strip().rstrip(';')}\n)" for text in texts]
     else:

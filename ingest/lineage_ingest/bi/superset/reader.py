@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import (
@@ -30,6 +31,7 @@ _CUT = Diagnostic(
     "the file ends early: it lacks `version`, which Superset writes at the end of each file",
     hint="export it again",
 )
+_SEARCH_PATH = re.compile(r"search_path\s*=\s*\"?(\w+)")
 _SCHEMA_IS_DATABASE = frozenset(("mysql", "clickhouse", "hive", "spark", "doris", "starrocks"))
 
 
@@ -238,6 +240,9 @@ class _SupersetReader:
         """Yield the columns of the dashboard's filters; a filter by time has none of its own."""
         metadata = board.get("metadata")
         for one in objects_in(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
+            if one.get("filterType") == "filter_time":
+                message = f"the filter {one.get('name')!r} decides by the time of each chart: that is not followed"
+                problems.append(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message))
             for target in objects_in(one.get("targets")):
                 column = target.get("column")
                 name = column.get("name") if isinstance(column, Mapping) else None
@@ -256,21 +261,27 @@ def connection_of_uri(uri: str, names: tuple[str, ...], connections: ConnectionM
     >>> connection_of_uri("postgresql+psycopg2://me:XXX@db:5432/shop", ("w",), ConnectionMap()).namespace
     'postgres://db:5432'
     """
+    scheme, mark, rest = uri.partition("://")
     try:
-        parts = urlsplit(uri)
+        parts = urlsplit(f"x://{rest}")  # drivers have names that no scheme may have: `oracle+cx_oracle`
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return connections.apply(BiConnection(names, is_known=False))
-    dialect = dialect_of_engine(parts.scheme)
+    dialect = dialect_of_engine(scheme) if mark else None
     path = [unquote(part) for part in parts.path.split("/") if part]
     database, schema = (path[0] if path else None), (path[1] if len(path) > 1 else None)
     namespace = server_namespace(dialect, host, port) if dialect not in ("sqlite", "duckdb") else ""
+    given = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     if dialect == "bigquery":
         database, schema = host or None, (path[0] if path else None)
+    elif dialect in ("databricks", "athena"):  # the path is a schema
+        database, schema = given.get("catalog") or given.get("catalog_name"), given.get("schema") or database
     elif dialect in ("sqlite", "duckdb") or dialect is None:
         database = None
+    elif dialect in ("postgres", "redshift") and (search_path := _SEARCH_PATH.search(given.get("options", ""))):
+        schema = search_path[1]
     if dialect in _SCHEMA_IS_DATABASE and schema is None:
-        database, schema = None, database
+        database, schema = None, (database or "").rpartition(".")[2] or None  # behind a catalog
     schema = schema or default_schema(dialect)
     found = BiConnection(names, dialect or "ansi", namespace, database, schema, is_known=dialect is not None)
     return connections.apply(found)

@@ -14,11 +14,19 @@ from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["fields_in", "formula_as_sql"]
 
-_TOKEN = re.compile(
-    r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")|(?P<date>\#[^\#\n]*\#)"
-    r"|(?P<field>(?:\[(?:[^\]]|\]\])*\]\.)?\[(?:[^\]]|\]\])*\])|(?P<word>[A-Za-z_]\w*)|(?P<other>==|.)",
-    re.DOTALL,
-)
+
+def _tokens(escape: str) -> re.Pattern[str]:
+    """Return the pattern of tokens; `escape` is a part of strings that an escape by a backslash is."""
+    return re.compile(
+        rf"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>'(?:{escape}[^']|'')*'|\"(?:{escape}[^\"]|\"\")*\")"
+        r"|(?P<date>\#[^\#\n]*\#)|(?P<field>(?:\[(?:[^\]]|\]\])*\]\.)?\[(?:[^\]]|\]\])*\])|(?P<word>[A-Za-z_]\w*)|(?P<other>==|.)",
+        re.DOTALL,
+    )
+
+
+_TOKEN = _tokens("")
+_WITH_ESCAPES = _tokens(r"\\.|(?!\\)")
+"""A quote in a string is doubled, says Tableau's manual; a backslash before it is taken for an escape if need be."""
 _WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
           "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
           "false": "FALSE", "null": "NULL"}  # fmt: skip
@@ -30,7 +38,8 @@ def fields_in(formula: str) -> list[str]:
     >>> fields_in("SUM([Sales]) > [Parameters].[P 1] // [no]")
     ['[Sales]', '[Parameters].[P 1]']
     """
-    return list(dict.fromkeys(token["field"] for token in _TOKEN.finditer(formula) if token["field"] is not None))
+    tokens = [*_TOKEN.finditer(formula), *(_WITH_ESCAPES.finditer(formula) if "\\" in formula else ())]
+    return list(dict.fromkeys(token["field"] for token in tokens if token["field"] is not None))
 
 
 @dataclass(slots=True)
@@ -49,17 +58,25 @@ def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> t
     >>> formula_as_sql("{FIXED [a] : SUM([b])}", lambda name: name.strip("[]"), "postgres")[0]
     'MAX(SUM(b)) OVER (PARTITION BY a)'
     """
-    fields: list[str] = []
+    for pattern in (_TOKEN, _WITH_ESCAPES) if "\\" in formula else (_TOKEN,):
+        text = _as_sql(pattern, formula, field)
+        if text and parses(f"SELECT {text}", dialect):
+            return text, True
+    fields = dict.fromkeys(map(field, fields_in(formula)))
+    return (f"calculated({', '.join(fields)})" if fields else "NULL"), False
+
+
+def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str]) -> str:
+    """Return a formula with its words, strings and levels of detail as SQL has them."""
     found: list[str] = []
     levels: list[_Level] = []
-    for token in _TOKEN.finditer(formula):
+    for token in pattern.finditer(formula):
         if token["comment"] is not None:
             found.append(" ")
         elif token["string"] is not None or token["date"] is not None:
             found.append(LITERAL)
         elif token["field"] is not None:
-            fields.append(field(token["field"]))
-            found.append(fields[-1])
+            found.append(field(token["field"]))
         elif token["word"] is not None:
             word = token["word"].lower()
             if word == "if":
@@ -82,7 +99,4 @@ def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> t
             del found[level.start :]
         else:
             found.append("=" if token["other"] == "==" else token["other"])
-    text = re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(found)).strip()
-    if text and parses(f"SELECT {text}", dialect):
-        return text, True
-    return (f"calculated({', '.join(dict.fromkeys(fields))})" if fields else "NULL"), False
+    return re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(found)).strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.bi.connections import ConnectionMap
-from lineage_ingest.bi.exported import BiExport
+from lineage_ingest.bi.exported import BiExport, not_read
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError
 from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
 from lineage_ingest.bi.tableau.workbook import Workbook
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIXES", "read_tableau"]
 
-SUFFIXES = frozenset((".twb",))
+SUFFIXES = frozenset((".twb", ".tds"))
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 
 
@@ -48,8 +48,20 @@ def read_tableau(
         queries = tuple(workbook.queries())
         return SingleReport(workbook.scope, queries, tuple(workbook.boards()), tuple(problems))
 
-    export = read_single_reports(files, read, progress)
-    return replace(export, server=sites[0] if sites else "")
+    sources: list[tuple[str, Diagnostic]] = []
+
+    def workbooks() -> Iterator[ExportFile]:
+        for file in files:
+            if file.suffix == ".tds" and file.problem is None:
+                message = (
+                    "a data source outside a workbook (.tds) is not read: what its fields are made of is not known"
+                )
+                sources.append((file.name, not_read(message, severity=Severity.WARNING)))
+            else:
+                yield file
+
+    export = read_single_reports(workbooks(), read, progress)
+    return replace(export, server=sites[0] if sites else "", problems=(*export.problems, *sources))
 
 
 def _parse(content: bytes) -> Element:

@@ -17,10 +17,15 @@ from lineage_ingest.bi.written_sql import LITERAL, quote
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["PILL", "DataSource", "SourceFields", "captions_of", "fields_of_filter", "plain_field", "records_of"]
+__all__ = ["PILL", "DataSource", "SourceFields", "captions_of", "fields_of_filter",
+           "plain_field", "plain_name_of", "records_of"]  # fmt: skip
 
 PILL = re.compile(r"\[((?:[^\]]|\]\])*)\]\.\[((?:[^\]]|\]\])*)\]")
 """A field with its data source: `[federated.1].[sum:Sales:qk]`."""
+_INSTANCE = re.compile(
+    r"[A-Za-z]+:(?:(?:sum|avg|min|max|cnt|ctd|med|std|stp|var|vrp|attr|usr|none):)?(.*):[noq]k(?::\d+)?", re.DOTALL
+)
+"""A field as a worksheet uses it: `none:City:nk`, and of a table calculation `pcto:sum:Sales:qk:1`."""
 _MAX_DEPTH = 40
 _ROWS = "__tableau_internal_object_id__"
 """The rows of a table of the data model, which formulas count: `COUNT([__tableau_internal_object_id__].[Orders_1])`."""
@@ -182,11 +187,21 @@ def plain_field(name: str) -> str:
 
     >>> plain_field("[none:City:nk]"), plain_field("[fed].[sum:A:B:qk]"), plain_field("[City]")
     ('[City]', '[fed].[A:B]', '[City]')
+    >>> plain_field("[usr:Worst (copy):nk:2]"), plain_field("[pcto:sum:Sales:qk:1]"), plain_field("[a:b]")
+    ('[Worst (copy)]', '[Sales]', '[a:b]')
     """
     *head, last = unbracketed(name)
-    parts = last.split(":")
-    plain = ":".join(parts[1:-1]) if len(parts) > 2 else last
-    return ".".join(f"[{part}]" for part in (*head, plain))
+    return ".".join(f"[{part}]" for part in (*head, plain_name_of(last)))
+
+
+def plain_name_of(instance: str) -> str:
+    """Return the name of the field that a worksheet uses with derivations before it, its type and a number behind it.
+
+    >>> plain_name_of("win:sum:Sales:qk"), plain_name_of("none:City:nk")
+    ('Sales', 'City')
+    """
+    found = _INSTANCE.fullmatch(instance)
+    return found[1] if found is not None else instance
 
 
 def captions_of(element: Element) -> dict[str, str]:

@@ -233,7 +233,8 @@ class Workbook:
     def _worksheet(self, element: Element) -> QueryAsset:
         name = _name_of(element, "worksheet")
         key = self._sheets[name]
-        sheet = WorksheetSql(element, self._sources, list(self._root.iter("datasource-relationship")))
+        shared = self._root.findall("./shared-views/shared-view/filter")
+        sheet = WorksheetSql(element, self._sources, list(self._root.iter("datasource-relationship")), shared)
         sql = sheet.sql()
         return QueryAsset(
             key, name, f"{self._at}#worksheet/{name}", sheet.connection, sql, needs=sheet.needs,

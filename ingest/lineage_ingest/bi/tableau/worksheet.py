@@ -10,7 +10,7 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter
+from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter, plain_field, plain_name_of
 from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
 
@@ -26,19 +26,31 @@ _PLAIN = frozenset(("None", "User", ""))
 _ROWS = "[__tableau_internal_object_id__]."
 """What the rows of a table of the data model begin with, which worksheets count."""
 _MAX_DEPTH = 40
-_WITHOUT_COLUMN = ("[:", "[Multiple Values]", "[Number of Records]", "[Forecast Indicator]")
+_WITHOUT_COLUMN = (
+    "[:", "[Multiple Values]", "[Number of Records]", "[Forecast Indicator]", "[Latitude (generated)]",
+    "[Longitude (generated)]", "[Geometry (generated)]", "[__tableau_internal_object_id__]",
+)  # fmt: skip
 """What the names of fields begin with that Tableau makes itself."""
 
 
 class WorksheetSql:
     """Writes one worksheet. `sources` are the workbook's data sources, `links` the fields by which it blends them.
 
+    `shared` are the filters that several worksheets have, each of which lists their columns among its slices.
     `connection` is that of the query, `needs` are the keys of the data sources; `problems` is complete after `sql`.
     """
 
-    def __init__(self, element: Element, sources: Mapping[str, DataSource], links: Iterable[Element]) -> None:
+    def __init__(
+        self,
+        element: Element,
+        sources: Mapping[str, DataSource],
+        links: Iterable[Element],
+        shared: Iterable[Element] = (),
+    ) -> None:
         self._element = element
         self._links = links
+        self._slices = {one.text or "" for one in element.findall(".//slices/column")}
+        self._shared = [one for one in shared if one.get("column") in self._slices]
         self._used = [
             (dependency, sources[dependency.get("datasource") or ""])
             for dependency in element.iter("datasource-dependencies")
@@ -58,7 +70,9 @@ class WorksheetSql:
         outputs: list[tuple[str, str]] = []
         conditions: list[str] = []
         filters = [one for one in self._element.iter("filter") if one.get("column")]
+        filters += self._shared
         filtered = {pill for one in filters for pill in PILL.findall(one.get("column") or "")}
+        filtered.update(pill for one in self._slices for pill in PILL.findall(one))
         shown = set(PILL.findall(" ".join(self._shelves())))
         for number, (dependency, source) in enumerate(self._used):
             for instance in dependency.findall("column-instance"):
@@ -78,7 +92,7 @@ class WorksheetSql:
                     outputs.append((_label(caption, derivation), _derived(text, derivation)))
         self._report_shown_only()
         for one in filters:
-            conditions += self._chosen_by(one)
+            conditions += self._chosen_by(one, [one.get("column") or ""] if one in self._shared else [])
         conditions += self._blended()
         if not self._used and not shown and not filters:
             self.problems.append(not_read("the worksheet is empty", severity=Severity.INFO))
@@ -106,13 +120,13 @@ class WorksheetSql:
             if owner in known and name not in known[owner] and not f"[{name}]".startswith(_WITHOUT_COLUMN):
                 self.problems.append(not_read(f"the worksheet shows [{name}], which it does not describe"))
 
-    def _chosen_by(self, element: Element) -> Iterator[str]:
-        """Yield the conditions of a filter by other fields than its own: the first 10 by the sum of sales."""
+    def _chosen_by(self, element: Element, own_fields: Iterable[str]) -> Iterator[str]:
+        """Yield the conditions of a filter by its own fields, and by others: the first 10 by the sum of sales."""
         own = PILL.search(element.get("column") or "")
-        for name in fields_of_filter(element):
+        for name in (*map(plain_field, own_fields), *fields_of_filter(element)):
             *heads, last = unbracketed(name)
             owner = heads[0] if heads else own[1] if own is not None else ""
-            if owner == "Parameters" or name.startswith(_WITHOUT_COLUMN):
+            if owner == "Parameters" or f"[{last}]".startswith(_WITHOUT_COLUMN):
                 continue
             text = self._field_of(owner, f"[{last}]")
             if text is None:
@@ -142,8 +156,7 @@ class WorksheetSql:
                 for side in sides:
                     if side is not None and side[1] in alias:
                         own, source = alias[side[1]]
-                        parts = side[2].split(":")
-                        plain = ":".join(parts[1:-1]) if len(parts) > 2 else side[2]
+                        plain = plain_name_of(side[2])
                         texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
                 if len(texts) == len(sides):
                     found.append(f"({' = '.join(texts)})")

@@ -100,7 +100,10 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  apt-get install -y -qq --no-install-recommends mariadb-server-core mariadb-client-core >/dev/null \
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
-test: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) mariadb ## every test, against real stores and servers
+.PHONY: environments
+environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) mariadb # what tests need beside .venv
+
+test: environments ## every test, against real stores and servers
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=duckdb, spark or sqlite)
@@ -109,7 +112,7 @@ soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=
 soundness-warehouse: setup ## N random warehouses, ingested and asked about, against DuckDB (N=2000 SEED=1)
 	@$(BIN)/python -m tests.soundness.warehouse $(N) --seed $(SEED)
 
-lint: setup ## ruff, mypy strict, import-linter
+lint: $(VENV)/.installed ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

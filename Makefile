@@ -91,6 +91,13 @@ SPARK_FOLDERS := $(SPARKS:%=.spark-%)
 	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --no-cache --require-hashes -r $<
 	@touch $@
 
+SPARK_CLASSES := build/java/spark.jsa
+
+# Java checks that the jars are the very same, so that each new environment needs an archive of its own.
+$(SPARK_CLASSES): $(VENV)/.installed tests/java_archive.py
+	@echo "archiving the classes of Spark, for tests (twenty seconds)"
+	@$(BIN)/python -m tests.java_archive $@
+
 .PHONY: mariadb
 mariadb: # a server for tests, from the distribution's packages: there is no wheel of one
 	@PATH="$$PATH:/usr/sbin"; command -v mariadbd >/dev/null && command -v mariadb >/dev/null && exit 0; \
@@ -101,7 +108,7 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
 .PHONY: environments
-environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) mariadb # what tests need beside .venv
+environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) $(SPARK_CLASSES) mariadb # what tests need beside .venv
 
 test: environments ## every test, against real stores and servers
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup

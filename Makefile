@@ -91,6 +91,13 @@ SPARK_FOLDERS := $(SPARKS:%=.spark-%)
 	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --no-cache --require-hashes -r $<
 	@touch $@
 
+SPARK_CLASSES := build/java/spark.jsa
+
+# Java checks that the jars are the very same, so that each new environment needs an archive of its own.
+$(SPARK_CLASSES): $(VENV)/.installed tests/java_archive.py
+	@echo "archiving the classes of Spark, for tests (twenty seconds)"
+	@$(BIN)/python -m tests.java_archive $@
+
 .PHONY: mariadb
 mariadb: # a server for tests, from the distribution's packages: there is no wheel of one
 	@PATH="$$PATH:/usr/sbin"; command -v mariadbd >/dev/null && command -v mariadb >/dev/null && exit 0; \
@@ -100,8 +107,19 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  apt-get install -y -qq --no-install-recommends mariadb-server-core mariadb-client-core >/dev/null \
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
-test: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) mariadb ## every test, against real stores and servers
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+.PHONY: environments
+environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) $(SPARK_CLASSES) mariadb # what tests need beside .venv
+
+# Each commit of a store waits for the disk: in memory it need not. Taken where 8 GB are free and programs may run;
+# SCRATCH=/tmp is the disk.
+ifndef SCRATCH
+SCRATCH := $(shell awk '/^MemAvailable/ && $$2 > 8e6' /proc/meminfo 2>/dev/null | grep -q . \
+  && df -k /dev/shm 2>/dev/null | awk 'END { exit !($$4 > 8e6) }' && test -w /dev/shm \
+  && ! grep -q ' /dev/shm .*noexec' /proc/mounts && echo /dev/shm)
+endif
+
+test: environments ## every test, against real stores and servers
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=duckdb, spark or sqlite)
 	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED) --dialect $(DIALECT)
@@ -109,7 +127,7 @@ soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=
 soundness-warehouse: setup ## N random warehouses, ingested and asked about, against DuckDB (N=2000 SEED=1)
 	@$(BIN)/python -m tests.soundness.warehouse $(N) --seed $(SEED)
 
-lint: setup ## ruff, mypy strict, import-linter
+lint: $(VENV)/.installed ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

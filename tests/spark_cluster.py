@@ -20,7 +20,7 @@ import pyspark
 import pytest
 
 from lineage.neo4j_server.ports import free_port
-from tests.java_options import SHORT_LIVED
+from tests.java_options import SPARK
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _START = 60.0
@@ -43,7 +43,7 @@ class SparkCluster:
             "spark.driver.host": "127.0.0.1",
             "spark.executor.memory": "512m",
             "spark.pyspark.python": str(self.python),
-            "spark.executor.extraJavaOptions": " ".join(SHORT_LIVED),
+            "spark.executor.extraJavaOptions": " ".join(SPARK),
         }
 
     def stores_rows(self, number: int) -> bool:
@@ -97,7 +97,7 @@ def _daemon(folder: Path, name: str, *arguments: str) -> Iterator[subprocess.Pop
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "128m",
         "SPARK_LOCAL_DIRS": str(folder / "local"),
-        "SPARK_DAEMON_JAVA_OPTS": " ".join(SHORT_LIVED),
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(SPARK),
     }
     environment.pop("PYTHONPATH", None)
     with (folder / "log").open("wb") as log:

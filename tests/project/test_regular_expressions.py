@@ -12,6 +12,7 @@ import random
 import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from re import _constants as codes
 from re import _parser as parser
@@ -28,6 +29,7 @@ _TIMES = 40
 _TRIES = 15
 _SECONDS = 2.0
 _METHODS = frozenset(("compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"))
+_KINDS = {"SPACE": r"\s", "NOT_SPACE": r"\S", "DIGIT": r"\d", "NOT_DIGIT": r"\D", "WORD": r"\w"}
 
 
 def test_no_pattern_takes_exponential_time() -> None:
@@ -54,10 +56,12 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], str]]:
             file = Path(module.__file__ or "")
             if file.suffix == ".py":
                 for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                    if isinstance(node, ast.Call) and ast.unparse(node.func) in {f"re.{name}" for name in _METHODS}:
-                        constant = node.args[0]
-                        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-                            yield re.compile(constant.value), f"{found.name}:{node.lineno}"
+                    match node:
+                        case ast.Call(
+                            func=ast.Attribute(value=ast.Name(id="re"), attr=method),
+                            args=[ast.Constant(value=str(constant)), *_],
+                        ) if method in _METHODS:
+                            yield re.compile(constant), f"{found.name}:{node.lineno}"
 
 
 def _patterns_in(value: object, depth: int = 3) -> Iterator[re.Pattern[str]]:
@@ -150,9 +154,15 @@ class _Maker:
         return self.text(self._chance.choice(parts), repeated) if parts else ""
 
     def _of_class(self, items: Any) -> str:
-        negated = items[0][0] is codes.NEGATE
-        fitting = [one for one in _CHARACTERS if any(_is_in(one, *item) for item in items) is not negated]
+        fitting = _characters_of(tuple(items))
         return self._chance.choice(fitting) if fitting else ""
+
+
+@cache
+def _characters_of(items: tuple[Any, ...]) -> list[str]:
+    """Return the characters that a class contains; few classes are in most patterns."""
+    negated = items[0][0] is codes.NEGATE
+    return [one for one in _CHARACTERS if any(_is_in(one, *item) for item in items) is not negated]
 
 
 def _is_in(character: str, code: Any, value: Any) -> bool:
@@ -162,6 +172,5 @@ def _is_in(character: str, code: Any, value: Any) -> bool:
         return bool(value[0] <= ord(character) <= value[1])
     if code is codes.CATEGORY:
         kind = str(value).removeprefix("CATEGORY_")
-        tests = {"SPACE": r"\s", "NOT_SPACE": r"\S", "DIGIT": r"\d", "NOT_DIGIT": r"\D", "WORD": r"\w"}
-        return re.match(tests.get(kind, r"\W"), character) is not None
+        return re.match(_KINDS.get(kind, r"\W"), character) is not None
     return False

@@ -26,7 +26,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Settings
 from lineage_ingest.spark_plan import __main__ as program
 from tests.events.test_agents import AGENT
-from tests.java_options import SHORT_LIVED
+from tests.java_options import SPARK
 from tests.maven_jars import fetched
 from tests.service.running import running
 
@@ -78,7 +78,7 @@ def connect_server(folder: Path, conf: Mapping[str, str], *program: str) -> Iter
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
+        "spark.driver.extraJavaOptions": " ".join(SPARK),
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",

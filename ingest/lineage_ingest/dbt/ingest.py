@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -29,6 +27,7 @@ from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
@@ -101,8 +100,10 @@ class _Ingest:
         self.nodes: dict[str, NodeState] = {}
         self.skipped: list[str] = []
         """The nodes that are not stated again."""
-        self.elsewhere: Counter[str] = Counter()
-        """Numbers of the project's stored nodes in other environments."""
+        self.elsewhere: list[str] = []
+        """The file keys of the project's stored nodes in other environments."""
+        self.replaced: set[str] = set()
+        """The file keys of stored nodes in other environments whose tables are now those of this one."""
 
     def run(self) -> DbtSummary:
         """Resolve, store, and save the state."""
@@ -118,8 +119,11 @@ class _Ingest:
         for source, problem in self.project.problems():
             self.batch.add_problem(source, problem)
         gone = self._gone()
-        for file_key in gone:
+        for file_key in (*gone, *sorted(self.replaced)):
             self.batch.add_gone(file_key)
+        if self.replaced:
+            stated = self.store.fact_sources(beginning(f"dbt/{request.names.project}"))
+            silent += [one for one in stated if one[0] in self.replaced]
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
         seconds = time.perf_counter() - self.began
         batch = self.batch.records(self.label, content, self._counts(), seconds)
@@ -140,17 +144,8 @@ class _Ingest:
             request.names.naming.dialect.name,
             unchanged,
             tuple(FileKey.parse(key).path for key in gone),
-            tuple(self._notices()),
+            tuple(environment_notices(request.names.project, self.elsewhere, self.replaced)),
         )
-
-    def _notices(self) -> Iterator[str]:
-        """Yield notices about the project in other environments: a renamed target leaves the earlier one behind."""
-        project = self.request.names.project
-        for environment, count in sorted(self.elsewhere.items()):
-            yield (
-                f"the store has {count:,} nodes of {project} as {environment}, too; if that is no longer right: "
-                f"lineage forget --project {shlex.quote(f'dbt/{project}')} --environment {shlex.quote(environment)}"
-            )
 
     def _earlier_state(self) -> ProjectState | None:
         """Return the state of the last ingest, if stating it again would only be an observation of the same.
@@ -406,7 +401,12 @@ class _Ingest:
         wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
         heads = [str(head.file_key) for head in self.store.select_jobs(wanted)]
         ours = f"@{names.environment}"
-        self.elsewhere = Counter(str(FileKey.parse(key).environment) for key in heads if not key.endswith(ours))
+        others = {key for key in heads if not key.endswith(ours)}
+        if others:
+            tables = {key: self.batch.key_of(one.name) for key, one in self.project.tables.items() if key in self.nodes}
+            stated = tables.keys() - {*self.skipped}
+            self.replaced = nodes_built_here(self.store, others, tables, stated)
+        self.elsewhere = sorted(others - self.replaced)
         return [key for key in heads if key.endswith(ours) and key not in here]
 
     # Storing

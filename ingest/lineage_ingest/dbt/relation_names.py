@@ -36,21 +36,27 @@ def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
     """Return the database and schema of dbt's target, as the manifest shows them.
 
     A node without a custom schema is in the target's schema; where all have one, dbt's default is
-    `TARGET_CUSTOM` (https://docs.getdbt.com/docs/build/custom-schemas).
+    `TARGET_CUSTOM`, and projects may put the target's name behind it, or put everything into the target's schema
+    (https://docs.getdbt.com/docs/build/custom-schemas). If each is in the custom one, the target's is not known.
     """
     databases: Counter[str] = Counter()
     schemas: Counter[str] = Counter()
     for node in manifest.nodes.values():
-        if node.is_ephemeral or node.schema_ is None:
+        if node.is_ephemeral or node.schema_ is None or node.is_of_another_project:
             continue
-        if node.database is not None and node.config.database is None:
-            databases[node.database] += 1
-        custom = node.config.schema_
+        custom, database = node.config.custom_schema, node.config.custom_database
+        if node.database is not None and _is_other(node.database, database):
+            databases[node.database] += len(manifest.nodes) if database is None else 1
         if custom is None:
             schemas[node.schema_] += len(manifest.nodes)
-        elif node.schema_.endswith(f"_{custom}"):
-            schemas[node.schema_.removesuffix(f"_{custom}")] += 1
+        elif _is_other(node.schema_, custom):
+            schemas[node.schema_.removesuffix(f"_{custom}").removeprefix(f"{custom}_")] += 1
     return _most_common(databases), _most_common(schemas)
+
+
+def _is_other(name: str, custom: str | None) -> bool:
+    """Return whether a name is another one than that of the node's settings; some projects change only its case."""
+    return custom is None or name.lower() != custom.lower()
 
 
 def _most_common(counts: Counter[str]) -> str | None:

@@ -103,9 +103,8 @@ def test_an_environment_with_another_name_replaces_itself(tmp_path: Path) -> Non
         "4 nodes of shop as postgres,,wh replaced: the tables that they had are built by the models of this manifest",
     )
     with open_store(tmp_path / "store.lbug") as store:
-        tables = ("staging.stg", "marts.mart", "marts.gone", "prod.new")
-        assert sources(store, *tables) == dict.fromkeys(("staging.stg", "marts.mart", "prod.new"),
-                                                        ["postgres,,wh,prod"])  # fmt: skip
+        found = sources(store, "staging.stg", "marts.mart", "marts.gone", "prod.new")
+        assert found == {key: ["postgres,,wh,prod"] for key in ("staging.stg", "marts.mart", "prod.new")}
         live = [one.key for one in store.jobs() if one.retired_at is None]
         assert all(key.endswith("@postgres,,wh,prod") for key in live)
         assert len(live) == 4

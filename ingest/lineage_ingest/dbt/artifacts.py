@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from msgspec import Struct
+from msgspec.json import Decoder
 from pydantic_core import from_json
 
 from lineage.frozen import frozen
@@ -19,7 +21,7 @@ from lineage_ingest.dbt.json_parts import Part, parts_of, read_parts, value_of
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
 from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
-__all__ = ["Artifacts", "NoManifestError", "read_artifacts"]
+__all__ = ["Artifacts", "NoManifestError", "read_artifacts", "relations_in"]
 
 OLDEST, NEWEST = 10, 12
 """Versions of the manifest's format that were tested: dbt 1.6 to 1.11."""
@@ -51,6 +53,14 @@ class Artifacts:
     """The results of the last run's tests."""
     freshness: Mapping[str, Freshness] = field(default_factory=dict)
     """How recent the rows of sources were, by unique id."""
+    relations_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """The relations of another environment, which dbt may have deferred to, by unique id."""
+
+    @property
+    def last_run(self) -> RunResults | None:
+        """The results of the command that wrote the manifest; None if they are those of another one."""
+        same = self.results.invocation == self.manifest.metadata.invocation_id is not None
+        return self.results if same else None
 
 
 def read_artifacts(target: Path) -> Artifacts:
@@ -100,6 +110,24 @@ def read_artifacts(target: Path) -> Artifacts:
         results,
         freshness,
     )
+
+
+def relations_in(folder: Path) -> dict[str, str]:
+    """Return the relations in the manifest of a folder, by unique id; none if there is no manifest to read."""
+    try:
+        parts, _ = read_parts((folder / "manifest.json").read_bytes())
+        nodes = parts_of(parts["nodes"]) if _has_nodes(parts) else None
+    except (OSError, ValueError):
+        return {}
+    found = {key: _RELATION.decode(part).relation_name for key, part in (nodes or {}).items()}
+    return {key: name for key, name in found.items() if isinstance(name, str)}
+
+
+class _Relation(Struct):
+    relation_name: Any = None
+
+
+_RELATION = Decoder(_Relation)
 
 
 def _has_nodes(parts: Mapping[str, Part] | None) -> TypeGuard[Mapping[str, Part]]:

@@ -7,7 +7,6 @@ target (of dbt's `--target`) names other relations.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from lineage_ingest.dbt.macro_calls import called_macros
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage_ingest.dbt.rendered_references import names_relation, needed_relations
 
 __all__ = ["CompiledFile", "CompiledFiles"]
 
@@ -58,8 +58,8 @@ class CompiledFiles:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-        relations = self._relations(node)
-        if not relations or not all(_names(text, one) for one in relations):
+        relations = [str(one.relation_name) for one in needed_relations(node, self._nodes)]
+        if not relations or not all(names_relation(text, one) for one in relations):
             return None
         self.found += 1
         return CompiledFile(text, self._as_in_manifests(path))
@@ -97,32 +97,8 @@ class CompiledFiles:
                 self._times[path] = None
         return self._times[path]
 
-    def _relations(self, node: DbtNode) -> list[str]:
-        """Return the relations that a model needs, as SQL has them."""
-        found, waiting, seen = [], list(node.depends_on.nodes), set[str]()
-        while waiting:
-            key = waiting.pop()
-            needed = self._nodes.get(key)
-            if needed is None or key in seen:
-                continue
-            seen.add(key)
-            if needed.is_ephemeral:
-                waiting += needed.depends_on.nodes
-            else:
-                found.append(str(needed.relation_name))
-        return found
-
     def _as_in_manifests(self, path: Path) -> str:
         try:
             return path.resolve().relative_to(Path(str(self._folder)).resolve()).as_posix()
         except ValueError:
             return path.as_posix()
-
-
-def _names(sql: str, relation: str) -> bool:
-    """Return whether SQL has the name of a relation, and not as the end or beginning of another one.
-
-    >>> _names("select * from dev_sales.orders", "sales.orders"), _names("select * from sales.orders", "sales.orders")
-    (False, True)
-    """
-    return re.search(rf"(?<![\w.]){re.escape(relation)}(?!\w)", sql) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError, dialect_named
@@ -77,14 +78,20 @@ class ProjectNames:
 
     def table(self, node: DbtNode) -> str:
         """Return the full name of a node's relation, as its compiled SQL names it."""
-        fold = self.naming.dialect.fold_table
         if node.relation_name:
-            parts = split_name(node.relation_name)
-            if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
-                parts = [(part, True) for part in parts[0][0].split(".")]
-        else:
-            last = node.identifier or node.alias or node.name
-            parts = [(part, True) for part in (node.database, node.schema_, last) if part]
+            return self.relation(node.relation_name)
+        last = node.identifier or node.alias or node.name
+        return self._full_name([(part, True) for part in (node.database, node.schema_, last) if part])
+
+    def relation(self, text: str) -> str:
+        """Return the full name of a relation, as compiled SQL names it."""
+        parts = list(split_name(text))
+        if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
+            parts = [(part, True) for part in parts[0][0].split(".")]
+        return self._full_name(parts)
+
+    def _full_name(self, parts: Sequence[tuple[str, bool]]) -> str:
+        fold = self.naming.dialect.fold_table
         return str(self.naming.qualify([str(fold(part, quoted=quoted)) for part, quoted in parts]))
 
     def file_key(self, unique_id: str) -> FileKey:

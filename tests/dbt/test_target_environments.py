@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, ingest_dbt
@@ -76,7 +77,7 @@ def test_the_schema_of_the_target(tmp_path: Path, case: str) -> None:
     snapshot = built("snap", "snaps", "select 1 as one", config={"target_schema": "snaps"}, resource_type="snapshot")
     elsewhere = built("of_others", "core", "", original_file_path="", compiled_code=None, project="core")
     data = project(schemas, 1, snapshot, elsewhere)
-    found = parse_manifest({key: json.dumps(value).encode() for key, value in data.items()})
+    found = parse_manifest({key: Raw(json.dumps(value).encode()) for key, value in data.items()})
     assert target_defaults(found) == ("wh", expected)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -40,28 +41,33 @@ def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
     `TARGET_CUSTOM`, and projects may put the target's name behind it, or put everything into the target's schema
     (https://docs.getdbt.com/docs/build/custom-schemas). If each is in the custom one, the target's is not known.
     """
-    databases: Counter[str] = Counter()
-    schemas: Counter[str] = Counter()
+    databases: Counter[str | None] = Counter()
+    schemas: Counter[str | None] = Counter()
     for node in manifest.nodes.values():
         if node.is_ephemeral or node.schema_ is None or node.is_of_another_project:
             continue
-        custom, database = node.config.custom_schema, node.config.custom_database
-        if node.database is not None and _is_other(node.database, database):
-            databases[node.database] += len(manifest.nodes) if database is None else 1
-        if custom is None:
-            schemas[node.schema_] += len(manifest.nodes)
-        elif _is_other(node.schema_, custom):
-            schemas[node.schema_.removesuffix(f"_{custom}").removeprefix(f"{custom}_")] += 1
+        for counts, name, custom in (
+            (databases, node.database, node.config.custom_database),
+            (schemas, node.schema_, node.config.custom_schema),
+        ):
+            if name is not None:
+                counts[_without_custom(name, custom)] += len(manifest.nodes) if custom is None else 1
     return _most_common(databases), _most_common(schemas)
 
 
-def _is_other(name: str, custom: str | None) -> bool:
-    """Return whether a name is another one than that of the node's settings; some projects change only its case."""
-    return custom is None or name.lower() != custom.lower()
+def _without_custom(name: str, custom: str | None) -> str | None:
+    """Return what a name has besides that of the node's settings; None if nothing. Its case may differ.
+
+    >>> _without_custom("dev_marts", "marts"), _without_custom("MARTS", "marts"), _without_custom("dev", "marts")
+    ('dev', None, 'dev')
+    """
+    if custom is None or name.lower() == custom.lower():
+        return name if custom is None else None
+    return re.sub(rf"_{re.escape(custom)}\Z|\A{re.escape(custom)}_", "", name, flags=re.IGNORECASE)
 
 
-def _most_common(counts: Counter[str]) -> str | None:
-    return min(counts, key=lambda name: (-counts[name], name), default=None)
+def _most_common(counts: Counter[str | None]) -> str | None:
+    return min(counts, key=lambda name: (-counts[name], name or ""), default=None)
 
 
 @frozen

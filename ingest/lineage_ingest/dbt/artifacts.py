@@ -56,6 +56,9 @@ class Artifacts:
     relations_elsewhere: Mapping[str, str] = field(default_factory=dict)
     """The relations of another environment, which dbt may have deferred to, by unique id."""
 
+    is_catalog_of_same_run: bool = False
+    """Whether the command that wrote the manifest has read the columns in catalog.json from the database."""
+
     @property
     def last_run(self) -> RunResults | None:
         """The results of the command that wrote the manifest; None if they are those of another one."""
@@ -93,7 +96,7 @@ def read_artifacts(target: Path) -> Artifacts:
         at = max(at, results.at)
     elif results.results and results.at is not None and results.at < at:
         problems.append(("run_results.json", _older_results(results.at, at)))
-    catalog = _read_catalog(target / "catalog.json", at, problems)
+    catalog, invocation = _read_catalog(target / "catalog.json", at, problems)
     analysed = read_analysed_columns(target)
     problems += analysed.problems
     catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
@@ -109,6 +112,7 @@ def read_artifacts(target: Path) -> Artifacts:
         tuple(problems),
         results,
         freshness,
+        is_catalog_of_same_run=invocation == manifest.metadata.invocation_id is not None,
     )
 
 
@@ -178,15 +182,18 @@ def _damaged(message: str) -> Diagnostic:
 
 def _read_catalog(
     path: Path, at: datetime, problems: list[tuple[str, Diagnostic]]
-) -> dict[str, tuple[tuple[str, str | None], ...]]:
-    """Return the columns in catalog.json by unique id; report a catalog that is damaged or older than the manifest."""
+) -> tuple[dict[str, tuple[tuple[str, str | None], ...]], str | None]:
+    """Return the columns in catalog.json by unique id, and the id of the command that wrote it.
+
+    A catalog that is damaged or older than the manifest is reported.
+    """
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        return {}
+        return {}, None
     except OSError as error:
         problems.append((path.name, _damaged(f"the file cannot be read: {error.strerror or type(error).__name__}")))
-        return {}
+        return {}, None
     data, is_whole = _read_json(raw)
     if not is_whole:
         problems.append((path.name, _damaged("the file ends in the middle: the schemas after that are missing")))
@@ -202,7 +209,9 @@ def _read_catalog(
     written = _generated_at(data)
     if written is not None and (at - written).total_seconds() > _SAME_RUN:
         problems.append((path.name, _outdated(written, at)))
-    return found
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    invocation = metadata.get("invocation_id") if isinstance(metadata, dict) else None
+    return found, invocation if isinstance(invocation, str) else None
 
 
 _SAME_RUN = 6 * 3600

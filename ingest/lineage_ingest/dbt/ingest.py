@@ -16,7 +16,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.spelling import Spelled
-from lineage.model.statement import Completeness, StatementLineage
+from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
@@ -24,6 +24,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
@@ -230,6 +231,12 @@ class _Ingest:
     def _add_models(self) -> int:
         """Resolve the models and add those that have changed; return the number of the others."""
         models = self.project.models()
+        columns = read_table_columns(models, self.request.artifacts, self.store, self.batch.key_of)
+        models = (
+            [replace(one, given=replace(one.given, table_columns=columns.get(one.given.key))) for one in models]
+            if columns
+            else models
+        )
         known = self.known
         inputs = {model.given.key: _digest_input(model) for model in models}
         stated = {model.given.key: _digest_stated(model.table, model.source) for model in models}
@@ -237,6 +244,8 @@ class _Ingest:
         def earlier(model: ModelInput) -> ResolvedModel | None:
             node = known.get(model.key)
             if node is None or (node.input, node.stated) != (inputs[model.key], stated[model.key]):
+                return None
+            if model.table_columns is not None and not model.table_columns.are_all_in(node.columns):
                 return None
             return ResolvedModel(None, node.columns, node.lookups)
 
@@ -252,6 +261,7 @@ class _Ingest:
             earlier,
         )
         results = resolution.resolve(lambda done, total: self.notify("resolving", done, total))
+        kept: dict[str, tuple[str, Collection[ColumnSchema]]] = {}
         unchanged = 0
         for model in models:
             key, resolved = model.given.key, results[model.given.key]
@@ -264,8 +274,10 @@ class _Ingest:
             self.batch.add_model(model, statement, resolved.other_builds)
             problems = [found for one in (statement, *resolved.other_builds.values()) for found in one.diagnostics]
             self.nodes[key] = NodeState(
-                # A time limit depends on more than the input: try again next time.
-                "" if any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems) else inputs[key],
+                # A time limit, and what a table keeps, depend on more than the input: try again next time.
+                ""
+                if resolved.kept or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
+                else inputs[key],
                 stated[key],
                 resolved.columns,
                 resolved.lookups,
@@ -275,6 +287,10 @@ class _Ingest:
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in problems),
             )
+            if resolved.kept:
+                job = dbt_job_key(str(self.request.names.file_key(key)))
+                kept[job] = self.batch.key_of(model.given.table), resolved.kept
+        self.batch.add_edges(earlier_edges(self.store, kept))
         return unchanged
 
     # Other nodes

@@ -153,6 +153,8 @@ class Config(ManifestValue):
     post_hook: _Hooks = Field(default=(), alias="post-hook")
     # Incremental models
     incremental_strategy: str | None = None
+    on_schema_change: str | None = None
+    full_refresh: bool | None = None
     unique_key: str | tuple[str, ...] | None = None
     incremental_predicates: Any = None
     predicates: Any = None

@@ -347,8 +347,8 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
         )
     if base.naming != head.naming and base.manifest.naming_macros() != head.manifest.naming_macros():
         yield (
-            "the macros that decide schemas and names of tables differ, and so does dbt's target: whether a table moves "
-            "is not compared; compile both sides for one target"
+            "the macros that decide schemas and names of tables differ, and so does dbt's target: whether a table "
+            "moves is not compared; compile both sides for one target"
         )
     if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
         names = name_list(seeds, 5)

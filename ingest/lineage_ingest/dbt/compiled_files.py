@@ -7,17 +7,20 @@ target (of dbt's `--target`) names other relations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_ingest.dbt.macro_calls import called_macros
 from lineage_ingest.dbt.manifest import Manifest
-from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.rendered_references import names_relation, needed_relations
 
 __all__ = ["CompiledFile", "CompiledFiles"]
 
+_TARGET = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\btarget\s*[.\[]\s*(?!type\b)")
+"""In a template, what differs between targets; they are all of one type."""
 _PACKAGES = "dbt_packages"
 """The folder of packages in a project; another one can be configured, and then their models are not found."""
 _OF_PACKAGES = ("package-lock.yml", "packages.yml", "dependencies.yml")
@@ -25,10 +28,14 @@ _OF_PACKAGES = ("package-lock.yml", "packages.yml", "dependencies.yml")
 
 
 class CompiledFile(NamedTuple):
-    """The compiled SQL of a model, and the path of its file as a manifest has it."""
+    """The compiled SQL of a model, and the path of its file as a manifest has it.
+
+    `is_of_any_target`: its template asks for the target, and its SQL does not show which one it was.
+    """
 
     text: str
     path: str
+    is_of_any_target: bool = False
 
 
 class CompiledFiles:
@@ -58,11 +65,17 @@ class CompiledFiles:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-        relations = [str(one.relation_name) for one in needed_relations(node, self._nodes)]
-        if not relations or not all(names_relation(text, one) for one in relations):
+        needed = list(needed_relations(node, self._nodes))
+        if not needed or not all(names_relation(text, str(one.relation_name)) for one in needed):
             return None
         self.found += 1
-        return CompiledFile(text, self._as_in_manifests(path))
+        shows_target = any(one.resource_type != ResourceType.SOURCE for one in needed)
+        return CompiledFile(text, self._as_in_manifests(path), not shows_target and self._asks_for_target(node))
+
+    def _asks_for_target(self, node: DbtNode) -> bool:
+        """Return whether a template, or a macro that it calls, asks for dbt's target."""
+        macros = called_macros(node, self._macros, self._own_packages)
+        return any(map(_TARGET.search, (node.raw_code or "", *(str(one.get("macro_sql", "")) for one in macros))))
 
     def _is_newest(self, compiled_at: float, node: DbtNode) -> bool:
         times = (self._time(one) if one is not None else None for one in self._sources(node))

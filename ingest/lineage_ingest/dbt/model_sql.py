@@ -71,7 +71,8 @@ class ModelTexts:
         if node.compiled_code:
             found = self._as_referred(node, node.compiled_code)
         elif (earlier := self._compiled.find(node)) is not None:
-            found = self._as_referred(node, earlier.text)._replace(source=earlier.path)
+            doubts = (_OF_ANY_TARGET,) if earlier.is_of_any_target else ()
+            found = self._as_referred(node, earlier.text)._replace(source=earlier.path, doubts=doubts)
         else:
             found = self._rendered(node)
         if node.config.materialized == "incremental" and self._has_other_builds(node):
@@ -164,6 +165,12 @@ class ModelTexts:
 
 _IS_INCREMENTAL = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\bis_incremental\b")
 _HINT = "run `dbt compile`, and ingest again"
+_OF_ANY_TARGET = Diagnostic(
+    DiagnosticCode.NOT_COMPILED,
+    Severity.WARNING,
+    "an earlier dbt command compiled this model, perhaps for another target: its template asks for `target`",
+    hint=_HINT,
+)
 
 
 def _relation(node: DbtNode) -> str:

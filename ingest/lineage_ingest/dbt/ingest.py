@@ -412,7 +412,8 @@ class _Ingest:
         if not self.request.artifacts.is_whole:
             return []
         names = self.request.names
-        here = {str(names.file_key(key)) for key in self.nodes}
+        with_jobs = (key for key, node in self.nodes.items() if node.completeness or key in self.project.consumers)
+        here = {str(names.file_key(key)) for key in with_jobs}
         here |= {str(names.file_key(key)) for key, _ in self.request.artifacts.manifest.invalid}
         wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
         heads = [str(head.file_key) for head in self.store.select_jobs(wanted)]

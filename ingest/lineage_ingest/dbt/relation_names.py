@@ -109,5 +109,6 @@ class ProjectNames:
         return FileKey.parse(file_key).path
 
     def is_built(self, node: DbtNode) -> bool:
-        """Return whether dbt builds a relation for the node."""
-        return node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT) and not node.is_ephemeral
+        """Return whether dbt builds a relation for the node; those of other projects are only referred to."""
+        is_model = node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT)
+        return is_model and not node.is_ephemeral and not node.is_of_another_project

@@ -187,6 +187,7 @@ class ManifestJson:
             node.get("resource_type") in ("model", "snapshot")
             and node.get("language") != "python"
             and not node.get("compiled_code")
+            and bool(node.get("raw_code") or node.get("original_file_path"))  # else it is of another project
             and self.config(key).get("materialized") != "ephemeral"
             for key, node in self.nodes.items()
         )

@@ -141,3 +141,15 @@ def test_another_target_may_have_compiled_it(tmp_path: Path, form: str, where: s
     in_doubt = asks and where != "beside a model"
     assert found(summary) == {("info", "NOT_COMPILED"), *([("warning", "NOT_COMPILED")] if in_doubt else [])}
     assert summary.batch.run.counts["partial"] == in_doubt
+
+
+def test_the_last_batch_of_a_model_is_read(tmp_path: Path) -> None:
+    """dbt compiles a microbatch model once for each batch, and leaves none of that in the manifest."""
+    config = {"materialized": "incremental", "incremental_strategy": "microbatch", "event_time": "day"}
+    target = _project(tmp_path, None, config=config)
+    folder = target / "compiled" / "shop" / "models" / "mart"
+    _written(folder / "mart_2026-01-01.sql", f"select id from {relation('stg')}", _BASE + 60)
+    _written(folder / "mart_2026-01-02.sql", _COMPILED, _BASE + 61)
+    summary = _ingest(tmp_path, target)
+    assert [one.source for one in summary.diagnostics] == ["manifest.json"]
+    assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}

@@ -7,6 +7,7 @@ target (of dbt's `--target`) names other relations.
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -57,7 +58,7 @@ class CompiledFiles:
         """Return what was compiled of a model that this manifest has no compiled SQL of; None if it may be outdated."""
         if self._folder is None:
             return None
-        path = self._target / "compiled" / node.package_name / node.original_file_path
+        path = self._file_of(node)
         compiled_at = self._time(path)
         if compiled_at is None or not self._is_newest(compiled_at, node):
             return None
@@ -71,6 +72,14 @@ class CompiledFiles:
         self.found += 1
         shows_target = any(one.resource_type != ResourceType.SOURCE for one in needed)
         return CompiledFile(text, self._as_in_manifests(path), not shows_target and self._asks_for_target(node))
+
+    def _file_of(self, node: DbtNode) -> Path:
+        """Return the file of a model; of one that is built in batches, that of the last batch."""
+        path = self._target / "compiled" / node.package_name / node.original_file_path
+        if node.config.incremental_strategy != "microbatch":
+            return path
+        batches = [path, *path.with_suffix("").glob(f"{glob.escape(path.stem)}_*{path.suffix}")]
+        return max(batches, key=lambda one: self._time(one) or 0)
 
     def _asks_for_target(self, node: DbtNode) -> bool:
         """Return whether a template, or a macro that it calls, asks for dbt's target."""

@@ -83,7 +83,7 @@ class ModelTexts:
         """Return a model's compiled SQL with whole tables; note which of them are of another environment."""
         needed = list(needed_relations(node, self._nodes))
         text = whole_relations(compiled, node.raw_code or "", needed)
-        is_part = text != compiled
+        is_part = text != compiled and node.config.incremental_strategy != "microbatch"
         found = list(deferred_relations(text, needed, self._known, self._elsewhere))
         if self._as_defined:
             for other, relation in found:

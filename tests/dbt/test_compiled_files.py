@@ -145,7 +145,7 @@ def test_another_target_may_have_compiled_it(tmp_path: Path, form: str, where: s
 
 def test_the_last_batch_of_a_model_is_read(tmp_path: Path) -> None:
     """dbt compiles a microbatch model once for each batch, and leaves none of that in the manifest."""
-    config = {"materialized": "incremental", "incremental_strategy": "microbatch", "event_time": "day"}
+    config = {"materialized": "incremental", "incremental_strategy": "microbatch", "event_time": "id"}
     target = _project(tmp_path, None, config=config)
     folder = target / "compiled" / "shop" / "models" / "mart"
     _written(folder / "mart_2026-01-01.sql", f"select id from {relation('stg')}", _BASE + 60)

@@ -145,3 +145,20 @@ def test_what_is_older_replaces_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         assert "postgres,,wh" in sources(store, "ref.shared")["ref.shared"]
         assert sources(store, "marts.mart") == {"marts.mart": ["postgres,,wh"]}
+
+
+@pytest.mark.parametrize("schema", ["staging", "STAGING", "dev_ana"])
+def test_a_catalog_of_another_target_is_not_read(tmp_path: Path, schema: str) -> None:
+    """Both targets write into one folder, and `dbt docs generate` was for the other one."""
+    data = project(PROD)
+    data["nodes"]["model.shop.stg"] |= {"original_file_path": "models/stg.py", "language": "python"}
+    data["nodes"]["model.shop.mart"]["compiled_code"] = 'select * from "wh"."staging"."stg"'
+    write(tmp_path / "target", data)
+    catalog = json.loads((tmp_path / "target" / "catalog.json").read_text(encoding="utf-8"))
+    columns = {"old": {"name": "old", "type": "int", "index": 1}}
+    place = {"database": "wh", "schema": schema, "name": "stg"}
+    catalog["nodes"] = {"model.shop.stg": {"metadata": place, "columns": columns}}
+    (tmp_path / "target" / "catalog.json").write_text(json.dumps(catalog), encoding="utf-8")
+    summary = ingest_dbt(tmp_path / "target", store=tmp_path / "store.lbug", options=DbtOptions())
+    codes = {str(one.diagnostic.code) for one in summary.diagnostics} - {"PYTHON_MODEL"}
+    assert codes == ({"ARTIFACT_OUTDATED", "UNRESOLVED_STAR"} if schema == "dev_ana" else set())

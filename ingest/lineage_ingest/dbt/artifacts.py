@@ -13,12 +13,14 @@ from msgspec import Struct
 from msgspec.json import Decoder
 from pydantic_core import from_json
 
+from lineage.cli.listing import counted
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import Freshness
 from lineage_ingest.dbt.info_schema import read_analysed_columns
 from lineage_ingest.dbt.json_parts import Part, parts_of, read_parts, value_of
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
 __all__ = ["Artifacts", "NoManifestError", "read_artifacts", "relations_in"]
@@ -96,7 +98,8 @@ def read_artifacts(target: Path) -> Artifacts:
         at = max(at, results.at)
     elif results.results and results.at is not None and results.at < at:
         problems.append(("run_results.json", _older_results(results.at, at)))
-    catalog, invocation = _read_catalog(target / "catalog.json", at, problems)
+    relations = {**manifest.sources, **manifest.nodes}
+    catalog, invocation = _read_catalog(target / "catalog.json", at, relations, problems)
     analysed = read_analysed_columns(target)
     problems += analysed.problems
     catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
@@ -181,11 +184,11 @@ def _damaged(message: str) -> Diagnostic:
 
 
 def _read_catalog(
-    path: Path, at: datetime, problems: list[tuple[str, Diagnostic]]
+    path: Path, at: datetime, nodes: Mapping[str, DbtNode], problems: list[tuple[str, Diagnostic]]
 ) -> tuple[dict[str, tuple[tuple[str, str | None], ...]], str | None]:
     """Return the columns in catalog.json by unique id, and the id of the command that wrote it.
 
-    A catalog that is damaged or older than the manifest is reported.
+    A catalog that is damaged, older than the manifest, or of another target is reported.
     """
     try:
         raw = path.read_bytes()
@@ -198,20 +201,38 @@ def _read_catalog(
     if not is_whole:
         problems.append((path.name, _damaged("the file ends in the middle: the schemas after that are missing")))
     found: dict[str, tuple[tuple[str, str | None], ...]] = {}
+    elsewhere = 0
     for section in ("nodes", "sources"):
         tables = data.get(section) if isinstance(data, dict) else None
         items = list(tables.items()) if isinstance(tables, dict) else []
         for key, table in items if is_whole else items[:-1]:  # the last one may lack columns
             columns = table.get("columns") if isinstance(table, dict) else None
-            if isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values()):
+            if key in nodes and _is_elsewhere(table, nodes[key]):
+                elsewhere += 1
+            elif isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values()):
                 ordered = sorted(columns.values(), key=lambda one: one.get("index") or 0)
                 found[key] = tuple((str(one.get("name")), one.get("type")) for one in ordered)
     written = _generated_at(data)
     if written is not None and (at - written).total_seconds() > _SAME_RUN:
         problems.append((path.name, _outdated(written, at)))
+    if elsewhere:
+        problems.append((path.name, _of_another_target(elsewhere)))
     metadata = data.get("metadata") if isinstance(data, dict) else None
     invocation = metadata.get("invocation_id") if isinstance(metadata, dict) else None
     return found, invocation if isinstance(invocation, str) else None
+
+
+def _is_elsewhere(table: Any, node: DbtNode) -> bool:
+    """Return whether a catalog has a node's table in another schema, as another target has."""
+    place = table.get("metadata") if isinstance(table, dict) else None
+    schema = place.get("schema") if isinstance(place, dict) else None
+    return isinstance(schema, str) and node.schema_ is not None and schema.lower() != node.schema_.lower()
+
+
+def _of_another_target(tables: int) -> Diagnostic:
+    message = f"the catalog has {counted(tables, 'table')} in other schemas than the manifest: these are not read"
+    hint = "run `dbt docs generate` for the same target"
+    return Diagnostic(DiagnosticCode.ARTIFACT_OUTDATED, Severity.WARNING, message, hint=hint)
 
 
 _SAME_RUN = 6 * 3600

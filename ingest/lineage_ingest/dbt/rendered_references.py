@@ -18,6 +18,7 @@ _PART = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|\w+)"
 _LAST = re.compile(rf"{_PART}\Z")
 _MOMENT = r"(?:\w+ ?\(?)?'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00:00'(?:::\w+| as \w+)?\)?"
 """A time as dbt writes it, in the form of any adapter."""
+_IN_NAMES = re.compile(r"[\w.]")
 _WHOLE = r"\(select \* from "
 _NOT_BEFORE = r"(?<![\w.\"`\]])"
 _NOT_AFTER = r"(?![\w.\"`(])"
@@ -46,7 +47,13 @@ def names_relation(sql: str, relation: str) -> bool:
     >>> names_relation("select * from sales.orders", "sales.orders")
     True
     """
-    return re.search(rf"(?<![\w.]){re.escape(relation)}(?!\w)", sql) is not None
+    start = sql.find(relation)
+    while start >= 0:
+        before, after = sql[start - 1 : start], sql[start + len(relation) : start + len(relation) + 1]
+        if not _IN_NAMES.fullmatch(before) and not (after.isalnum() or after == "_"):
+            return True
+        start = sql.find(relation, start + 1)
+    return False
 
 
 def replace_relation(sql: str, relation: str, other: str) -> str:

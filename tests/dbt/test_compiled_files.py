@@ -113,3 +113,43 @@ def test_a_model_that_reads_no_relation_is_rendered(tmp_path: Path) -> None:
     target = _project(tmp_path, "select 1 as id", depends_on={"nodes": []}, raw_code="select 2 as id, 3 as other")
     summary = _ingest(tmp_path, target)
     assert [one.source for one in summary.diagnostics] == ["models/mart.sql"]
+
+
+_TEMPLATES = {
+    "name": ("select id, {{ target.name }} as name from {{ source('raw', 'orders') }}", True),
+    "brackets": ("{% if 1 == 2 or target['schema'] == 'prod' %} {% endif %}", True),
+    "type": ("{% if target.type == 'postgres' %} {% endif %}", False),
+    "a table": ("select target.id from {{ source('raw', 'orders') }} as target", False),
+}
+
+
+@pytest.mark.parametrize("form", _TEMPLATES)
+@pytest.mark.parametrize("where", ["template", "macro", "beside a model"])
+def test_another_target_may_have_compiled_it(tmp_path: Path, form: str, where: str) -> None:
+    """Sources have the same names for all targets; models do not."""
+    template, asks = _TEMPLATES[form]
+    needs = {"nodes": ["source.shop.raw.orders"], "macros": ["macro.shop.acme_twice"]}
+    compiled = 'select id, amount from "wh"."raw"."orders"'
+    if where == "beside a model":
+        needs["nodes"], compiled = ["model.shop.stg"], _COMPILED
+    macro = {**_MACRO, "macro_sql": template if where == "macro" else "?"}
+    target = _project(tmp_path, compiled)
+    raw_code = "select 1" if where == "macro" else template
+    mart = model("mart", raw_code, compiled_code=None, patch_path="shop://models/schema.yml", depends_on=needs)
+    write(target, manifest(RAW, STAGED, mart, macros={"macro.shop.acme_twice": macro, "macro.shop.inner": _INNER}))
+    summary = _ingest(tmp_path, target)
+    in_doubt = asks and where != "beside a model"
+    assert found(summary) == {("info", "NOT_COMPILED"), *([("warning", "NOT_COMPILED")] if in_doubt else [])}
+    assert summary.batch.run.counts["partial"] == in_doubt
+
+
+def test_the_last_batch_of_a_model_is_read(tmp_path: Path) -> None:
+    """dbt compiles a microbatch model once for each batch, and leaves none of that in the manifest."""
+    config = {"materialized": "incremental", "incremental_strategy": "microbatch", "event_time": "id"}
+    target = _project(tmp_path, None, config=config)
+    folder = target / "compiled" / "shop" / "models" / "mart"
+    _written(folder / "mart_2026-01-01.sql", f"select id from {relation('stg')}", _BASE + 60)
+    _written(folder / "mart_2026-01-02.sql", _COMPILED, _BASE + 61)
+    summary = _ingest(tmp_path, target)
+    assert [one.source for one in summary.diagnostics] == ["manifest.json"]
+    assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}

@@ -264,8 +264,13 @@ def test_a_macro_that_names_tables_moves_seeds_too(tmp_path: Path) -> None:
         "config": {"materialized": "seed"},
     }  # fmt: skip
     base["macros"] |= macro("dbt")
-    found = _diff(tmp_path, lambda data: data["macros"].update(macro("shop")), base)
-    assert "codes" in {one.title for one in found.rebuild}
+
+    def move(data: Manifest) -> None:
+        data["macros"] |= macro("shop")
+        data["nodes"]["seed.shop.codes"] |= {"schema": "mart", "relation_name": '"wh"."mart"."codes"'}
+
+    found = _diff(tmp_path, move, base)
+    assert [one.title for one in found.rebuild] == ["codes"]
 
 
 def test_the_past_of_a_snapshot(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ FOLDERS = ("lineage/", "ingest/", "graphql/", "tests/", "docs/", "model/", "quer
 ROOTS = ("", "lineage", "ingest/lineage_ingest", "ingest/lineage_ingest/query_log", "graphql", "lineage/store")
 MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model"}
 TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}.union(
-    {"--generate-info-schema", "--select", "--static-analysis", "--vars"}
+    {"--defer", "--empty", "--generate-info-schema", "--sample", "--select", "--state", "--static-analysis", "--vars"}
 )
 """Options of other commands: of mypy, of `mysql`, of dbt, of all commands."""
 

@@ -9,17 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from msgspec import Struct
+from msgspec.json import Decoder
 from pydantic_core import from_json
 
+from lineage.cli.listing import counted
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import Freshness
 from lineage_ingest.dbt.info_schema import read_analysed_columns
 from lineage_ingest.dbt.json_parts import Part, parts_of, read_parts, value_of
 from lineage_ingest.dbt.manifest import Manifest, parse_manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.run_results import RunResults, freshness_in, results_in, time_from
 
-__all__ = ["Artifacts", "NoManifestError", "read_artifacts"]
+__all__ = ["Artifacts", "NoManifestError", "read_artifacts", "relations_in"]
 
 OLDEST, NEWEST = 10, 12
 """Versions of the manifest's format that were tested: dbt 1.6 to 1.11."""
@@ -51,6 +55,17 @@ class Artifacts:
     """The results of the last run's tests."""
     freshness: Mapping[str, Freshness] = field(default_factory=dict)
     """How recent the rows of sources were, by unique id."""
+    relations_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """The relations of another environment, which dbt may have deferred to, by unique id."""
+
+    is_catalog_of_same_run: bool = False
+    """Whether the command that wrote the manifest has read the columns in catalog.json from the database."""
+
+    @property
+    def last_run(self) -> RunResults | None:
+        """The results of the command that wrote the manifest; None if they are those of another one."""
+        same = self.results.invocation == self.manifest.metadata.invocation_id is not None
+        return self.results if same else None
 
 
 def read_artifacts(target: Path) -> Artifacts:
@@ -83,7 +98,8 @@ def read_artifacts(target: Path) -> Artifacts:
         at = max(at, results.at)
     elif results.results and results.at is not None and results.at < at:
         problems.append(("run_results.json", _older_results(results.at, at)))
-    catalog = _read_catalog(target / "catalog.json", at, problems)
+    relations = {**manifest.sources, **manifest.nodes}
+    catalog, invocation = _read_catalog(target / "catalog.json", at, relations, problems)
     analysed = read_analysed_columns(target)
     problems += analysed.problems
     catalog = {**analysed.columns, **catalog}  # what the database has precedes what was analysed
@@ -99,7 +115,26 @@ def read_artifacts(target: Path) -> Artifacts:
         tuple(problems),
         results,
         freshness,
+        is_catalog_of_same_run=invocation == manifest.metadata.invocation_id is not None,
     )
+
+
+def relations_in(folder: Path) -> dict[str, str]:
+    """Return the relations in the manifest of a folder, by unique id; none if there is no manifest to read."""
+    try:
+        parts, _ = read_parts((folder / "manifest.json").read_bytes())
+        nodes = parts_of(parts["nodes"]) if _has_nodes(parts) else None
+    except (OSError, ValueError):
+        return {}
+    found = {key: _RELATION.decode(part).relation_name for key, part in (nodes or {}).items()}
+    return {key: name for key, name in found.items() if isinstance(name, str)}
+
+
+class _Relation(Struct):
+    relation_name: Any = None
+
+
+_RELATION = Decoder(_Relation)
 
 
 def _has_nodes(parts: Mapping[str, Part] | None) -> TypeGuard[Mapping[str, Part]]:
@@ -149,32 +184,55 @@ def _damaged(message: str) -> Diagnostic:
 
 
 def _read_catalog(
-    path: Path, at: datetime, problems: list[tuple[str, Diagnostic]]
-) -> dict[str, tuple[tuple[str, str | None], ...]]:
-    """Return the columns in catalog.json by unique id; report a catalog that is damaged or older than the manifest."""
+    path: Path, at: datetime, nodes: Mapping[str, DbtNode], problems: list[tuple[str, Diagnostic]]
+) -> tuple[dict[str, tuple[tuple[str, str | None], ...]], str | None]:
+    """Return the columns in catalog.json by unique id, and the id of the command that wrote it.
+
+    A catalog that is damaged, older than the manifest, or of another target is reported.
+    """
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        return {}
+        return {}, None
     except OSError as error:
         problems.append((path.name, _damaged(f"the file cannot be read: {error.strerror or type(error).__name__}")))
-        return {}
+        return {}, None
     data, is_whole = _read_json(raw)
     if not is_whole:
         problems.append((path.name, _damaged("the file ends in the middle: the schemas after that are missing")))
     found: dict[str, tuple[tuple[str, str | None], ...]] = {}
+    elsewhere = 0
     for section in ("nodes", "sources"):
         tables = data.get(section) if isinstance(data, dict) else None
         items = list(tables.items()) if isinstance(tables, dict) else []
         for key, table in items if is_whole else items[:-1]:  # the last one may lack columns
             columns = table.get("columns") if isinstance(table, dict) else None
-            if isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values()):
+            if key in nodes and _is_elsewhere(table, nodes[key]):
+                elsewhere += 1
+            elif isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values()):
                 ordered = sorted(columns.values(), key=lambda one: one.get("index") or 0)
                 found[key] = tuple((str(one.get("name")), one.get("type")) for one in ordered)
     written = _generated_at(data)
     if written is not None and (at - written).total_seconds() > _SAME_RUN:
         problems.append((path.name, _outdated(written, at)))
-    return found
+    if elsewhere:
+        problems.append((path.name, _of_another_target(elsewhere)))
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    invocation = metadata.get("invocation_id") if isinstance(metadata, dict) else None
+    return found, invocation if isinstance(invocation, str) else None
+
+
+def _is_elsewhere(table: Any, node: DbtNode) -> bool:
+    """Return whether a catalog has a node's table in another schema, as another target has."""
+    place = table.get("metadata") if isinstance(table, dict) else None
+    schema = place.get("schema") if isinstance(place, dict) else None
+    return isinstance(schema, str) and node.schema_ is not None and schema.lower() != node.schema_.lower()
+
+
+def _of_another_target(tables: int) -> Diagnostic:
+    message = f"the catalog has {counted(tables, 'table')} in other schemas than the manifest: these are not read"
+    hint = "run `dbt docs generate` for the same target"
+    return Diagnostic(DiagnosticCode.ARTIFACT_OUTDATED, Severity.WARNING, message, hint=hint)
 
 
 _SAME_RUN = 6 * 3600

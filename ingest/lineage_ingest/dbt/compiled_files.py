@@ -7,6 +7,7 @@ target (of dbt's `--target`) names other relations.
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,10 +15,13 @@ from typing import Any, NamedTuple
 
 from lineage_ingest.dbt.macro_calls import called_macros
 from lineage_ingest.dbt.manifest import Manifest
-from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.rendered_references import names_relation, needed_relations
 
 __all__ = ["CompiledFile", "CompiledFiles"]
 
+_TARGET = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\btarget\s*[.\[]\s*(?!type\b)")
+"""In a template, what differs between targets; they are all of one type."""
 _PACKAGES = "dbt_packages"
 """The folder of packages in a project; another one can be configured, and then their models are not found."""
 _OF_PACKAGES = ("package-lock.yml", "packages.yml", "dependencies.yml")
@@ -25,10 +29,14 @@ _OF_PACKAGES = ("package-lock.yml", "packages.yml", "dependencies.yml")
 
 
 class CompiledFile(NamedTuple):
-    """The compiled SQL of a model, and the path of its file as a manifest has it."""
+    """The compiled SQL of a model, and the path of its file as a manifest has it.
+
+    `is_of_any_target`: its template asks for the target, and its SQL does not show which one it was.
+    """
 
     text: str
     path: str
+    is_of_any_target: bool = False
 
 
 class CompiledFiles:
@@ -50,7 +58,7 @@ class CompiledFiles:
         """Return what was compiled of a model that this manifest has no compiled SQL of; None if it may be outdated."""
         if self._folder is None:
             return None
-        path = self._target / "compiled" / node.package_name / node.original_file_path
+        path = self._file_of(node)
         compiled_at = self._time(path)
         if compiled_at is None or not self._is_newest(compiled_at, node):
             return None
@@ -58,11 +66,25 @@ class CompiledFiles:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-        relations = self._relations(node)
-        if not relations or not all(_names(text, one) for one in relations):
+        needed = list(needed_relations(node, self._nodes))
+        if not needed or not all(names_relation(text, str(one.relation_name)) for one in needed):
             return None
         self.found += 1
-        return CompiledFile(text, self._as_in_manifests(path))
+        shows_target = any(one.resource_type != ResourceType.SOURCE for one in needed)
+        return CompiledFile(text, self._as_in_manifests(path), not shows_target and self._asks_for_target(node))
+
+    def _file_of(self, node: DbtNode) -> Path:
+        """Return the file of a model; of one that is built in batches, that of the last batch."""
+        path = self._target / "compiled" / node.package_name / node.original_file_path
+        if node.config.incremental_strategy != "microbatch":
+            return path
+        batches = [path, *path.with_suffix("").glob(f"{glob.escape(path.stem)}_*{path.suffix}")]
+        return max(batches, key=lambda one: self._time(one) or 0)
+
+    def _asks_for_target(self, node: DbtNode) -> bool:
+        """Return whether a template, or a macro that it calls, asks for dbt's target."""
+        macros = called_macros(node, self._macros, self._own_packages)
+        return any(map(_TARGET.search, (node.raw_code or "", *(str(one.get("macro_sql", "")) for one in macros))))
 
     def _is_newest(self, compiled_at: float, node: DbtNode) -> bool:
         times = (self._time(one) if one is not None else None for one in self._sources(node))
@@ -97,32 +119,8 @@ class CompiledFiles:
                 self._times[path] = None
         return self._times[path]
 
-    def _relations(self, node: DbtNode) -> list[str]:
-        """Return the relations that a model needs, as SQL has them."""
-        found, waiting, seen = [], list(node.depends_on.nodes), set[str]()
-        while waiting:
-            key = waiting.pop()
-            needed = self._nodes.get(key)
-            if needed is None or key in seen:
-                continue
-            seen.add(key)
-            if needed.is_ephemeral:
-                waiting += needed.depends_on.nodes
-            else:
-                found.append(str(needed.relation_name))
-        return found
-
     def _as_in_manifests(self, path: Path) -> str:
         try:
             return path.resolve().relative_to(Path(str(self._folder)).resolve()).as_posix()
         except ValueError:
             return path.as_posix()
-
-
-def _names(sql: str, relation: str) -> bool:
-    """Return whether SQL has the name of a relation, and not as the end or beginning of another one.
-
-    >>> _names("select * from dev_sales.orders", "sales.orders"), _names("select * from sales.orders", "sales.orders")
-    (False, True)
-    """
-    return re.search(rf"(?<![\w.]){re.escape(relation)}(?!\w)", sql) is not None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -18,7 +16,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.spelling import Spelled
-from lineage.model.statement import Completeness, StatementLineage
+from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
@@ -26,9 +24,11 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
@@ -101,8 +101,10 @@ class _Ingest:
         self.nodes: dict[str, NodeState] = {}
         self.skipped: list[str] = []
         """The nodes that are not stated again."""
-        self.elsewhere: Counter[str] = Counter()
-        """Numbers of the project's stored nodes in other environments."""
+        self.elsewhere: list[str] = []
+        """The file keys of the project's stored nodes in other environments."""
+        self.replaced: set[str] = set()
+        """The file keys of stored nodes in other environments whose tables are now those of this one."""
 
     def run(self) -> DbtSummary:
         """Resolve, store, and save the state."""
@@ -118,8 +120,11 @@ class _Ingest:
         for source, problem in self.project.problems():
             self.batch.add_problem(source, problem)
         gone = self._gone()
-        for file_key in gone:
+        for file_key in (*gone, *sorted(self.replaced)):
             self.batch.add_gone(file_key)
+        if self.replaced:
+            stated = self.store.fact_sources(beginning(f"dbt/{request.names.project}"))
+            silent += [one for one in stated if one[0] in self.replaced]
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
         seconds = time.perf_counter() - self.began
         batch = self.batch.records(self.label, content, self._counts(), seconds)
@@ -140,17 +145,8 @@ class _Ingest:
             request.names.naming.dialect.name,
             unchanged,
             tuple(FileKey.parse(key).path for key in gone),
-            tuple(self._notices()),
+            tuple(environment_notices(request.names.project, self.elsewhere, self.replaced)),
         )
-
-    def _notices(self) -> Iterator[str]:
-        """Yield notices about the project in other environments: a renamed target leaves the earlier one behind."""
-        project = self.request.names.project
-        for environment, count in sorted(self.elsewhere.items()):
-            yield (
-                f"the store has {count:,} nodes of {project} as {environment}, too; if that is no longer right: "
-                f"lineage forget --project {shlex.quote(f'dbt/{project}')} --environment {shlex.quote(environment)}"
-            )
 
     def _earlier_state(self) -> ProjectState | None:
         """Return the state of the last ingest, if stating it again would only be an observation of the same.
@@ -235,6 +231,12 @@ class _Ingest:
     def _add_models(self) -> int:
         """Resolve the models and add those that have changed; return the number of the others."""
         models = self.project.models()
+        columns = read_table_columns(models, self.request.artifacts, self.store, self.batch.key_of)
+        models = (
+            [replace(one, given=replace(one.given, table_columns=columns.get(one.given.key))) for one in models]
+            if columns
+            else models
+        )
         known = self.known
         inputs = {model.given.key: _digest_input(model) for model in models}
         stated = {model.given.key: _digest_stated(model.table, model.source) for model in models}
@@ -242,6 +244,8 @@ class _Ingest:
         def earlier(model: ModelInput) -> ResolvedModel | None:
             node = known.get(model.key)
             if node is None or (node.input, node.stated) != (inputs[model.key], stated[model.key]):
+                return None
+            if model.table_columns is not None and not model.table_columns.are_all_in(node.columns):
                 return None
             return ResolvedModel(None, node.columns, node.lookups)
 
@@ -257,6 +261,7 @@ class _Ingest:
             earlier,
         )
         results = resolution.resolve(lambda done, total: self.notify("resolving", done, total))
+        kept: dict[str, tuple[str, Collection[ColumnSchema]]] = {}
         unchanged = 0
         for model in models:
             key, resolved = model.given.key, results[model.given.key]
@@ -269,8 +274,10 @@ class _Ingest:
             self.batch.add_model(model, statement, resolved.other_builds)
             problems = [found for one in (statement, *resolved.other_builds.values()) for found in one.diagnostics]
             self.nodes[key] = NodeState(
-                # A time limit depends on more than the input: try again next time.
-                "" if any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems) else inputs[key],
+                # A time limit, and what a table keeps, depend on more than the input: try again next time.
+                ""
+                if resolved.kept or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
+                else inputs[key],
                 stated[key],
                 resolved.columns,
                 resolved.lookups,
@@ -280,6 +287,10 @@ class _Ingest:
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in problems),
             )
+            if resolved.kept:
+                job = dbt_job_key(str(self.request.names.file_key(key)))
+                kept[job] = self.batch.key_of(model.given.table), resolved.kept
+        self.batch.add_edges(earlier_edges(self.store, kept))
         return unchanged
 
     # Other nodes
@@ -401,12 +412,18 @@ class _Ingest:
         if not self.request.artifacts.is_whole:
             return []
         names = self.request.names
-        here = {str(names.file_key(key)) for key in self.nodes}
+        with_jobs = (key for key, node in self.nodes.items() if node.completeness or key in self.project.consumers)
+        here = {str(names.file_key(key)) for key in with_jobs}
         here |= {str(names.file_key(key)) for key, _ in self.request.artifacts.manifest.invalid}
         wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
         heads = [str(head.file_key) for head in self.store.select_jobs(wanted)]
         ours = f"@{names.environment}"
-        self.elsewhere = Counter(str(FileKey.parse(key).environment) for key in heads if not key.endswith(ours))
+        others = {key for key in heads if not key.endswith(ours)}
+        if others:
+            tables = {key: self.batch.key_of(one.name) for key, one in self.project.tables.items() if key in self.nodes}
+            stated = tables.keys() - {*self.skipped}
+            self.replaced = nodes_built_here(self.store, others, tables, stated)
+        self.elsewhere = sorted(others - self.replaced)
         return [key for key in heads if key.endswith(ours) and key not in here]
 
     # Storing

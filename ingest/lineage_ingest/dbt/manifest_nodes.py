@@ -153,6 +153,8 @@ class Config(ManifestValue):
     post_hook: _Hooks = Field(default=(), alias="post-hook")
     # Incremental models
     incremental_strategy: str | None = None
+    on_schema_change: str | None = None
+    full_refresh: bool | None = None
     unique_key: str | tuple[str, ...] | None = None
     incremental_predicates: Any = None
     predicates: Any = None
@@ -163,6 +165,8 @@ class Config(ManifestValue):
     check_cols: Any = None
     updated_at: str | None = None
     hard_deletes: str | None = None
+    target_schema: str | None = None
+    target_database: str | None = None
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(
         default_factory=dict
     )
@@ -172,6 +176,16 @@ class Config(ManifestValue):
     group: str | None = None
     severity: str | None = None
     contract: Annotated[_Contract, BeforeValidator(or_empty)] = _NO_CONTRACT
+
+    @property
+    def custom_schema(self) -> str | None:
+        """The schema that the node's settings ask for; snapshots have a setting of their own for it."""
+        return self.schema_ or self.target_schema
+
+    @property
+    def custom_database(self) -> str | None:
+        """The database that the node's settings ask for."""
+        return self.database or self.target_database
 
 
 class _DependsOn(ManifestValue):
@@ -223,6 +237,11 @@ class DbtNode(ManifestValue):
     def is_python(self) -> bool:
         """Whether it is a Python model."""
         return self.language == "python" or self.original_file_path.endswith(".py")
+
+    @property
+    def is_of_another_project(self) -> bool:
+        """Whether another project builds it, which has its SQL: here it is only referred to."""
+        return not (self.original_file_path or self.raw_code or self.compiled_code)
 
     @property
     def is_ephemeral(self) -> bool:

@@ -14,7 +14,7 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import Naming
-from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
+from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
@@ -23,6 +23,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
+from lineage_ingest.dbt.table_columns import TableColumns, with_table_columns
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
@@ -45,6 +46,8 @@ class ModelInput:
     unread: tuple[Diagnostic, ...] = ()
     other_builds: tuple[str, ...] = ()
     functions: tuple[ProjectFunction, ...] = ()
+    table_columns: TableColumns | None = None
+    """What its table had before, if later builds depend on it."""
 
 
 @frozen
@@ -65,13 +68,14 @@ class ResolvedModel:
     """The lineage of a model, the columns of its table (None: not known), and what it looked up.
 
     Without `statement`, the model was not resolved again: its lineage is as before. `other_builds` are those of its
-    other queries that state more, by their number.
+    other queries that state more, by their number. `kept` are the columns that only earlier builds made.
     """
 
     statement: StatementLineage | None
     columns: tuple[str, ...] | None
     lookups: ModelLookups
     other_builds: Mapping[int, StatementLineage] = field(default_factory=dict)
+    kept: tuple[ColumnSchema, ...] = ()
 
 
 def digest_columns(columns: Collection[str] | None) -> str:
@@ -178,11 +182,14 @@ class ProjectResolution:
             tables = _ModelTables(self, number, self._options.naming)
             statement = self._lineage(model, parsed[number][0], tables)
             columns = tuple(column.name for column in statement.schema) or None
+        kept = model.table_columns.kept_beside(columns) if model.table_columns is not None and columns else ()
+        statement = with_table_columns(statement, model.table_columns)
+        columns = tuple(column.name for column in statement.schema) or None
         others = self._other_builds(number, model, parsed[number][1:], tables, statement, columns)
         statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         completeness = max((statement, *others.values()), key=lambda one: _WORST.index(one.completeness)).completeness
         statement = _with_unread(replace(statement, completeness=completeness), model, others.values())
-        return ResolvedModel(statement, columns, tables.lookups(), others)
+        return ResolvedModel(statement, columns, tables.lookups(), others, tuple(kept))
 
     def _other_builds(
         self,

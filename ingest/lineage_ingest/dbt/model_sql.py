@@ -5,15 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.macro_calls import called_macros
-from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.rendered_references import (
+    deferred_relations,
+    needed_relations,
+    replace_relation,
+    whole_relations,
+)
 from lineage_ingest.dbt.row_matching import batch_query, matching_statement
 
 __all__ = ["ModelSql", "ModelTexts"]
@@ -23,7 +30,8 @@ class ModelSql(NamedTuple):
     """The SQL that defines a model; `source` is the file whose text it is, `doubts` what is not known about it.
 
     `unread` is what is known to be missing, `other_builds` are the queries of other builds: the first one of an
-    incremental model may differ from the later ones.
+    incremental model may differ from the later ones. `is_part`: dbt compiled it for some of the rows only. `deferred`
+    are the relations of another environment that it reads, by the unique ids of the nodes that these are.
     """
 
     text: str
@@ -31,15 +39,25 @@ class ModelSql(NamedTuple):
     doubts: tuple[Diagnostic, ...] = ()
     unread: tuple[Diagnostic, ...] = ()
     other_builds: tuple[str, ...] = ()
+    is_part: bool = False
+    deferred: Mapping[str, str] = MappingProxyType({})
 
 
 class ModelTexts:
     """Returns the SQL of the models of one manifest."""
 
     def __init__(
-        self, manifest: Manifest, macros: Mapping[str, Any], folder: Path | None, compiled: CompiledFiles
+        self, artifacts: Artifacts, folder: Path | None, compiled: CompiledFiles, *, as_defined: bool = False
     ) -> None:
-        """Read models of a manifest; `folder` is that of the project, `compiled` has what dbt compiled before."""
+        """Read models of a manifest; `folder` is that of the project, `compiled` has what dbt compiled before.
+
+        `as_defined`: what dbt deferred to another environment is read as the project's own.
+        """
+        manifest, macros = artifacts.manifest, artifacts.macros
+        self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
+        self._known = frozenset(one.relation_name for one in self._nodes.values() if one.relation_name)
+        self._elsewhere = artifacts.relations_elsewhere
+        self._as_defined = as_defined
         self._compiled = compiled
         self._folder = folder
         self._manifest = manifest
@@ -51,22 +69,35 @@ class ModelTexts:
     def sql_of(self, node: DbtNode) -> ModelSql:
         """Return the SQL of a model or snapshot."""
         if node.compiled_code:
-            found = ModelSql(node.compiled_code, node.compiled_path or node.original_file_path)
+            found = self._as_referred(node, node.compiled_code)
         elif (earlier := self._compiled.find(node)) is not None:
-            found = ModelSql(earlier.text, earlier.path)
+            doubts = (_OF_ANY_TARGET,) if earlier.is_of_any_target else ()
+            found = self._as_referred(node, earlier.text)._replace(source=earlier.path, doubts=doubts)
         else:
             found = self._rendered(node)
         if node.config.materialized == "incremental" and self._has_other_builds(node):
             found = self._with_other_builds(node, found)
         return self._with_later_builds(node, found)
 
+    def _as_referred(self, node: DbtNode, compiled: str) -> ModelSql:
+        """Return a model's compiled SQL with whole tables; note which of them are of another environment."""
+        needed = list(needed_relations(node, self._nodes))
+        text = whole_relations(compiled, node.raw_code or "", needed)
+        is_part = text != compiled and node.config.incremental_strategy != "microbatch"
+        found = list(deferred_relations(text, needed, self._known, self._elsewhere))
+        if self._as_defined:
+            for other, relation in found:
+                text = replace_relation(text, relation, str(other.relation_name))
+        source = node.compiled_path or node.original_file_path
+        deferred = {} if self._as_defined else {other.unique_id: relation for other, relation in found}
+        return ModelSql(text, source, is_part=is_part, deferred=deferred)
+
     def _with_later_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
         """Return the SQL with what later builds of an incremental model or snapshot do to the rows of its table."""
         is_snapshot = node.resource_type == ResourceType.SNAPSHOT
         if not is_snapshot and node.config.materialized != "incremental":
             return found
-        nodes = {**self._manifest.sources, **self._manifest.nodes}
-        inputs = [nodes[key] for key in node.depends_on.nodes if key in nodes]
+        inputs = [self._nodes[key] for key in node.depends_on.nodes if key in self._nodes]
         queries = [batch_query(one, node, inputs) for one in (found.text, *found.other_builds)]
         adapter = self._manifest.metadata.adapter_type
         matching = (matching_statement(one, node, adapter) for one in queries)
@@ -134,6 +165,12 @@ class ModelTexts:
 
 _IS_INCREMENTAL = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\bis_incremental\b")
 _HINT = "run `dbt compile`, and ingest again"
+_OF_ANY_TARGET = Diagnostic(
+    DiagnosticCode.NOT_COMPILED,
+    Severity.WARNING,
+    "an earlier dbt command compiled this model, perhaps for another target: its template asks for `target`",
+    hint=_HINT,
+)
 
 
 def _relation(node: DbtNode) -> str:

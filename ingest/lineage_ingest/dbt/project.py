@@ -12,10 +12,11 @@ from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps
+from lineage_ingest.dbt.built_otherwise import ReferredTables, cloned
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
-from lineage_ingest.dbt.model_sql import ModelTexts
+from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
@@ -59,9 +60,14 @@ class DbtModel:
 class DbtProject:
     """The content of one manifest, with the names that SQL and logs of the warehouse use."""
 
-    def __init__(self, artifacts: Artifacts, names: ProjectNames, folder: Path | None) -> None:
+    def __init__(
+        self, artifacts: Artifacts, names: ProjectNames, folder: Path | None, *, as_defined: bool = False
+    ) -> None:
+        """Read a project. `as_defined`: what dbt deferred to another environment is read as the project's own."""
         self.names = names
         self.artifacts = artifacts
+        self._as_defined = as_defined
+        self._referred = ReferredTables()
         self._folder = folder
         manifest = artifacts.manifest
         self._compiled = CompiledFiles(artifacts.target, folder, manifest, artifacts.macros)
@@ -80,13 +86,14 @@ class DbtProject:
     def models(self) -> list[DbtModel]:
         """Return the models that SQL builds, each after those that the manifest says it needs, if there is no cycle."""
         manifest = self.artifacts.manifest
-        texts = ModelTexts(manifest, self.artifacts.macros, self._folder, self._compiled)
+        texts = self._texts()
+        self._referred = ReferredTables()
         steps = self._build_steps()
         found = []
         for key in self._in_order():
             table = self.tables[key]
             sql = texts.sql_of(table.node)
-            reads = tuple(dict.fromkeys(self.reads(table.node.depends_on.nodes)))
+            reads = tuple(dict.fromkeys(self._reads_of(table, sql)))
             functions, unfollowed = called_functions(table.node, manifest.functions, texts.body_of)
             unread = (*sql.unread, *steps.unread_of(table.node), *unfollowed)
             given = ModelInput(
@@ -97,7 +104,7 @@ class DbtProject:
 
     def ephemeral_models(self) -> Iterator[DbtModel]:
         """Yield the ephemeral models: no relation is theirs, but tests, exposures and metrics name them."""
-        texts = ModelTexts(self.artifacts.manifest, self.artifacts.macros, self._folder, self._compiled)
+        texts = self._texts()
         for key, node in self._nodes.items():
             if not node.is_ephemeral:
                 continue
@@ -124,6 +131,15 @@ class DbtProject:
             reads = tuple(dict.fromkeys(self.reads(consumer.depends_on.nodes)))
             table = DbtTable(node, name, DatasetKind.EXPOSURE, self.names.naming)
             yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
+
+    def _texts(self) -> ModelTexts:
+        return ModelTexts(self.artifacts, self._folder, self._compiled, as_defined=self._as_defined)
+
+    def _reads_of(self, table: DbtTable, sql: ModelSql) -> Iterator[str]:
+        """Yield the full names of the relations that a model needs; note those that are not its project's own."""
+        others = {self.tables[key].name: self.names.relation(name) for key, name in sql.deferred.items()}
+        self._referred.add(others, is_part=sql.is_part)
+        yield from (others.get(name, name) for name in self.reads(table.node.depends_on.nodes))
 
     def complete_names(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the columns of all tables that are known completely, by the table's full name."""
@@ -157,6 +173,10 @@ class DbtProject:
         yield from self.artifacts.problems
         if self._compiled.found:
             yield "manifest.json", _compiled_earlier(self._compiled.found)
+        yield from (("manifest.json", problem) for problem in self._referred.problems())
+        last = self.artifacts.last_run
+        if last is not None and last.command == "clone" and last.built:
+            yield "run_results.json", cloned(len(last.built))
         steps = self._build_steps()
         for node in self._nodes.values():
             if node.resource_type == ResourceType.SEED or node.is_python:

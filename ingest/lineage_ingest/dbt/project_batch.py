@@ -66,6 +66,7 @@ class ProjectBatch:
         self._gone: list[str] = []
         self._problems: list[tuple[str, Diagnostic]] = []
         self._facts: list[FactsRecord] = []
+        self._edges: list[EdgeRecord] = []
 
     def add_table(self, table: DbtTable) -> None:
         """Add a table with its known columns."""
@@ -146,6 +147,10 @@ class ProjectBatch:
         """Add the facts of a node about its dataset."""
         self._facts.append(FactsRecord(dataset, facts.table, facts.columns))
 
+    def add_edges(self, edges: Iterable[EdgeRecord]) -> None:
+        """Add edges of models that their SQL does not state."""
+        self._edges += edges
+
     def add_gone(self, file_key: str) -> None:
         """Add a node that the project no longer has."""
         self._gone.append(file_key)
@@ -183,7 +188,7 @@ class ProjectBatch:
             run=replace(batch.run, counts=counts),
             datasets=(*self._datasets(batch.datasets, alone), *alone.values()),
             jobs=(*map(self._finished, batch.jobs), *(one.job for one in self._alone)),
-            edges=(*batch.edges, *(edge for one in self._alone for edge in one.edges)),
+            edges=(*batch.edges, *self._edges, *(edge for one in self._alone for edge in one.edges)),
             diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
             complete_sources=(*batch.complete_sources, str(self._names.file_key("artifacts"))),
             facts=tuple(self._facts),

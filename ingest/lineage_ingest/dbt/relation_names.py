@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
 from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError, dialect_named
@@ -36,25 +38,36 @@ def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
     """Return the database and schema of dbt's target, as the manifest shows them.
 
     A node without a custom schema is in the target's schema; where all have one, dbt's default is
-    `TARGET_CUSTOM` (https://docs.getdbt.com/docs/build/custom-schemas).
+    `TARGET_CUSTOM`, and projects may put the target's name behind it, or put everything into the target's schema
+    (https://docs.getdbt.com/docs/build/custom-schemas). If each is in the custom one, the target's is not known.
     """
-    databases: Counter[str] = Counter()
-    schemas: Counter[str] = Counter()
+    databases: Counter[str | None] = Counter()
+    schemas: Counter[str | None] = Counter()
     for node in manifest.nodes.values():
-        if node.is_ephemeral or node.schema_ is None:
+        if node.is_ephemeral or node.schema_ is None or node.is_of_another_project:
             continue
-        if node.database is not None and node.config.database is None:
-            databases[node.database] += 1
-        custom = node.config.schema_
-        if custom is None:
-            schemas[node.schema_] += len(manifest.nodes)
-        elif node.schema_.endswith(f"_{custom}"):
-            schemas[node.schema_.removesuffix(f"_{custom}")] += 1
+        for counts, name, custom in (
+            (databases, node.database, node.config.custom_database),
+            (schemas, node.schema_, node.config.custom_schema),
+        ):
+            if name is not None:
+                counts[_without_custom(name, custom)] += len(manifest.nodes) if custom is None else 1
     return _most_common(databases), _most_common(schemas)
 
 
-def _most_common(counts: Counter[str]) -> str | None:
-    return min(counts, key=lambda name: (-counts[name], name), default=None)
+def _without_custom(name: str, custom: str | None) -> str | None:
+    """Return what a name has besides that of the node's settings; None if nothing. Its case may differ.
+
+    >>> _without_custom("dev_marts", "marts"), _without_custom("MARTS", "marts"), _without_custom("dev", "marts")
+    ('dev', None, 'dev')
+    """
+    if custom is None or name.lower() == custom.lower():
+        return name if custom is None else None
+    return re.sub(rf"_{re.escape(custom)}\Z|\A{re.escape(custom)}_", "", name, flags=re.IGNORECASE)
+
+
+def _most_common(counts: Counter[str | None]) -> str | None:
+    return min(counts, key=lambda name: (-counts[name], name or ""), default=None)
 
 
 @frozen
@@ -71,14 +84,20 @@ class ProjectNames:
 
     def table(self, node: DbtNode) -> str:
         """Return the full name of a node's relation, as its compiled SQL names it."""
-        fold = self.naming.dialect.fold_table
         if node.relation_name:
-            parts = split_name(node.relation_name)
-            if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
-                parts = [(part, True) for part in parts[0][0].split(".")]
-        else:
-            last = node.identifier or node.alias or node.name
-            parts = [(part, True) for part in (node.database, node.schema_, last) if part]
+            return self.relation(node.relation_name)
+        last = node.identifier or node.alias or node.name
+        return self._full_name([(part, True) for part in (node.database, node.schema_, last) if part])
+
+    def relation(self, text: str) -> str:
+        """Return the full name of a relation, as compiled SQL names it."""
+        parts = list(split_name(text))
+        if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
+            parts = [(part, True) for part in parts[0][0].split(".")]
+        return self._full_name(parts)
+
+    def _full_name(self, parts: Sequence[tuple[str, bool]]) -> str:
+        fold = self.naming.dialect.fold_table
         return str(self.naming.qualify([str(fold(part, quoted=quoted)) for part, quoted in parts]))
 
     def file_key(self, unique_id: str) -> FileKey:
@@ -90,5 +109,6 @@ class ProjectNames:
         return FileKey.parse(file_key).path
 
     def is_built(self, node: DbtNode) -> bool:
-        """Return whether dbt builds a relation for the node."""
-        return node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT) and not node.is_ephemeral
+        """Return whether dbt builds a relation for the node; those of other projects are only referred to."""
+        is_model = node.resource_type in (ResourceType.MODEL, ResourceType.SNAPSHOT)
+        return is_model and not node.is_ephemeral and not node.is_of_another_project

@@ -10,7 +10,7 @@ from lineage.product_digest import product_digest
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.functions import FunctionsFileError
-from lineage_ingest.dbt.artifacts import read_artifacts
+from lineage_ingest.dbt.artifacts import read_artifacts, relations_in
 from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
 from lineage_ingest.dbt.saved_state import StateFiles
@@ -60,13 +60,16 @@ def prepare_project(target: str | Path | None, options: DbtOptions, store: str |
         [(table.name, table.columns) for table in catalog],
     )
     label = f"{project}@{names.environment}"
+    project_dir = options.project_dir or folder.resolve().parent
+    last = artifacts.last_run
+    elsewhere = relations_in(project_dir / last.state) if last is not None and last.state else {}
     return ProjectRequest(
-        replace(artifacts, problems=problems),
+        replace(artifacts, problems=problems, relations_elsewhere=elsewhere),
         names,
         extraction,
         in_utc(options.observed_at) or artifacts.at,
         basis,
-        options.project_dir or folder.resolve().parent,
+        project_dir,
         None if options.full or store is None else StateFiles(str(Path(store).absolute()), label),
         catalog,
     )

@@ -7,7 +7,7 @@ Formats: https://docs.getdbt.com/reference/artifacts/run-results-json and source
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,18 +17,26 @@ from lineage.model.facts import CheckResult, Freshness
 __all__ = ["RunResults", "freshness_in", "results_in", "time_from"]
 
 _STATUSES = frozenset(("pass", "warn", "fail", "error", "skipped"))
-_RUNS_NO_TESTS = frozenset(("compile", "docs", "generate", "parse", "ls", "list", "show", "freshness"))
+_RUNS_NO_TESTS = frozenset(("clone", "compile", "docs", "generate", "parse", "ls", "list", "show", "freshness"))
 """Commands after which `success` or `error` of a test is about compiling it."""
 _OF_SOURCES = {"pass": "pass", "warn": "warn", "error": "error", "runtime error": "error"}
 
 
 @frozen
 class RunResults:
-    """The results of tests by unique id, of one command; `at` is when it was done."""
+    """The results of tests by unique id, of one command; `at` is when it was done.
+
+    `command` is its name, `state` the folder of the environment that it deferred to, as it was given; `built` are the
+    nodes whose tables it made, and `is_full_refresh` whether it made all of each.
+    """
 
     at: datetime | None = None
     invocation: str | None = None
     results: Mapping[str, CheckResult] = field(default_factory=dict)
+    command: str = ""
+    state: str | None = None
+    built: frozenset[str] = frozenset()
+    is_full_refresh: bool = False
 
 
 def results_in(data: Any) -> RunResults:
@@ -36,8 +44,18 @@ def results_in(data: Any) -> RunResults:
     metadata = _object(data, "metadata")
     at = time_from(metadata.get("generated_at"))
     invocation = metadata.get("invocation_id")
-    known = RunResults(at, invocation if isinstance(invocation, str) else None)
-    if at is None or _object(data, "args").get("which") in _RUNS_NO_TESTS:
+    arguments = _object(data, "args")
+    command = arguments.get("which")
+    state = (arguments.get("defer_state") or arguments.get("state")) if arguments.get("defer") else None
+    known = RunResults(
+        at,
+        invocation if isinstance(invocation, str) else None,
+        command=command if isinstance(command, str) else "",
+        state=state if isinstance(state, str) else None,
+        built=frozenset(key for key, result in _results(data) if result.get("status") == "success"),
+        is_full_refresh=arguments.get("full_refresh") is True,
+    )
+    if at is None or command in _RUNS_NO_TESTS:
         return known
     found: dict[str, CheckResult] = {}
     for key, result in _results(data):
@@ -46,7 +64,7 @@ def results_in(data: Any) -> RunResults:
             failures = result.get("failures")
             counted = failures if isinstance(failures, int) and not isinstance(failures, bool) else None
             found[key] = CheckResult(status, _completed(result) or at, counted)
-    return RunResults(known.at, known.invocation, found)
+    return replace(known, results=found)
 
 
 def freshness_in(data: Any) -> dict[str, Freshness]:

@@ -98,8 +98,13 @@ _DROPS_VIEWS = frozenset(("postgres", "redshift", "materialize"))
 """Dialects in which dbt drops the views over a table that it replaces (DROP … CASCADE)."""
 
 
-def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: str) -> dict[str, TableDiff]:
-    """Return what happens to each table, by key: those of `head` in their order, then those that are removed."""
+def compare_forms(
+    base: Mapping[str, Form], head: Mapping[str, Form], dialect: str, *, is_moved: bool = False
+) -> dict[str, TableDiff]:
+    """Return what happens to each table, by key: those of `head` in their order, then those that are removed.
+
+    `is_moved`: a table of another name was moved, by whatever decides names; else the environment may be another one.
+    """
     renamed = _renamed_tables(base, head)
     found: dict[str, TableDiff] = {}
     for key, form in head.items():
@@ -110,6 +115,9 @@ def compare_forms(base: Mapping[str, Form], head: Mapping[str, Form], dialect: s
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         elif earlier is not None and _naming_settings(earlier) != _naming_settings(form):
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name)
+        elif earlier is not None and is_moved and earlier.definition.name != form.definition.name:
+            diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name,
+                           rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
         before = earlier.definition.name if earlier is not None else None
         found[key] = replace(diff, upstream=upstream, name_before=before)

@@ -41,8 +41,11 @@ def compare_projects(
     wanted = _needed(earlier, later, affected_definitions(base, head))
     before = earlier.build(wanted, lambda done, total: notify("reading base", done, total))
     after = later.build(wanted, lambda done, total: notify("reading head", done, total))
+    dialect, is_moved = head.naming.dialect.name, base.naming == head.naming
     inlined, tables = (
-        compare_forms(_built(before, is_built=is_built), _built(after, is_built=is_built), head.naming.dialect.name)
+        compare_forms(
+            _built(before, is_built=is_built), _built(after, is_built=is_built), dialect, is_moved=is_built and is_moved
+        )
         for is_built in (False, True)
     )
     for key, one in head.definitions.items():

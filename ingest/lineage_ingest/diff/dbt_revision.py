@@ -57,7 +57,7 @@ def dbt_revision(
     """
     artifacts = request.artifacts
     raw = ManifestJson.of(artifacts)
-    project = DbtProject(artifacts, request.names, request.folder)
+    project = DbtProject(artifacts, request.names, request.folder, as_defined=True)
     definitions: dict[str, TableDefinition] = {}
     reader = _Reader(project, raw, request.folder, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():

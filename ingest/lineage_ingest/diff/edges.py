@@ -102,7 +102,7 @@ def project_edges(
 
 def _resolution_of(request: ProjectRequest, other: ProjectResolution | None = None) -> ProjectResolution:
     """Return the resolution of a dbt project; what `other` has resolved is taken from there."""
-    project = DbtProject(request.artifacts, request.names, request.folder)
+    project = DbtProject(request.artifacts, request.names, request.folder, as_defined=True)
     known = {model.key: model for model in other.models} if other is not None else {}
 
     def earlier(model: ModelInput) -> ResolvedModel | None:

@@ -18,6 +18,8 @@ __all__ = ["VARIABLE", "DbtTest", "ManifestJson"]
 
 VARIABLE = re.compile(r"\b(?:env_)?var\s*\(")
 """A value that only compiled SQL has."""
+_NAMES_RELATION = re.compile(r"(?:\w+__)?generate_(?:schema|alias|database)_name(?:_for_env)?")
+"""Macros that decide where a relation is: https://docs.getdbt.com/docs/build/custom-schemas."""
 _KNOWN = frozenset(("model", "snapshot", "seed", "source", "exposure", "metric", "semantic_model", "saved_query"))
 
 
@@ -146,7 +148,17 @@ class ManifestJson:
             for key, one in self.macros.items()
             if not self._is_of_dbt(key)
             and not str(one.get("name")).startswith("test_")  # a generic test builds nothing
+            and not _NAMES_RELATION.fullmatch(str(one.get("name")))  # the names themselves are compared
             and (str(one.get("name")) in names or str(one.get("name")).startswith(prefixes))
+        ]
+        return [(key, text) for key, text in self._with_called(found) if not self._is_of_dbt(key)]
+
+    def naming_macros(self) -> list[tuple[str, str]]:
+        """Return the project's own macros that decide the names of relations, and those that these call."""
+        found = [
+            key
+            for key, one in self.macros.items()
+            if _NAMES_RELATION.fullmatch(str(one.get("name"))) and not self._is_of_dbt(key)
         ]
         return [(key, text) for key, text in self._with_called(found) if not self._is_of_dbt(key)]
 
@@ -175,6 +187,7 @@ class ManifestJson:
             node.get("resource_type") in ("model", "snapshot")
             and node.get("language") != "python"
             and not node.get("compiled_code")
+            and bool(node.get("raw_code") or node.get("original_file_path"))  # else it is of another project
             and self.config(key).get("materialized") != "ephemeral"
             for key, node in self.nodes.items()
         )

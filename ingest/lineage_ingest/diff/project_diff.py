@@ -345,6 +345,11 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
             f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
             "what they build otherwise is not compared"
         )
+    if base.naming != head.naming and base.manifest.naming_macros() != head.manifest.naming_macros():
+        yield (
+            "the macros that decide schemas and names of tables differ, and so does dbt's target: whether a table "
+            "moves is not compared; compile both sides for one target"
+        )
     if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
         names = name_list(seeds, 5)
         yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"

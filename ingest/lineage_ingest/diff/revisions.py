@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +81,14 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         prepare_project(folder, replace(given, project_dir=options.project_dir if name == "head" else None), None)
         for name, (_, folder) in zip(("base", "head"), sides, strict=True)
     ]
+    relations = [_relations_of(request) for request in requests]
+    # What one side deferred to is mostly the other one.
+    requests = [
+        replace(
+            one, artifacts=replace(one.artifacts, relations_elsewhere={**other, **one.artifacts.relations_elsewhere})
+        )
+        for one, other in zip(requests, reversed(relations), strict=True)
+    ]
     with_types = all(request.artifacts.catalog for request in requests)
     folders = [request.folder.resolve() if request.folder is not None else None for request in requests]
     # Of two target folders in one project, one is of another revision than the project's file.
@@ -99,6 +108,16 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
     before, after = _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
     return before, _without_needless_casts(after, before)
+
+
+def _deferring_to(request: ProjectRequest, relations: Mapping[str, str]) -> ProjectRequest:
+    known = {**relations, **request.artifacts.relations_elsewhere}
+    return replace(request, artifacts=replace(request.artifacts, relations_elsewhere=known))
+
+
+def _relations_of(request: ProjectRequest) -> dict[str, str]:
+    nodes = request.artifacts.manifest.nodes
+    return {key: node.relation_name for key, node in nodes.items() if node.relation_name}
 
 
 def _without_needless_casts(side: Revision, base: Revision) -> Revision:

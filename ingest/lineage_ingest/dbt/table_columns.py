@@ -1,0 +1,64 @@
+"""Columns that a table has from earlier builds, though its model's SQL no longer returns them, and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from lineage.frozen import frozen
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
+from lineage.model.names import column_text
+from lineage.model.statement import ColumnSchema, StatementLineage
+
+__all__ = ["TableColumns", "with_table_columns"]
+
+
+@frozen
+class TableColumns:
+    """The columns of a table before its next build, in order. `is_kept`: the build drops none of them."""
+
+    columns: tuple[ColumnSchema, ...]
+    is_kept: bool
+
+    def are_all_in(self, names: Collection[str] | None) -> bool:
+        """Return whether the columns of these names are all that the table had, and more."""
+        return {column_text(one.name) for one in self.columns} <= set(map(column_text, names or ()))
+
+    def kept_beside(self, names: Collection[str]) -> list[ColumnSchema]:
+        """Return the columns that the table keeps beside those that its SQL returns."""
+        known = set(map(column_text, names))
+        return [one for one in self.columns if column_text(one.name) not in known] if self.is_kept else []
+
+
+def with_table_columns(statement: StatementLineage, table: TableColumns | None) -> StatementLineage:
+    """Return the lineage of a model with the columns that its table keeps; report those that it lacks."""
+    if table is None or not statement.schema:
+        return statement
+    names = {column_text(one.name): one for one in statement.schema}
+    kept = table.kept_beside([one.name for one in statement.schema])
+    if table.is_kept:
+        earlier = [names.pop(column_text(one.name), one) for one in table.columns]
+        statement = replace(statement, schema=(*earlier, *names.values()))
+        return statement.in_doubt(_kept(kept)) if kept else statement
+    known = {column_text(one.name) for one in table.columns}
+    lacking = [name for name in names if name not in known]
+    return statement.in_doubt(_lacking(lacking)) if lacking else statement
+
+
+def _kept(columns: Collection[ColumnSchema]) -> Diagnostic:
+    names = name_list([f"`{column_text(one.name)}`" for one in columns], 5)
+    message = (
+        f"the table keeps {names}, which the model's SQL no longer returns: later builds drop no column; their lineage "
+        "is that of earlier builds"
+    )
+    return Diagnostic(DiagnosticCode.BUILT_OTHERWISE, Severity.WARNING, message, hint=_HINT)
+
+
+def _lacking(names: Collection[str]) -> Diagnostic:
+    listed = name_list([f"`{one}`" for one in names], 5)
+    message = f"the model's SQL returns {listed}, which its table lacks: later builds add no column"
+    return Diagnostic(DiagnosticCode.BUILT_OTHERWISE, Severity.WARNING, message, hint=_HINT)
+
+
+_HINT = "if a full refresh has made the table anew, run `dbt docs generate`, and ingest again"

@@ -20,6 +20,7 @@ from unittest import mock
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.statement import StatementLineage
 from lineage.sql.script import resolutions, saved_resolutions, script
+from lineage.sql.script.definitions import Definition
 from lineage.sql.script.parallel import resolve_texts
 from lineage.sql.script.resolutions import CatalogDigests, LookUp, RecordingTables, TextResolution
 from lineage.sql.script.saved_resolutions import SavedResolutions
@@ -99,7 +100,7 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "contents": lambda: mock.patch.object(TextResolution, "has_contents", False),
     "unsent": lambda: mock.patch.object(resolutions, "UnnamedColumn", None),
     "file name": lambda: mock.patch.object(saved_resolutions, "_key", lambda _, text: text.encode()),
-    "position": lambda: mock.patch.object(saved_resolutions, "_moved", lambda one, _: one),
+    "position": lambda: mock.patch.object(Definition, "moved", lambda one, _: one),
     "options": lambda: mock.patch.object(saved_resolutions, "digest_of", return_value="0"),
 }
 """Mistakes in what a saved resolution depends on, by name: each makes a run differ after some edits."""

@@ -1,9 +1,9 @@
 """What the last ingest of SQL files stated, kept beside the store, so that the next one stores only what has changed.
 
 Two batches are compared, not their files: a job or a table is unchanged if the batch states the same of it, for
-whatever reason. The files hold digests, names and diagnostics, no SQL. They are valid for one store, and only as long as no other
-session has written to that store than ingests that are remembered here, and the product is the same. Each project has a
-file, so that projects that take turns find their own; one more lists those that are valid.
+whatever reason. The files hold digests, names and diagnostics, no SQL. They are valid for one store, and only as long
+as no other session has written to that store than ingests that are remembered here, and the product is the same. Each
+project has a file, so that projects that take turns find their own; one more lists those that are valid.
 """
 
 from __future__ import annotations

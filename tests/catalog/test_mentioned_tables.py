@@ -10,7 +10,7 @@ import pytest
 
 from lineage import extract_script
 from lineage.catalog import Catalog
-from lineage.catalog.mentioned_tables import MentionedTables
+from lineage.catalog.mentioned_tables import MentionedTables, TextsByWords
 from lineage.model.batch import ColumnRecord, DatasetRecord, LineageBatch, RunRecord
 from lineage.model.statement import DatasetKind
 from lineage.store import open_store
@@ -38,14 +38,18 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name"), NAMED)
-def test_a_table_is_found_however_it_is_written(text: str, name: str) -> None:
-    assert MentionedTables([text]).has(name)
+@pytest.mark.parametrize(("text", "table"), NAMED)
+def test_texts_are_found_by_each_table_that_they_may_name(text: str, table: str) -> None:
+    texts = TextsByWords([("one", text), ("other", "SELECT 1 AS x")])
+    assert texts.naming(table) - {"other"} == {"one"}
+    assert MentionedTables([text]).has(table)
 
 
 @pytest.mark.parametrize("name", ["s.order", "s.orders_old", 's."orders old"', "s.o_*"])
 def test_other_tables_are_left_out(name: str) -> None:
-    assert not MentionedTables(["SELECT a FROM s.orders WHERE b > 20260131"]).has(name)
+    text = "SELECT a FROM s.orders WHERE b > 20260131"
+    assert not MentionedTables([text]).has(name)
+    assert not TextsByWords([("one", text)]).naming(name)
 
 
 class Counted:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 
-from lineage.catalog.mentioned_tables import words_of
-from lineage.model.names import split_name
+from lineage.catalog.mentioned_tables import TextsByWords
 from lineage_ingest.diff.table_definitions import ProjectRevision, TableDefinition
 
 __all__ = ["affected_definitions"]
@@ -37,27 +36,14 @@ def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[st
 class _LikelyReaders:
     """The definitions that may read a table."""
 
-    def __init__(self, definitions: Iterable[TableDefinition]) -> None:
-        self._by_word: dict[bytes, set[str]] = defaultdict(set)
+    def __init__(self, definitions: Collection[TableDefinition]) -> None:
         self._by_name: dict[str, set[str]] = defaultdict(set)
-        self._of_any: set[str] = set()
-        """Those in which a name may be written by the numbers of its letters."""
-        self._all: set[str] = set()
         for one in definitions:
-            self._all.add(one.key)
             for name in one.reads:
                 self._by_name[name].add(one.key)
-            text = f"{one.text} {one.later_text or ''}".lower() if one.relation is None else ""
-            for word in set(words_of(text)):
-                self._by_word[word].add(one.key)
-            if "u&" in text:
-                self._of_any.add(one.key)
+        of_sql = ((one.key, f"{one.text} {one.later_text or ''}") for one in definitions if one.relation is None)
+        self._texts = TextsByWords(of_sql)
 
     def of(self, name: str) -> set[str]:
-        """Return the keys of those whose SQL has all words of a table's own name, or that are known to read it."""
-        own = split_name(name)[-1][0].lower()
-        if own.endswith("*"):  # date shards: readers name one of them
-            return self._all
-        found = [self._by_word.get(word, set()) for word in words_of(own)]
-        named = found[0].intersection(*found[1:]) if found else set[str]()
-        return named | self._by_name.get(name, set()) | self._of_any
+        """Return the keys of those whose SQL may name a table, or that are known to read it."""
+        return self._texts.naming(name) | self._by_name.get(name, set())

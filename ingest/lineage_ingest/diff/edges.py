@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from lineage.catalog import Catalog
-from lineage.catalog.mentioned_tables import MentionedTables
+from lineage.catalog.mentioned_tables import TextsByWords
 from lineage.frozen import frozen
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import Environment, FileKey
@@ -26,8 +26,6 @@ from lineage_ingest.sql_files.file_reader import read_sql_file
 
 __all__ = ["MissingRead", "ProjectEdges", "project_edges"]
 
-_FEW = 100
-"""Number of tables up to which the files that name them are looked for; more are in nearly all files."""
 Place = tuple[str, str]
 """A table's full name, and a column."""
 
@@ -148,15 +146,9 @@ def _of_sql(revision: Revision, only: Collection[str] | None, cache: Path) -> Pr
         saved = SavedResolutions(cache, options, cache)
         statements = resolve_texts(texts, options, revision.catalog, saved=saved)
     else:
-        named = None
-        if len(only) <= _FEW:
-            named = {name for name, text in texts.items() if _may_name(f"{name} {text}", only)}
+        index = TextsByWords((name, f"{name} {text}") for name, text in texts.items())
+        named = {name for table in only for name in index.naming(table)}
         statements = Script(texts, options, revision.catalog).resolve(only=named)
     return ProjectEdges(
         [(one.target, one) for one in statements if one.target is not None and (only is None or one.target in only)]
     )
-
-
-def _may_name(text: str, tables: Iterable[str]) -> bool:
-    mentioned = MentionedTables([text])
-    return any(map(mentioned.has, tables))

@@ -153,7 +153,8 @@ class EditedFiles:
         ):
             return None
         self._schemas.datasets()
-        if not self._schemas.seen_after(self._before.at).isdisjoint(self._before.records):
+        seen = self._schemas.seen_after(self._before.at)
+        if not seen.isdisjoint(self._before.records) or (seen and known.texts.always):  # functions may read others
             return None
         return edited
 

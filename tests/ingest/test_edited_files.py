@@ -94,9 +94,9 @@ _TOGETHER: Mapping[str, dict[str, str]] = {
 _VIEWS = {f"z{number}.sql": f"CREATE VIEW z{number} AS SELECT a FROM source{number}" for number in range(3)}
 """Files that nothing else of a folder concerns: an edit of one of them is stored alone, if nothing is in doubt."""
 _FURTHER = {f"y{number}.sql": f"CREATE VIEW y{number} AS SELECT a FROM place{number}" for number in range(3)}
-_EDITED = {"z1.sql": "CREATE VIEW z1 AS SELECT -a AS a FROM source1"}
+_EDITED: Mapping[str, str | bytes | None] = {"z1.sql": "CREATE VIEW z1 AS SELECT -a AS a FROM source1"}
 
-_DOUBTFUL: Mapping[str, tuple[str, list[dict[str, str | bytes | None]]]] = {
+_DOUBTFUL: Mapping[str, tuple[str, list[Mapping[str, str | bytes | None]]]] = {
     "invalid bytes": (
         "postgres",
         [
@@ -272,6 +272,17 @@ def test_an_edit_once_a_file_of_another_project_is_gone(kind: str, is_first: boo
     shop.ingest({"o.sql": None}, "other")
     shop.ingest(_EDITED)
     shop.ingest({"z1.sql": _VIEWS["z1.sql"]})
+
+
+def test_a_star_of_another_project_that_an_edit_opens(tmp_path: Path) -> None:
+    shop = _Shop(tmp_path)
+    shop.ingest({**_VIEWS, "v.sql": "CREATE VIEW v AS SELECT * FROM loose", "w.sql": "SELECT a FROM v"})
+    shop.ingest({})
+    shop.ingest({**_FURTHER, "o.sql": "CREATE TABLE copy_of_v AS SELECT * FROM v"}, "other")
+    shop.ingest({})
+    shop.ingest({})
+    shop.ingest({"v.sql": "CREATE VIEW v AS SELECT a, b FROM loose"})
+    shop.ingest({})
 
 
 @pytest.mark.parametrize("hours", [0, -1])

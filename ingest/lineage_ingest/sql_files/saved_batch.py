@@ -91,7 +91,7 @@ class BatchStateFiles:
         self._folder = folder or saved_files_folder("sql-stores")
         self._basis = digest_of(_FORMAT, store, product_digest(Path(__file__).parents[1]))
         self._valid: dict[str, str] = {}
-        """The digest of each project's file, as long as no other session has written to the store; the last one last."""
+        """The digest of each project's file, in order of writing, as long as no other session wrote to the store."""
 
     def read(self, session: int | None, project: str) -> BatchState | None:
         """Return what the last ingest of a project has stated; None if others have written since, or it is not known.

@@ -119,10 +119,11 @@ def _batch(
     again = {one.job.key: _extract_again(store, one.job) for one in stated}
     jobs = {one.job.key: _with_completeness(observe_again(one.job, at), again[one.job.key]) for one in stated}
     named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
+    read = {split_column_key(edge.source) for one in stated for edge in one.edges}
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
         "stars",
-        name_list(sorted(columns), 3),
+        name_list(sorted(dataset for dataset, path in read if path == _STAR and dataset in columns), 3),
         at,
         {"jobs": len(jobs), "edges": len(edges)},
     )

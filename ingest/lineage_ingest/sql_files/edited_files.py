@@ -29,6 +29,7 @@ from lineage_ingest.sql_files.known_files import (
     are_settled,
     columns_of_edges,
     counts_by_file,
+    fields_by_file,
     inputs_digest,
 )
 from lineage_ingest.sql_files.retirement import GoneFiles, find_gone_files, notices
@@ -132,9 +133,13 @@ class EditedFiles:
             return None
         records = tuple(record for record in batch.datasets if record.key in changed)
         own = {name: key for name, key in builder.keys_by_name().items() if key in changed}
-        counts = counts_by_file(builder, {name: self._origins[name].key for name in names}, batch)
+        keys = {name: self._origins[name].key for name in names}
+        fields = fields_by_file(keys.values(), batch)
+        if any(not known.fields[key] <= now for key, now in fields.items()):
+            return None
+        counts = counts_by_file(builder, keys, batch)
         order = [self._origins[file.name].key for file in self._sources.files]
-        known = known.with_files(found.known, counts, problems, order).with_datasets(changed, records, own)
+        known = known.with_files(found.known, counts, fields, problems, order).with_datasets(changed, records, own)
         return self._edits(replace(batch, datasets=records), known, jobs, changed, gone, len(names))
 
     def _edited(self, known: KnownFiles) -> list[str] | None:
@@ -210,7 +215,8 @@ class EditedFiles:
     def _gone_files(self, known: KnownFiles) -> GoneFiles:
         """Return the files that no longer exist: none, as before, unless the store has files of other folders."""
         folders = self._sources.found.folders
-        if known.has_others or not folders or any(one not in folders for one in self._sources.found.named):
+        is_whole = bool(folders) and all(one in folders for one in self._sources.found.named)
+        if known.has_others or not self._before.is_last or not is_whole:
             return find_gone_files(self._store, self._sources, known.targets, self._at)
         stored = {file_of_job(key) for key in self._before.jobs} | {one.file_key for one in known.said.every}
         return GoneFiles(known=len(stored))
@@ -234,8 +240,9 @@ class EditedFiles:
         same = frozenset(before.records.keys() - changed)
         if not all(map(schemas.is_stored, same)):
             return None
-        if schemas.seen_after(before.at):
-            known = replace(known, notices=tuple(notices(self._store, self._sources)))
+        if not before.is_last:
+            told = tuple(notices(self._store, self._sources))
+            known = replace(known, notices=told, has_others=gone.has_others)
         jobs = {**before.jobs, **stated.jobs}
         unchanged = Unchanged(frozenset(key for key in jobs if before.jobs[key] == jobs[key]), same, before.at)
         records = {key: digest for key, digest in before.records.items() if key not in changed}

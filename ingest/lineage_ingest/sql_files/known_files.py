@@ -13,6 +13,7 @@ from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.known_text import short_digest
 from lineage.sql.script.known_texts import KnownTexts
+from lineage.store.planning.columns import with_parents
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.sql_files.sources import Sources
 from lineage_ingest.sql_files.stored_schemas import StoredSchemas, top_level
@@ -23,6 +24,8 @@ __all__ = [
     "are_settled",
     "columns_of_edges",
     "counts_by_file",
+    "fields_by_file",
+    "fields_of_edges",
     "inputs_digest",
     "known_files",
 ]
@@ -50,15 +53,16 @@ class KnownFiles:
     """The files of an ingest, in order: what their texts say, and what the ingest said of them.
 
     `inputs` is the digest of all that decides besides the texts; `counts` are those of the run, `by_file` those of each
-    file by its key. `datasets` are the datasets, by the digests of their names, and `columns` the numbers of their
-    columns. `targets` are those that the files write. `notices` are those of the ingest; `has_others`: the store has
-    files of the projects in other folders.
+    file by its key, and `fields` the digests of the nested fields that its edges name. `datasets` are the datasets, by
+    the digests of their names, and `columns` the numbers of their columns. `targets` are those that the files write.
+    `notices` are those of the ingest; `has_others`: the store has files of the projects in other folders.
     """
 
     inputs: str
     texts: KnownTexts
     counts: Mapping[str, int]
     by_file: Mapping[str, Mapping[str, int]]
+    fields: Mapping[str, frozenset[bytes]]
     said: SaidOfFiles
     datasets: Mapping[bytes, str]
     columns: Mapping[str, int]
@@ -67,12 +71,13 @@ class KnownFiles:
     has_others: bool
 
     def with_files(
-        self, texts: KnownTexts, by_file: Mapping[str, Mapping[str, int]], problems: Iterable[DiagnosticRecord],
-        order: Sequence[str],
+        self, texts: KnownTexts, by_file: Mapping[str, Mapping[str, int]], fields: Mapping[str, frozenset[bytes]],
+        problems: Iterable[DiagnosticRecord], order: Sequence[str],
     ) -> KnownFiles:  # fmt: skip
         """Return what is known after some files were resolved again.
 
-        `by_file` are their counts, `problems` their diagnostics; `order` are the keys of all files.
+        `by_file` are their counts, `fields` their fields, `problems` their diagnostics; `order` are the keys of all
+        files.
         """
         position = {key: number for number, key in enumerate(order)}
         kept = [one for one in self.said.of_statements if one.file_key not in by_file]
@@ -82,7 +87,8 @@ class KnownFiles:
         for key, own in by_file.items():
             for what in _OF_FILES:
                 counts[what] += own[what] - self.by_file[key][what]
-        return replace(self, texts=texts, by_file={**self.by_file, **by_file}, said=said, counts=counts)
+        every, named = {**self.by_file, **by_file}, {**self.fields, **fields}
+        return replace(self, texts=texts, by_file=every, fields=named, said=said, counts=counts)
 
     def with_datasets(
         self, gone: Collection[str], records: Collection[DatasetRecord], names: Mapping[str, str]
@@ -110,8 +116,13 @@ def known_files(
     *,
     has_others: bool,
 ) -> KnownFiles | None:
-    """Return what is to be kept of an ingest; None if it cannot be told which file a diagnostic is of."""
+    """Return what is to be kept of an ingest; None if it cannot be told which file a diagnostic is of.
+
+    None, too, if a dataset has two names, such as `s3://b/x` and `s3a://b/x`: each counts, and may say something of it.
+    """
     if any(one.file_key is None for one in said.every):
+        return None
+    if len({record.key for record in batch.datasets}) < len(batch.datasets):
         return None
     keys = {file.name: str(file.key) for file in sources.files}
     return KnownFiles(
@@ -119,6 +130,7 @@ def known_files(
         texts,
         dict(batch.run.counts),
         counts_by_file(builder, keys, batch),
+        fields_by_file(keys.values(), batch),
         said,
         {short_digest(name): key for name, key in builder.keys_by_name().items()},
         {record.key: len(record.columns) for record in batch.datasets},
@@ -130,7 +142,7 @@ def known_files(
 
 def inputs_digest(sources: Sources, options: ExtractionOptions) -> str:
     """Return the digest of all that decides the result besides texts, given tables and the store."""
-    files = [(str(file.key), file.source, file.name, file.readable) for file in sources.files]
+    files = [(str(file.key), file.source, file.name, file.readable, file.problems) for file in sources.files]
     how = (options.naming, options.functions.listed(), options.set_operation_references, options.budget)
     return digest_of(str(sources.environment), files, *how)
 
@@ -143,6 +155,21 @@ def counts_by_file(builder: BatchBuilder, keys: Mapping[str, str], batch: Lineag
     return {key: {**counts[name], "edges": edges[key]} for name, key in keys.items()}
 
 
+def fields_by_file(files: Iterable[str], batch: LineageBatch) -> dict[str, frozenset[bytes]]:
+    """Return the digests of the nested fields that the edges of each file (by key) name.
+
+    The schema of a table may lack them, so that they are gone once nothing names them any more.
+    """
+    found: dict[str, set[bytes]] = {key: set() for key in files}
+    file_of = {job.key: str(job.file_key) for job in batch.jobs}
+    for edge in batch.edges:
+        for key in filter(is_column_key, (edge.source, edge.target)):
+            path = split_column_key(key)[1]
+            if path != top_level(path):
+                found[file_of[edge.job]].add(short_digest(key))
+    return {key: frozenset(fields) for key, fields in found.items()}
+
+
 def columns_of_edges(batch: LineageBatch) -> Mapping[str, set[str]]:
     """Return the columns that the edges of a batch name, without nested fields, by dataset."""
     named: dict[str, set[str]] = defaultdict(set)
@@ -153,18 +180,28 @@ def columns_of_edges(batch: LineageBatch) -> Mapping[str, set[str]]:
     return named
 
 
+def fields_of_edges(batch: LineageBatch) -> Mapping[str, set[str]]:
+    """Return the nested fields that the edges of a batch name, with those that contain them, by dataset."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for key in {end for edge in batch.edges for end in (edge.source, edge.target) if is_column_key(end)}:
+        dataset, path = split_column_key(key)
+        if path != top_level(path):
+            named[dataset].update(with_parents(path))
+    return named
+
+
 def are_settled(batch: LineageBatch, schemas: StoredSchemas, unchanged: Collection[str]) -> bool:
     """Return whether stating the datasets of an applied batch again would decide nothing about their columns.
 
     `schemas` are those from before the batch, `unchanged` the datasets that it only saw again.
     """
-    named = columns_of_edges(batch)
+    named, fields = columns_of_edges(batch), fields_of_edges(batch)
     for record in batch.datasets:
         if record.key in unchanged or not (record.schema_known or schemas.has_schema(record.key)):
             continue
         paths = {top_level(column.path) for column in record.columns}
         if not named[record.key] <= paths or any(column.ordinal is None for column in record.columns):
             return False
-        if not (schemas.is_placed(record.key) and schemas.columns(record.key) <= paths):
+        if not (schemas.is_placed(record, fields[record.key]) and schemas.columns(record.key) <= paths):
             return False
     return True

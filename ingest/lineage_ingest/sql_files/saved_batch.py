@@ -56,13 +56,15 @@ class StatedJobState:
 class BatchState:
     """What an ingest stated, and when: its jobs, and the digests of its datasets, by key.
 
-    `files` is what is kept of the files, if an edit of one can be told apart from the others.
+    `files` is what is kept of the files, if an edit of one can be told apart from the others. `is_last`: nobody has
+    written to the store since.
     """
 
     at: datetime
     jobs: Mapping[str, StatedJobState]
     records: Mapping[str, str]
     files: KnownFiles | None = None
+    is_last: bool = True
 
 
 @frozen
@@ -89,7 +91,7 @@ class BatchStateFiles:
         self._folder = folder or saved_files_folder("sql-stores")
         self._basis = digest_of(_FORMAT, store, product_digest(Path(__file__).parents[1]))
         self._valid: dict[str, str] = {}
-        """The digest of each project's file, as long as no other session has written to the store."""
+        """The digest of each project's file, in order of writing, as long as no other session wrote to the store."""
 
     def read(self, session: int | None, project: str) -> BatchState | None:
         """Return what the last ingest of a project has stated; None if others have written since, or it is not known.
@@ -115,7 +117,8 @@ class BatchStateFiles:
             key: StatedJobState(digest, tuple([names[number] for number in numbers]))
             for key, (digest, numbers) in jobs.items()
         }
-        return BatchState(datetime.fromisoformat(at), stated, records, files)
+        is_last = next(reversed(self._valid)) == project
+        return BatchState(datetime.fromisoformat(at), stated, records, files, is_last)
 
     def write(self, session: int | None, project: str, state: BatchState) -> None:
         """Replace a project's file; those of the projects that were valid when it was read stay so.
@@ -131,6 +134,7 @@ class BatchStateFiles:
         }
         content = to_saved((state.at.isoformat(), jobs, list(numbers), state.records, state.files))
         self._file(project).write(content)
+        self._valid.pop(project, None)
         self._valid[project] = _digest(content)
         self._file().write(json.dumps({"session": session, "projects": self._valid}).encode())
 

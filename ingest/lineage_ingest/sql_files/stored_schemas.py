@@ -8,6 +8,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetRecord
 from lineage.model.names import ColumnPath
+from lineage.store.planning.columns import with_parents
 from lineage.store.protocol import GraphStore
 from lineage.store.values import ColumnHead, StoredDataset
 
@@ -63,16 +64,27 @@ class StoredSchemas:
                 self._unplaced.add(column.dataset)
             yield column
 
-    def is_placed(self, dataset: str) -> bool:
-        """Return whether the newest schema of a dataset has all columns that the store has of it, as far as read."""
-        return dataset not in self._unplaced
+    def is_placed(self, record: DatasetRecord, named: Collection[str]) -> bool:
+        """Return whether the schema of a dataset has all columns that the store has of it.
 
-    def is_settled(self, record: DatasetRecord) -> bool:
-        """Return whether stating a dataset as it was stated last decides nothing about its columns."""
+        It need not have the fields that are `named`, by the lineage that is stated: these stay. If the columns have not
+        been read, it is not known, unless the dataset is new.
+        """
+        if record.key not in self._paths:
+            return not self.is_stored(record.key)
+        stated = {path for column in record.columns for path in with_parents(column.path)}
+        fields = (path for path in self._paths[record.key] if path != top_level(path))
+        return record.key not in self._unplaced and all(path in named or path in stated for path in fields)
+
+    def is_settled(self, record: DatasetRecord, named: Collection[str]) -> bool:
+        """Return whether stating a dataset as it was stated last decides nothing about its columns.
+
+        `named` are the fields that the lineage which is stated names.
+        """
         if record.key not in self._paths:
             return not record.schema_known
         paths = self._paths[record.key]
-        return record.key not in self._unplaced and all(column.path in paths for column in record.columns)
+        return self.is_placed(record, named) and all(column.path in paths for column in record.columns)
 
 
 def top_level(path: str) -> str:

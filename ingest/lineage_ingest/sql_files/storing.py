@@ -9,7 +9,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store.planning.unchanged import changed_part
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
-from lineage_ingest.sql_files.known_files import KnownFiles, are_settled
+from lineage_ingest.sql_files.known_files import KnownFiles, are_settled, fields_of_edges
 from lineage_ingest.sql_files.saved_batch import (
     BatchState,
     BatchStateFiles,
@@ -49,7 +49,8 @@ def store_batch(
     """
     is_comparable = stated is not None and alone and not batch.changes
     now = state_of(batch) if is_comparable else None
-    unsettled = {record.key for record in batch.datasets if not schemas.is_settled(record)}
+    fields = fields_of_edges(batch)
+    unsettled = {one.key for one in batch.datasets if not schemas.is_settled(one, fields.get(one.key, ()))}
     unchanged = _unchanged(store, before, now, unsettled, schemas)
     is_repeatable = now is not None and is_newest(store, batch)
     applied = _apply(store, batch, unchanged)

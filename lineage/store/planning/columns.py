@@ -169,6 +169,8 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
         at = gone[key]
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
+            if column.parent is not None:  # what contains a field is used with it
+                last_used[column.parent] = max(used, last_used.get(column.parent, used))
             if not column.inferred:
                 state.columns[key] = replace(column.without_ordinal(), inferred=True)
             continue

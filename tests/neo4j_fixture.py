@@ -28,6 +28,8 @@ GROUP = "neo4j"
 IMAGE = f"neo4j:{VERSION}-community"
 REPLANNING = "dbms.cypher.min_replan_interval"
 REPLANNED_AFTER = "1d"
+LOCKS = Path("/tmp")
+"""The folder of locks, which all processes of a machine share, whatever TMPDIR says."""
 
 
 class Neo4jAddress(NamedTuple):
@@ -61,7 +63,7 @@ def first_there_is(stack: ExitStack) -> Neo4jAddress:
     if uri := os.environ.get(URI_VARIABLE):
         # Two processes of tests that empty one database would empty it under each other.
         name = hashlib.sha256(uri.encode()).hexdigest()[:12]
-        stack.enter_context(exclusive(Path("/tmp") / f"lineage-tests-{name}.lock"))  # whatever TMPDIR says
+        stack.enter_context(exclusive(LOCKS / f"lineage-tests-{name}.lock"))
         user = os.environ.get(f"{URI_VARIABLE[:-4]}_USER", "neo4j")
         return Neo4jAddress(uri, user, os.environ.get(f"{URI_VARIABLE[:-4]}_PASSWORD", ""))
     if container_ready():

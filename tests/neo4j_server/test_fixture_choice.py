@@ -11,7 +11,7 @@ from tests.neo4j_server.programs import write_program
 
 
 def test_a_server_that_is_named_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(neo4j_fixture, "LOCKS", tmp_path)
     monkeypatch.setenv("LINEAGE_TEST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("LINEAGE_TEST_NEO4J_PASSWORD", "secret")
 

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lineage import __version__
 from lineage.cli.commands import SUMMARIES, command_names, load_command
+from lineage.garbage_collection import seldom_collecting
 from lineage.model.visible_text import VisibleFormatter
 
 __all__ = ["app", "run"]
@@ -31,7 +32,8 @@ class _Commands(TyperGroup):
         if cmd_name not in self.commands:
             if self._listing and cmd_name in SUMMARIES:
                 return TyperCommand(cmd_name, help=SUMMARIES[cmd_name])
-            loaded = load_command(cmd_name)
+            with seldom_collecting():  # what is imported stays
+                loaded = load_command(cmd_name)
             if loaded is None:
                 return None
             self.add_command(loaded, cmd_name)

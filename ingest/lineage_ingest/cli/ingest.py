@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from lineage.cli.commands import as_command
+from lineage.garbage_collection import seldom_collecting
 
 __all__ = ["app"]
 
@@ -37,7 +38,9 @@ class _Sources(TyperGroup):
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
             function, summary = _COMMANDS[cmd_name]
             module, _, attribute = function.partition(":")
-            command = as_command(cmd_name, getattr(import_module(module), attribute))
+            with seldom_collecting():  # what is imported stays
+                imported = import_module(module)
+            command = as_command(cmd_name, getattr(imported, attribute))
             command.short_help = summary
             self.add_command(command, cmd_name)
         return self.commands.get(cmd_name)

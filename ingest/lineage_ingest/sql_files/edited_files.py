@@ -201,7 +201,7 @@ class EditedFiles:
         return builder, batch, problems
 
     def _changed(self, known: KnownFiles, found: EditedTexts, builder: BatchBuilder) -> set[str] | None:
-        """Return the keys of the datasets of which the files say something else; None if these cannot be told apart."""
+        """Return the keys of the datasets of which the files say something else; None if it is not clear which."""
         datasets = dict(known.datasets)
         datasets |= {short_digest(name): key for name, key in builder.keys_by_name().items()}
         keys = {datasets[digest] for digest in found.changed if digest in datasets}  # others are temporary tables
@@ -241,8 +241,8 @@ class EditedFiles:
         if not all(map(schemas.is_stored, same)):
             return None
         if not before.is_last:
-            told = tuple(notices(self._store, self._sources))
-            known = replace(known, notices=told, has_others=gone.has_others)
+            found = tuple(notices(self._store, self._sources))
+            known = replace(known, notices=found, has_others=gone.has_others)
         jobs = {**before.jobs, **stated.jobs}
         unchanged = Unchanged(frozenset(key for key in jobs if before.jobs[key] == jobs[key]), same, before.at)
         records = {key: digest for key, digest in before.records.items() if key not in changed}

@@ -126,12 +126,12 @@ def ingest_sql_files(
     if stated is not None:
         stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    told = tuple(notices(store, sources))
+    found = tuple(notices(store, sources))
     kept = None
     if texts is not None and not gone.is_any:
         listed = batch.diagnostics
         said = SaidOfFiles(listed[:first], listed[first:of_statements], listed[of_statements:])
-        kept = known_files(sources, options, texts, builder, batch, said, told, has_others=gone.has_others)
+        kept = known_files(sources, options, texts, builder, batch, said, found, has_others=gone.has_others)
     applied, stored = store_batch(
         store, batch, stated, None if full else before, project=name, schemas=schemas, files=kept, alone=not adopted
     )
@@ -142,7 +142,7 @@ def ingest_sql_files(
         began,
         sources,
         gone=gone,
-        notices=told,
+        notices=found,
         edges_of_gone=edges_of_gone,
         adopted=adopted,
         verification=report,

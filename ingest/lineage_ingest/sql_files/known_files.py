@@ -116,7 +116,7 @@ def known_files(
     *,
     has_others: bool,
 ) -> KnownFiles | None:
-    """Return what is to be kept of an ingest; None if it cannot be told which file a diagnostic is of.
+    """Return what is to be kept of an ingest; None if the file of a diagnostic is not known.
 
     None, too, if a dataset has two names, such as `s3://b/x` and `s3a://b/x`: each counts, and may say something of it.
     """

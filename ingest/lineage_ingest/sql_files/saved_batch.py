@@ -56,7 +56,7 @@ class StatedJobState:
 class BatchState:
     """What an ingest stated, and when: its jobs, and the digests of its datasets, by key.
 
-    `files` is what is kept of the files, if an edit of one can be told apart from the others. `is_last`: nobody has
+    `files` is what is kept of the files, if one can be resolved without the others. `is_last`: nobody has
     written to the store since.
     """
 

@@ -42,7 +42,7 @@ _CALLS = frozenset(("CALL", "EXEC", "EXECUTE"))
 SHORT = 8
 """Bytes of a name's digest."""
 NOTHING = b""
-"""The digest of what is said of a table that is only named."""
+"""Stands for the digest of what a text states of a table that it only names."""
 
 
 class KnownText(NamedTuple):

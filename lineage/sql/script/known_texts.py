@@ -148,7 +148,7 @@ def known_texts(
     statements: Iterable[StatementLineage],
     given: Catalog,
 ) -> KnownTexts | None:
-    """Return what is to be kept of a resolved script; None if edits of it cannot be told apart.
+    """Return what is to be kept of a resolved script; None if a text cannot be resolved without the others.
 
     `resolutions` are those of its texts, `statements` its lineage, `given` the tables of its catalog that are not from
     the store.

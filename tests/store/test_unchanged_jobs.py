@@ -99,7 +99,7 @@ def observations(store: GraphStore, prefix: str) -> list[str]:
             while len(texts) > 1 and texts[-1][1] == texts[-2][1] == ABSENT:
                 texts.pop()
             seen = [(at, numbers.setdefault(content, len(numbers))) for at, content in texts]
-            found.append(f"{name} {source} {target} {properties['first_seen']} {properties['last_seen']} {seen}")
+            found.append(f"{name} {source} {target} {properties['first_seen']} {properties.get('last_seen')} {seen}")
     return [one.replace(prefix, "") for one in found]
 
 

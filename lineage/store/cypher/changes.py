@@ -128,8 +128,10 @@ def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]
             yield from column_records(column, state.datasets.get(column.dataset))
     for _, job in differing(state.jobs, other.jobs):
         yield job_node(job)
-    for (job_key, dataset_key), seen in differing(state.reads, other.reads):
-        yield reads_relationship(job_key, dataset_key, seen)
+    for (job_key, dataset_key), seen in state.reads.items():
+        # What a job no longer reads changes when the job is seen without it.
+        if other.reads.get((job_key, dataset_key)) != seen or other.jobs.get(job_key) != state.jobs[job_key]:
+            yield reads_relationship(state.jobs[job_key], dataset_key, seen)
     for (job_key, dataset_key), unit in differing(state.units, other.units):
         yield writes_relationship(job_key, dataset_key, unit)
     for pair, history in differing(state.histories, other.histories):

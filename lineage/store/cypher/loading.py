@@ -85,7 +85,7 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     state.jobs = {row["n"]["key"]: job_from(row["n"]) for row in transaction.read(query("jobs_by_key"), asked)}
     asked = [{"key": key} for key in state.jobs]
     for row in transaction.read(query("reads_of_job"), asked):
-        state.reads[row["job"], row["dataset"]] = reads_from(row["e"])
+        state.reads[row["job"], row["dataset"]] = reads_from(row["e"], state.jobs[row["job"]])
     for row in transaction.read(query("writes_of_job"), asked):
         state.units[row["job"], row["dataset"]] = writes_from(row["e"])
     for row in transaction.read(query("observed_of_job"), asked):
@@ -215,7 +215,7 @@ class _Loading:
     def _load_links(self) -> None:
         jobs = self.state.jobs.keys()
         for row in self._by_key("reads_of_job", jobs):
-            self.state.reads[row["job"], row["dataset"]] = reads_from(row["e"])
+            self.state.reads[row["job"], row["dataset"]] = reads_from(row["e"], self.state.jobs[row["job"]])
         for row in self._by_key("writes_of_job", jobs):
             self.state.units[row["job"], row["dataset"]] = writes_from(row["e"])
 

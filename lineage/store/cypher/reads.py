@@ -252,7 +252,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
-        reads[row["job"]][row["dataset"]] = reads_from(row["e"])
+        reads[row["job"]][row["dataset"]] = reads_from(row["e"], found[row["job"]])
     writes: dict[str, dict[str, JobOutput]] = defaultdict(dict)
     for row in _by_key(transaction, "writes_of_job", found):
         writes[row["job"]][row["dataset"]] = writes_from(row["e"])

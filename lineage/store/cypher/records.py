@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -84,7 +85,6 @@ run_from = RUN.decode
 change_from = CHANGE.decode
 prune_from = PRUNE.decode
 diagnostic_from = DIAGNOSTIC.decode
-reads_from = READS.decode
 writes_from = WRITES.decode
 observed_from = OBSERVED.decode
 users_from = USERS.decode
@@ -116,9 +116,20 @@ def job_node(job: StoredJob) -> Node:
     return Node("Job", job.key, JOB.encode(job))
 
 
-def reads_relationship(job: str, dataset: str, seen: Seen) -> Relationship:
-    """Return the relationship from a job to a dataset that it reads."""
-    return Relationship("READS", "Job", job, "Table", dataset, READS.encode(seen))
+def reads_relationship(job: StoredJob, dataset: str, seen: Seen) -> Relationship:
+    """Return the relationship from a job to a dataset that it reads.
+
+    It has a `last_seen` only if the job was seen later without reading the dataset; else that of the job holds. So a
+    job that is seen again leaves its relationships as they are.
+    """
+    last_seen = seen.last_seen if seen.last_seen < job.last_seen else None
+    return Relationship("READS", "Job", job.key, "Table", dataset, {**READS.encode(seen), "last_seen": last_seen})
+
+
+def reads_from(relationship: Mapping[str, Any], job: StoredJob) -> Seen:
+    """Return when a job read a dataset."""
+    seen = READS.decode(relationship)
+    return seen if seen.last_seen is not None else replace(seen, last_seen=job.last_seen)
 
 
 def writes_relationship(job: str, dataset: str, unit: JobOutput) -> Relationship:

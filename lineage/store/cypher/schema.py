@@ -61,7 +61,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 21
+SCHEMA_VERSION = 22
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (

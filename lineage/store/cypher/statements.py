@@ -159,8 +159,6 @@ def seen_again_statements(without_middle: str) -> tuple[str, ...]:
         "see_jobs_again",
         "see_writes_again",
         "delete_earlier_writes",
-        "see_reads_again",
-        "delete_earlier_reads",
         "see_read_datasets_again",
         "see_datasets_again",
     )

@@ -123,16 +123,10 @@ WITH e, $observed AS observed, e.observations AS seen, <padded> AS padded
 WITH e, observed, seen, padded[-1] AS last, padded[-<older>] AS older, padded[-<middle>] AS middle, padded[-<newer>] AS newer
 WHERE <goes_on> DELETE e
 
-// name: see_reads_again
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(t:`Table`) WHERE e.last_seen = $valid_from
-CREATE (j)-[:READS {first_seen: e.first_seen, last_seen: $last_seen}]->(t)
-
-// name: delete_earlier_reads
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(:`Table`) WHERE e.last_seen = $valid_from DELETE e
-
+// What a job still reads has no `last_seen`.
 // name: see_read_datasets_again
 UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:READS]->(d:`Table`)
-WHERE e.last_seen = $last_seen AND d.last_seen < $last_seen SET d.last_seen = $last_seen
+WHERE e.last_seen IS NULL AND j.last_seen = $last_seen AND d.last_seen < $last_seen SET d.last_seen = $last_seen
 
 // name: see_datasets_again
 UNWIND $datasets AS dataset MATCH (d:`Table` {key: dataset}) SET

@@ -50,6 +50,9 @@ CHECKPOINT_AFTER = 4_000
 
 VERSION_WITH_DEFERRED = 5
 
+_CHANGED_MEANING = (REKEYED, 22)
+"""Versions that changed what keys or times say: deferred writes of an earlier version are written before."""
+
 _FULL = "Cannot write to file"
 """In ladybug's error when the disk is full, or the file may not grow."""
 _KEPT: list[object] = []
@@ -96,8 +99,9 @@ class EmbeddedBackend:
             if read_only and (self._version < target_version or self._writes_are_deferred):
                 self._written_by_another(target_version)
             if self._version < target_version:
-                if self._writes_are_deferred and self._version < REKEYED:  # they have the keys of that version
-                    self._migrate(min(target_version, REKEYED - 1))
+                changed = next((one for one in _CHANGED_MEANING if self._version < one), None)
+                if self._writes_are_deferred and changed is not None:
+                    self._migrate(min(target_version, changed - 1))
                     self._write_deferred()
                 self._migrate(target_version)
             if self._writes_are_deferred:

@@ -124,6 +124,23 @@ def test_the_observations_kept_are_those_of_stating_again(store: GraphStore) -> 
         assert observations(store, "seen_") == observations(store, "stated_"), number
 
 
+@pytest.mark.parametrize(("name", "stored"), [("dbt:v", 1), ("file:v.sql", 1), ("definition:v", 3)])
+def test_edges_of_what_is_stated_again_take_the_time_of_their_output(
+    store: GraphStore, name: str, stored: float
+) -> None:
+    """Those of files and models are not written again; the answers have the time of the last statement."""
+    for at in (1, 2, 3):
+        done = store.apply(batch(job(name, "a.x -> v.x", "a.y ~> v", at=at, kind=JobKind.DBT, writes=["v"])))
+        assert done.edges_refreshed == (2 if at > 1 else 0)
+        assert {one.last_seen for one in store.edges_of([name])} == {day(at)}
+    lineage = {"CONTRIBUTES", "REFERENCES", "FEEDS"}
+    found = [one.get("last_seen") for kind, _, _, one in store.dump().relationships if kind in lineage]
+    assert found == [day(stored)] * 3
+    store.apply(batch(job(name, "a.x -> v.x", at=4, kind=JobKind.DBT, writes=["v"])))
+    [retired] = [one for kind, _, _, one in store.dump().relationships if kind == "REFERENCED"]
+    assert (retired["last_seen"], retired["valid_to"]) == (day(3), day(4))
+
+
 @pytest.mark.parametrize(
     "later",
     [

@@ -24,6 +24,7 @@ from lineage.store.cypher.records import (
 )
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
 from lineage.store.planning.graph_state import EdgeType, GraphState, JobEdge
+from lineage.store.planning.rival_definitions import FILE_JOBS
 from lineage.store.planning.validity import History
 from lineage.store.values import AppliedChanges, StoredDataset
 
@@ -39,13 +40,16 @@ _RETIRED = tuple(of.retired for of in EdgeType if of is not EdgeType.FEEDS)
 
 def difference(before: GraphState, after: GraphState) -> Changes:
     """Return the changes that turn `before` into `after`."""
-    refreshed, units = _refreshes(before, after)
+    refreshed, units, seen = _refreshes(before, after)
     old = {record.id: record for record in _records(before, after, refreshed)}
     records = _records(after, before, refreshed)
     if not old:
         written = list(records)
         return Changes(
-            created_nodes=_nodes(written), created_relationships=_relationships(written), refreshed_units=tuple(units)
+            created_nodes=_nodes(written),
+            created_relationships=_relationships(written),
+            refreshed_units=tuple(units),
+            seen_units=tuple(seen),
         )
     new = {record.id: record for record in records}
     deleted = [record for key, record in old.items() if key not in new]
@@ -59,6 +63,7 @@ def difference(before: GraphState, after: GraphState) -> Changes:
         created_relationships=_relationships(created),
         updated_relationships=_relationships(updated),
         refreshed_units=tuple(units),
+        seen_units=tuple(seen),
     )
 
 
@@ -78,13 +83,14 @@ def count_changes(changes: Changes) -> AppliedChanges:
         nodes_created=len(changes.created_nodes),
         edges_created=edges(changes.created_relationships, _LIVE),
         edges_refreshed=edges(changes.updated_relationships, _LIVE)
-        + sum(unit.relationships for unit in changes.refreshed_units if unit.type in _LIVE),
+        + sum(one.relationships for one in (*changes.refreshed_units, *changes.seen_units) if one.type in _LIVE),
         edges_ended=edges(changes.created_relationships, _RETIRED),
     )
 
 
-def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh]]:
-    """Return the edges that were only seen again, and one update of `last_seen` per unit for all of them.
+def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh], list[Refresh]]:
+    """Return the edges that were only seen again, one update of `last_seen` per unit for all of them, and the updates
+    that need no writing, as these edges take the time of their output's observation.
 
     Ad-hoc jobs are left out: an output may have thousands, and each update would scan all edges of the output.
     """
@@ -95,17 +101,20 @@ def _refreshes(before: GraphState, after: GraphState) -> tuple[set[JobEdge], lis
             live[pair.job, pair.output].append(pair)
     refreshed: set[JobEdge] = set()
     units: list[Refresh] = []
+    dated: list[Refresh] = []
     for unit, pairs in live.items():
         last_seen = after.histories[pairs[0]][-1].last_seen
         again = [pair for pair in pairs if _only_seen_again(before.histories.get(pair), after.histories[pair])]
         if all(after.histories[pair][-1].last_seen == last_seen for pair in pairs):
             kinds = Counter((str(pair.relation), pair.target_label, pair.source_label) for pair in again)
-            units += (
+            output = after.units.get(unit)
+            is_dated = unit[0].startswith(FILE_JOBS) and output is not None and output.last_seen == last_seen
+            (dated if is_dated else units).extend(
                 Refresh(relation, target, *unit, last_seen, number, source)
                 for (relation, target, source), number in kinds.items()
             )
             refreshed.update(again)
-    return refreshed, units
+    return refreshed, units, dated
 
 
 def _only_seen_again(before: History | None, after: History) -> bool:

@@ -458,6 +458,8 @@ class Changes:
     updated_relationships: tuple[Relationship, ...] = ()
     refreshed_units: tuple[Refresh, ...] = ()
     seen_again: tuple[SeenAgain, ...] = ()
+    seen_units: tuple[Refresh, ...] = ()
+    """Units whose relationships are as old as the observation of their output (`live_edges`): nothing to write."""
 
     def joined(self, other: Changes) -> Changes:
         """Return the changes of both; no node or relationship may be in both."""

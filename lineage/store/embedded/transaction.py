@@ -146,7 +146,7 @@ class EmbeddedTransaction:
             self._copy_nodes(label, nodes)
         for (name, *ends), relationships in by_kind(changes.created_relationships):
             self._copy_relationships(name, (ends[0], ends[1]), relationships)
-        pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=()))
+        pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=(), seen_units=()))
         if pieces:
             types = {"number": PropertyType.INTEGER, "text": PropertyType.TEXT}
             columns: dict[str, list[Any]] = {"number": list(range(len(pieces))), "text": pieces}

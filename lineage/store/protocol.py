@@ -330,7 +330,10 @@ class GraphStore(Protocol):
         """Return the ingests of these keys, sorted by key; unknown keys are left out."""
 
     def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
-        """Return the keys of the jobs that read or write each of these datasets, sorted."""
+        """Return the keys of the jobs that read or write each of these datasets, sorted.
+
+        Of a job that defines its output the latest version counts, as in `jobs`.
+        """
 
     def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
         """Return the live edges of these jobs, sorted by job, target, source and kind."""

@@ -36,6 +36,24 @@ def test_jobs_are_listed_by_kind_and_dataset(store: GraphStore) -> None:
     assert store.job_keys_of([key("b")], JobFilter(kinds=(JobKind.QUERY,))) == {key("b"): ["query"]}
 
 
+def test_of_a_job_that_defines_its_output_the_latest_version_counts(store: GraphStore) -> None:
+    def versions(name: str, kind: JobKind) -> None:
+        store.apply(batch(job(name, "a.x -> b.x", at=1, kind=kind)))
+        store.apply(batch(job(name, "c.x -> d.x", at=2, kind=kind)))
+
+    versions("file:v.sql", JobKind.SQL_FILE)
+    versions("query:q", JobKind.QUERY)
+    keys = [key(one) for one in "abcd"]
+    assert store.job_keys_of(keys) == {one: [*(["file:v.sql"] * (one in keys[2:])), "query:q"] for one in keys}
+    [file, query_job] = store.jobs()
+    assert (file.reads, file.writes) == ((key("c"),), (key("d"),))
+    assert (query_job.reads, query_job.writes) == ((key("a"), key("c")), (key("b"), key("d")))
+    store.retire_jobs(["file:v.sql"], day(3))
+    assert store.job_keys_of(keys[2:]) == {one: ["query:q"] for one in keys[2:]}
+    retired = store.job_keys_of(keys, JobFilter(kinds=(JobKind.SQL_FILE,), retired=True))
+    assert retired == {one: ["file:v.sql"] for one in keys}
+
+
 def test_jobs_tell_their_edges(store: GraphStore) -> None:
     store.apply(batch(job("one", "a.x -> b.x", "a.y ~> b", at=1), job("two", "a.x -> b.x", at=1)))
     assert [(edge.job, edge.source, edge.target, str(edge.kind)) for edge in store.edges_of(["two", "one"])] == [

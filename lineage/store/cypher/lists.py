@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
 
-from lineage.model.batch import DatasetChange
+from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.reads import edge_from, jobs
-from lineage.store.cypher.records import change_from, column_from, diagnostic_from
+from lineage.store.cypher.records import change_from, column_from, diagnostic_from, writes_from
 from lineage.store.cypher.statements import query
 from lineage.store.page_requests import JobFilter
 from lineage.store.planning.graph_state import EdgeType
@@ -52,13 +52,21 @@ def jobs_after(
 def job_keys_of(
     transaction: Transaction, datasets: Collection[str], wanted: JobFilter | None = None
 ) -> dict[str, list[str]]:
-    """Return the keys of the jobs that read or write each dataset, sorted."""
+    """Return the keys of the jobs that read or write each dataset, sorted.
+
+    Of a job that defines its output the latest version counts, as it does in `jobs`.
+    """
     wanted = wanted or JobFilter()
-    kinds = {str(kind) for kind in wanted.kinds}
-    found: dict[str, list[str]] = {dataset: [] for dataset in datasets}
-    for row in transaction.read(query("jobs_of_dataset"), [{"key": key} for key in sorted(found)]):
-        if (not kinds or row["kind"] in kinds) and (wanted.retired or not row["retired"]):
-            found[row["dataset"]].append(row["job"])
+    found: dict[str, set[str]] = {dataset: set() for dataset in datasets}
+    asked = [{"key": key} for key in sorted(found)]
+    rows = [(row, row["still"]) for row in transaction.read(query("readers_of_dataset"), asked)]
+    written = transaction.read(query("writers_of_dataset"), asked)
+    rows += ((row, writes_from(row["e"]).timeline.present) for row in written)
+    for row, in_latest in rows:
+        kind, retired = JobKind(row["kind"]), row["retired"]
+        is_wanted = (not wanted.kinds or kind in wanted.kinds) and (wanted.retired or not retired)
+        if is_wanted and (in_latest or retired or not kind.defines_output):
+            found[row["dataset"]].add(row["job"])
     return {dataset: sorted(keys) for dataset, keys in found.items()}
 
 

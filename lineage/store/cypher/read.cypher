@@ -318,9 +318,13 @@ RETURN n.key AS key
 ORDER BY n.key
 LIMIT $limit
 
-// name: jobs_of_dataset
-MATCH (n:Job)-[:READS|WRITES]->(t:`Table` {key: $key})
-RETURN DISTINCT t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired
+// name: readers_of_dataset
+MATCH (n:Job)-[e:READS]->(t:`Table` {key: $key})
+RETURN t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired, e.last_seen IS NULL AS still
+
+// name: writers_of_dataset
+MATCH (n:Job)-[e:WRITES]->(t:`Table` {key: $key})
+RETURN t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired, e
 
 // name: diagnostics_after
 MATCH (n:Diagnostic)

@@ -14,11 +14,18 @@ HINT (t JOIN h) JOIN n
 RETURN t.key AS wanted, t.key AS dataset, n.path AS path, n.ordinal AS ordinal, n.spelling AS spelling,
        n.data_type AS data_type, n.parent IS NOT NULL AS nested, n.inferred AS inferred
 
-// name: jobs_of_dataset
-MATCH (t:`Table`)<-[e:READS|WRITES]-(n:Job)
+// name: readers_of_dataset
+MATCH (t:`Table`)<-[e:READS]-(n:Job)
 WHERE t.key IN $keys
 HINT (t JOIN e) JOIN n
-RETURN DISTINCT t.key AS wanted, t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired
+RETURN t.key AS wanted, t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired,
+       e.last_seen IS NULL AS still
+
+// name: writers_of_dataset
+MATCH (t:`Table`)<-[e:WRITES]-(n:Job)
+WHERE t.key IN $keys
+HINT (t JOIN e) JOIN n
+RETURN t.key AS wanted, t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired, e
 
 // name: reads_of_job
 MATCH (j:Job)-[e:READS]->(t:`Table`)

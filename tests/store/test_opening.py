@@ -41,6 +41,7 @@ from lineage.store.values import Direction, StoredUsage
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, day, history, key, live, query, view
 from tests.store.conftest import Opener
+from tests.store.old_stores import fill_old_neo4j, make_old_embedded
 
 
 def test_what_was_applied_is_there_when_opened_again(open_again: Opener) -> None:
@@ -187,22 +188,14 @@ def test_version_1_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
 
 def test_version_2_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=2).close()
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in OLD_COUNTS:
-            connection.execute(statement.replace("datetime(", "timestamp("))
+    make_old_embedded(path, 2, OLD_COUNTS)
     with open_store(path) as store:
         check_counts_migrated(store)
 
 
 def test_version_2_of_the_neo4j_store_is_migrated(neo4j_uri: Neo4jAddress) -> None:
-    login = (neo4j_uri.user, neo4j_uri.password)
-    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
-        driver.execute_query("MATCH (n) DETACH DELETE n")
-        Neo4jBackend(neo4j_uri.uri, login, target_version=2).close()
-        for statement in OLD_COUNTS:
-            driver.execute_query(statement)
-    with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+    fill_old_neo4j(neo4j_uri, 2, OLD_COUNTS)
+    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
         check_counts_migrated(store)
 
 
@@ -398,37 +391,23 @@ def check_masked_as_a_whole(store: GraphStore) -> None:
 
 def test_edges_of_version_19_of_the_embedded_store_are_masked_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=19).close()
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in OLD_EDGES:
-            connection.execute(statement.replace("datetime(", "timestamp("))
+    make_old_embedded(path, 19, OLD_EDGES)
     with open_store(path) as store:
         check_masked_as_a_whole(store)
 
 
 def test_edges_of_version_19_of_the_neo4j_store_are_masked_as_a_whole(neo4j_uri: Neo4jAddress) -> None:
-    login = (neo4j_uri.user, neo4j_uri.password)
-    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
-        driver.execute_query("MATCH (n) DETACH DELETE n")
-        Neo4jBackend(neo4j_uri.uri, login, target_version=19).close()
-        for statement in OLD_EDGES:
-            driver.execute_query(statement)
-    with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+    fill_old_neo4j(neo4j_uri, 19, OLD_EDGES)
+    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
         check_masked_as_a_whole(store)
 
 
 def test_deferred_updates_of_edges_of_version_19_are_written(tmp_path: Path) -> None:
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=19).close()
     facts = {"job": "query:q", "subtypes": ["IDENTITY"], "masking": False, "limited": False, "ambiguous": False,
              "spans": [], "first_seen": day(1), "last_seen": day(9)}  # fmt: skip
     update = Relationship("CONTRIBUTES", "Column", "pg/a#x", "Column", "pg/v#x", facts)
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in OLD_EDGES:
-            connection.execute(statement.replace("datetime(", "timestamp("))
-        for number, piece in enumerate(to_pieces(Changes(updated_relationships=(update,)))):
-            values = {"number": number, "text": piece}
-            connection.execute("CREATE (:DeferredWrite {number: $number, text: $text})", values)
+    make_old_embedded(path, 19, OLD_EDGES, Changes(updated_relationships=(update,)))
     with open_store(path) as store:
         [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
         assert (hop.edge.last_seen, hop.edge.subtypes, hop.edge.masking) == (day(9), (Subtype.IDENTITY,), False)

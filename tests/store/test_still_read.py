@@ -6,18 +6,14 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
-import ladybug
-import neo4j
 import pytest
 
 from lineage.model.batch import JobKind
 from lineage.store import GraphStore, open_store
 from lineage.store.cypher.schema import LABELS, Changes, Node, Relationship
-from lineage.store.embedded import EmbeddedBackend
-from lineage.store.embedded.deferred_writes import to_pieces
-from lineage.store.neo4j.backend import Neo4jBackend
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import JobWithEdges, batch, day, job, key
+from tests.store.old_stores import fill_old_neo4j, make_old_embedded
 
 
 def dbt_model(*read: str, at: float, name: str = "dbt:v") -> JobWithEdges:
@@ -97,40 +93,26 @@ def check_reads_migrated(store: GraphStore, read: str = "a") -> None:
 
 def test_reads_of_version_21_of_the_embedded_store_are_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=21).close()
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in OLD_READS:
-            connection.execute(statement.replace("datetime(", "timestamp("))
+    make_old_embedded(path, 21, OLD_READS)
     with open_store(path) as store:
         check_reads_migrated(store)
 
 
 def test_reads_of_version_21_of_the_neo4j_store_are_migrated(neo4j_uri: Neo4jAddress) -> None:
-    login = (neo4j_uri.user, neo4j_uri.password)
-    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
-        driver.execute_query("MATCH (n) DETACH DELETE n")
-        Neo4jBackend(neo4j_uri.uri, login, target_version=21).close()
-        for statement in OLD_READS:
-            driver.execute_query(statement)
-    with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+    fill_old_neo4j(neo4j_uri, 21, OLD_READS)
+    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
         check_reads_migrated(store)
 
 
 def test_deferred_reads_of_version_21_are_of_that_version(tmp_path: Path) -> None:
     """A writer was stopped before it had written that the model reads `b` since, and no longer `a`."""
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=21).close()
     times = {"first_seen": day(9), "last_seen": day(9)}
     seen = Node("Job", "dbt:v", {**dict.fromkeys(LABELS["Job"]), "kind": "dbt", "completeness": "full", **times})
     changes = Changes(
         updated_nodes=(replace(seen, changed=("last_seen",)),),
         updated_relationships=(Relationship("READS", "Job", "dbt:v", "Table", "pg/b", times),),
     )
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in OLD_READS:
-            connection.execute(statement.replace("datetime(", "timestamp("))
-        for number, piece in enumerate(to_pieces(changes)):
-            values = {"number": number, "text": piece}
-            connection.execute("CREATE (:DeferredWrite {number: $number, text: $text})", values)
+    make_old_embedded(path, 21, OLD_READS, changes)
     with open_store(path) as store:
         check_reads_migrated(store, "b")

@@ -6,21 +6,17 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
-import ladybug
-import neo4j
-
 from lineage.catalog import Catalog
 from lineage.export.openlineage import openlineage_events
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, column_key, column_text, dataset_key
 from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore, open_store
-from lineage.store.embedded.backend import EmbeddedBackend
-from lineage.store.neo4j.backend import Neo4jBackend
 from lineage.traversal import impact, resolve_column, root_cause
 from lineage_ingest.batch_builder import BatchBuilder, of_files
 from lineage_ingest.openlineage import EventIngest
 from tests.neo4j_fixture import Neo4jAddress
+from tests.store.old_stores import fill_old_neo4j, make_old_embedded
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 CHOSEN = [
@@ -125,7 +121,7 @@ def old_graph() -> list[str]:
     made.append(
         """MATCH (j:Job), (t:`Table` {key: 'pg/s.v%23'}) CREATE (j)-[:WRITES {
         first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z'),
-        observations: []}]->(t)"""
+        observations: ['2024-01-01T00:00:00+00:00 0123456789ab']}]->(t)"""
     )
     made += [
         f"""MATCH (a:`Column` {{key: 'pg/s.o#{path}'}}), (b:`Column` {{key: 'pg/s.v%23#{path}'}})
@@ -154,22 +150,14 @@ def check_rekeyed(store: GraphStore) -> None:
 
 def test_keys_of_an_embedded_store_of_version_8_are_written_anew(tmp_path: Path) -> None:
     path = tmp_path / "old.lbug"
-    EmbeddedBackend(path, target_version=8).close()
-    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
-        for statement in old_graph():
-            connection.execute(statement.replace("datetime(", "timestamp("))
+    make_old_embedded(path, 8, old_graph())
     with open_store(path, read_only=True) as store:
         check_rekeyed(store)
 
 
 def test_keys_of_a_neo4j_store_of_version_8_are_written_anew(neo4j_uri: Neo4jAddress) -> None:
-    login = (neo4j_uri.user, neo4j_uri.password)
-    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
-        driver.execute_query("MATCH (n) DETACH DELETE n")
-        Neo4jBackend(neo4j_uri.uri, login, target_version=8).close()
-        for statement in old_graph():
-            driver.execute_query(statement)
-    with open_store(neo4j_uri.uri, user=login[0], password=login[1], read_only=True) as store:
+    fill_old_neo4j(neo4j_uri, 8, old_graph())
+    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password, read_only=True) as store:
         check_rekeyed(store)
 
 

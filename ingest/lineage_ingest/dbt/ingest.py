@@ -271,12 +271,12 @@ class _Ingest:
                 unchanged += 1
                 continue
             statement = resolved.statement
-            self.batch.add_model(model, statement, resolved.other_builds)
+            self.batch.add_model(model, statement, resolved.other_builds, resolved.lacking)
             problems = [found for one in (statement, *resolved.other_builds.values()) for found in one.diagnostics]
             self.nodes[key] = NodeState(
-                # A time limit, and what a table keeps, depend on more than the input: try again next time.
+                # A time limit, and what a table keeps or lacks, depend on more than the input: try again next time.
                 ""
-                if resolved.kept or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
+                if resolved.kept or resolved.lacking or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
                 else inputs[key],
                 stated[key],
                 resolved.columns,

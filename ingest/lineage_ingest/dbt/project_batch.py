@@ -61,6 +61,7 @@ class ProjectBatch:
         self._at = at
         self._models: dict[str, tuple[DbtModel, StatementLineage]] = {}
         self._other_builds: dict[str, Mapping[int, StatementLineage]] = {}
+        self._lacking: dict[str, frozenset[str]] = {}
         self._tables: dict[str, DbtTable] = {}
         self._alone: list[_Alone] = []
         self._gone: list[str] = []
@@ -73,9 +74,18 @@ class ProjectBatch:
         self._tables[table.node.unique_id] = table
 
     def add_model(
-        self, model: DbtModel, statement: StatementLineage, other_builds: Mapping[int, StatementLineage]
+        self,
+        model: DbtModel,
+        statement: StatementLineage,
+        other_builds: Mapping[int, StatementLineage],
+        lacking: Collection[str] = (),
     ) -> None:
-        """Add a model's lineage and its table; `other_builds` are further queries of it, by their number."""
+        """Add a model's lineage and its table; `other_builds` are further queries of it, by their number.
+
+        Columns (paths) that the table is `lacking` are known by the query only: the next ingest finds them lacking, too.
+        """
+        if lacking:
+            self._lacking[self.key_of(model.table.name)] = frozenset(lacking)
         self._other_builds[model.given.key] = other_builds
         types = model.table.types()
         schema = tuple(
@@ -279,7 +289,13 @@ class ProjectBatch:
                 for column in described.columns:
                     own[column.path] = replace(column, ordinal=getattr(own.get(column.path), "ordinal", None))
                 known[key] = replace(known[key], columns=tuple(own.values()))
-        yield from known.values()
+        for key, record in known.items():
+            yield self._without_lacking(record) if key in self._lacking else record
+
+    def _without_lacking(self, record: DatasetRecord) -> DatasetRecord:
+        lacking = self._lacking[record.key]
+        columns = (replace(one, inferred=one.inferred or one.path in lacking) for one in record.columns)
+        return replace(record, columns=tuple(columns))
 
     def _dataset(self, table: DbtTable) -> DatasetRecord | None:
         """Return a table with the columns that the artifacts know; None if they know none."""

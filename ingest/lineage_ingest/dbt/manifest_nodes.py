@@ -196,6 +196,13 @@ class _DependsOn(ManifestValue):
 _NOTHING_NEEDED = _DependsOn()
 
 
+class _Checksum(ManifestValue):
+    """How dbt recognizes a file: by a hash of its content, or by its path if it is large."""
+
+    name: str = "none"
+    checksum: str = ""
+
+
 class FunctionArgument(ManifestValue):
     """A parameter of a function."""
 
@@ -220,6 +227,7 @@ class DbtNode(ManifestValue):
     raw_code: str | None = None
     compiled_code: str | None = None
     compiled_path: str | None = None
+    checksum: Annotated[_Checksum, _OrEmpty(_Checksum)]
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
     columns: Annotated[Mapping[str, DescribedColumn], WrapValidator(_unless_unread)] = Field(default_factory=dict)
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED

@@ -34,7 +34,9 @@ def diff(tmp_path: Path, base: dict[str, Any], head: dict[str, Any], files: dict
 
 def said(found: ProjectDiff) -> set[tuple[str, str, str | None]]:
     """Return each table that is not as it was, what happens to it, and its earlier name."""
-    return {(one.title, str(one.effect), one.earlier) for one in found.tables.values() if str(one.effect) != "unchanged"}
+    return {
+        (one.title, str(one.effect), one.earlier) for one in found.tables.values() if str(one.effect) != "unchanged"
+    }
 
 
 def test_a_seed_of_another_name_is_renamed(tmp_path: Path) -> None:
@@ -47,7 +49,9 @@ def test_a_seed_of_another_name_is_renamed(tmp_path: Path) -> None:
 def test_a_seed_with_other_types_is_another_one(tmp_path: Path) -> None:
     types = {"materialized": "seed", "column_types": {"code": "text"}}
     base, head = project("codes", CODES, tmp_path), project("labels", CODES, tmp_path, config=types)
-    assert {("labels", "added", None), ("codes", "removed", None)} <= said(diff(tmp_path, base, head, {"labels": CODES}))
+    assert {("labels", "added", None), ("codes", "removed", None)} <= said(
+        diff(tmp_path, base, head, {"labels": CODES})
+    )
 
 
 def test_a_seed_with_other_columns(tmp_path: Path) -> None:

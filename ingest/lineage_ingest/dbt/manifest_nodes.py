@@ -28,8 +28,10 @@ __all__ = [
     "DeclaredConstraint",
     "DescribedColumn",
     "ManifestValue",
+    "MetricAggregation",
     "MetricInput",
     "NodeGroup",
+    "QueryExport",
     "ResourceType",
     "SemanticElement",
     "TestNode",
@@ -289,6 +291,13 @@ class _NonAdditive(ManifestValue):
     window_groupings: _Texts = ()
 
 
+class _TimeParams(ManifestValue):
+    time_granularity: str | None = None
+
+
+_NO_TIME = _TimeParams()
+
+
 class SemanticElement(ManifestValue):
     """An entity, dimension or measure of a semantic model: its name, and its expression over the model's columns."""
 
@@ -298,23 +307,38 @@ class SemanticElement(ManifestValue):
     agg: str | None = None
     agg_time_dimension: str | None = None
     non_additive_dimension: _NonAdditive | None = None
+    type_params: Annotated[_TimeParams, BeforeValidator(or_empty)] = _NO_TIME
 
 
 class MetricInput(ManifestValue):
-    """A measure or metric that a metric is made of, and what narrows or moves it."""
+    """A measure or metric that a metric is made of, and what narrows, fills or moves it."""
 
     name: str
+    alias: str | None = None
     filter: Any = None
     offset_window: Any = None
     offset_to_grain: Any = None
+    join_to_timespine: bool = False
+    fill_nulls_with: Any = None
 
     @property
     def is_plain(self) -> bool:
         """Whether all of it is taken, as of the same time."""
-        return not (self.filter or self.offset_window or self.offset_to_grain)
+        return not (self.filter or self.offset_window or self.offset_to_grain or self.join_to_timespine)
+
+
+class MetricAggregation(ManifestValue):
+    """What a metric aggregates of a semantic model itself, in place of a measure of the model."""
+
+    semantic_model: str
+    agg: str | None = None
+    expr: str | None = None
+    agg_time_dimension: str | None = None
+    non_additive_dimension: _NonAdditive | None = None
 
 
 class _ConversionParams(ManifestValue):
+    entity: str | None = None
     base_measure: MetricInput | None = None
     conversion_measure: MetricInput | None = None
     base_metric: MetricInput | None = None
@@ -329,6 +353,8 @@ _NO_CONVERSION, _NO_CUMULATION = _ConversionParams(), _CumulativeParams()
 
 
 class _TypeParams(ManifestValue):
+    expr: str | None = None
+    metric_aggregation_params: MetricAggregation | None = None
     measure: MetricInput | None = None
     numerator: MetricInput | None = None
     denominator: MetricInput | None = None
@@ -351,6 +377,22 @@ class _QueryParams(ManifestValue):
     metrics: _Texts = ()
     group_by: _Texts = ()
     where: Any = None
+    order_by: _Texts = ()
+    limit: int | None = None
+
+
+class _ExportConfig(ManifestValue):
+    export_as: str = "table"
+    schema_name: str | None = None
+    alias: str | None = None
+    database: str | None = None
+
+
+class QueryExport(ManifestValue):
+    """A table or view into which a saved query is written."""
+
+    name: str
+    config: Annotated[_ExportConfig, BeforeValidator(or_empty)] = _ExportConfig()
 
 
 class _Defaults(ManifestValue):
@@ -409,5 +451,7 @@ class Consumer(ManifestValue):
     type: str | None = None
     type_params: Annotated[_TypeParams, BeforeValidator(or_empty)] = _NO_TYPE_PARAMS
     filter: Any = None
+    time_granularity: str | None = None
     # Saved queries
     query_params: Annotated[_QueryParams, BeforeValidator(or_empty)] = _NO_QUERY
+    exports: Annotated[tuple[QueryExport, ...], BeforeValidator(_as_list)] = ()

@@ -19,8 +19,9 @@ from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.saved_query_exports import exports_of
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
-from lineage_ingest.dbt.semantic_layer import semantic_sql
+from lineage_ingest.dbt.semantic_layer import semantic_sql, with_metric_measures
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
@@ -76,7 +77,8 @@ class DbtProject:
             key: self._table(node) for key, node in self._nodes.items() if not node.is_ephemeral
         }
         """The relations, by unique id."""
-        self.consumers: Mapping[str, Consumer] = manifest.consumers
+        self.consumers: Mapping[str, Consumer] = with_metric_measures(manifest.consumers)
+        self.exports = exports_of(self.consumers, names)
 
     @property
     def python_models(self) -> Iterator[DbtTable]:

@@ -29,8 +29,9 @@ from lineage_ingest.dbt.facts import TableFacts
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of
-from lineage_ingest.dbt.semantic_uses import uses_of
+from lineage_ingest.dbt.saved_query_exports import SavedQueryExport
+from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of, subtype_of
+from lineage_ingest.dbt.semantic_uses import groups_of, has_all_groups, uses_of
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 
@@ -38,6 +39,7 @@ CONSUMERS = "dbt"
 """Namespace of exposures, metrics, semantic models and saved queries: they are in no database."""
 
 
+_OF_VALUES = (Subtype.IDENTITY, Subtype.TRANSFORMATION)
 _BUILD = "#build "
 """Between a model's key and the number of another query of it, in the name of that text."""
 
@@ -82,7 +84,7 @@ class ProjectBatch:
     ) -> None:
         """Add a model's lineage and its table; `other_builds` are further queries of it, by their number.
 
-        Columns (paths) that the table is `lacking` are known by the query only: the next ingest finds them lacking, too.
+        Columns (paths) that the table is `lacking` are known by the query only: the next ingest finds them lacking.
         """
         if lacking:
             self._lacking[self.key_of(model.table.name)] = frozenset(lacking)
@@ -115,8 +117,7 @@ class ProjectBatch:
         reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others, *read)
         job = self._job(consumer.unique_id, consumer.original_file_path, reads, output)
         inputs = tuple(inputs_of(consumer, consumers))
-        metrics = metrics_of(consumer)
-        subtype = Subtype.IDENTITY if len(inputs) == len(metrics) else Subtype.TRANSFORMATION
+        subtype = subtype_of(consumer)
         edges = tuple(
             EdgeRecord(
                 column_key(consumer_key(key), self._column_of(consumers[key], column)),
@@ -131,22 +132,46 @@ class ProjectBatch:
             EdgeRecord(
                 column_key(consumer_key(one.unique_id), self._column_of(consumers[one.unique_id], one.column)),
                 column_key(output, column_text(one.own)) if one.own else output,
-                EdgeKind.CONTRIBUTES if one.subtype is Subtype.IDENTITY else EdgeKind.REFERENCES,
+                EdgeKind.CONTRIBUTES if one.subtype in _OF_VALUES else EdgeKind.REFERENCES,
                 job.key,
                 output,
                 (one.subtype,),
             )
             for one in uses
         )
-        named = dict.fromkeys((*metrics, *(one.own for one in uses if one.own)))
-        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(named))
+        named = (*groups_of(consumer, consumers), *metrics_of(consumer))
+        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(dict.fromkeys(named)))
+        known = bool(columns) and has_all_groups(consumer, consumers)
         dataset = DatasetRecord(
-            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns)
+            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=known
         )
         full = is_read_in_full(consumer, len(inputs))
         completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
         job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
         self._alone.append(_Alone(job, dataset, edges=edges))
+
+    def add_export(self, export: SavedQueryExport) -> None:
+        """Add a table that has the columns of a saved query."""
+        names = (*groups_of(export.query, self._project.consumers), *metrics_of(export.query))
+        source, fold = consumer_key(export.query.unique_id), self._names.naming.dialect.fold_column
+        columns = {column_text(name): column_text(fold(name)) for name in names}
+        listed = tuple(ColumnRecord(path, None, n) for n, path in enumerate(dict.fromkeys(columns.values())))
+        namespace, name = self._location(export.table)
+        dialect = self._names.naming.dialect.name
+        known = bool(listed) and has_all_groups(export.query, self._project.consumers)
+        dataset = DatasetRecord(namespace, name, export.kind, dialect, listed, schema_known=known)
+        job = self._job(export.key, export.query.original_file_path, (source,), dataset.key)
+        rows = EdgeRecord(source, dataset.key, EdgeKind.REFERENCES, job.key, dataset.key, (Subtype.ROWS,))
+        values = (
+            EdgeRecord(
+                column_key(source, own), column_key(dataset.key, path), EdgeKind.CONTRIBUTES, job.key, dataset.key,
+                (Subtype.IDENTITY,),
+            )
+            for own, path in columns.items()
+        )  # fmt: skip
+        completeness = Completeness.FULL if known else Completeness.PARTIAL if listed else Completeness.TABLES
+        job = replace(job, operation="DBT_EXPORT", completeness=completeness)
+        self._alone.append(_Alone(job, dataset, edges=(rows, *values)))
 
     def _column_of(self, consumer: Consumer, name: str) -> str:
         """Return the path of a consumer's column; those of a semantic model are named by its query."""

@@ -35,8 +35,8 @@ from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFiles
-from lineage_ingest.dbt.semantic_layer import inputs_of
-from lineage_ingest.dbt.semantic_uses import uses_of
+from lineage_ingest.dbt.semantic_layer import inputs_of, metrics_of
+from lineage_ingest.dbt.semantic_uses import groups_of, uses_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 
@@ -301,21 +301,22 @@ class _Ingest:
     # Other nodes
 
     def _add_other_tables(self) -> None:
-        """Add the tables that no SQL of the project builds, if they have changed: sources, seeds, Python models."""
+        """Add the tables whose SQL is not known, if they have changed: sources, seeds, Python models, tests."""
         python = {table.node.unique_id for table in self.project.python_models}
+        built = python | self.project.failures.keys()
         for key, table in self.project.tables.items():
             if key in self.nodes:
                 continue
             problem = None
             if key in python and not self._is_stated_by_events(table):
                 problem = python_model_diagnostic(table.node.name)
-            reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in python else ()
+            reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in built else ()
             columns = len(table.complete or table.described)
             found = int(problem is not None)
             state = NodeState(
                 digest_of(reads, problem),
                 digest_stated(table),
-                completeness=str(Completeness.TABLES) if key in python else "",
+                completeness=str(Completeness.TABLES) if key in built else "",
                 diagnostics=found,
                 outputs=columns,
                 errors=found,
@@ -323,8 +324,8 @@ class _Ingest:
             self.nodes[key] = state
             if self._is_known(key, state):
                 continue
-            if key in python:
-                self.batch.add_python_model(table, problem)
+            if key in built:
+                self.batch.add_without_sql(table, problem)
             else:
                 self.batch.add_table(table)
 
@@ -341,14 +342,16 @@ class _Ingest:
             reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
             used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
             uses = list(uses_of(consumer, self.project.consumers))
-            inputs = {*inputs_of(consumer, self.project.consumers), *uses}
+            inputs = {(*one, True) for one in inputs_of(consumer, self.project.consumers)}
+            inputs |= {(one.unique_id, one.column, one.own, one.is_value) for one in uses}
             state = NodeState(digest_of(reads, used, uses), digest_of(consumer), edges=len(inputs))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
         for key, export in self.project.exports.items():
             made = self.nodes[export.query.unique_id]
-            state = NodeState(made.input, digest_of(made.stated, export.table, export.kind))
+            columns = {*groups_of(export.query, self.project.consumers), *metrics_of(export.query)}
+            state = NodeState(made.input, digest_of(made.stated, export.table, export.kind), edges=len(columns))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_export(export)
@@ -397,7 +400,9 @@ class _Ingest:
             if source not in datasets:
                 if self.request.artifacts.is_whole:
                     yield source, dataset
-            elif datasets[source] not in (alias for one in self.store.datasets([dataset]) for alias in one.aliases):
+            elif str(datasets[source]) not in (
+                alias for one in self.store.datasets([dataset]) for alias in one.aliases
+            ):
                 yield source, dataset
 
     def _report_absent(self, table: DbtTable, names: Collection[str]) -> None:
@@ -451,7 +456,8 @@ class _Ingest:
             self.store.rekey_jobs(identities)
 
     def _counts(self) -> Mapping[str, int]:
-        built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
+        models = self.project.tables.keys() - self.project.failures.keys()
+        built = [node for key, node in self.nodes.items() if node.completeness and key in models]
         problems = list(self.project.problems())
         return {
             "models": len(built),

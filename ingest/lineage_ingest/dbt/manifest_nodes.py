@@ -172,11 +172,14 @@ class Config(ManifestValue):
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(
         default_factory=dict
     )
+    # Tests
+    severity: str | None = None
+    where: str | None = None
+    store_failures_as: str | None = None
     # Labels
     meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     group: str | None = None
-    severity: str | None = None
     contract: Annotated[_Contract, BeforeValidator(or_empty)] = _NO_CONTRACT
 
     @property
@@ -283,6 +286,7 @@ class TestNode(ManifestValue):
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     tested_node_unique_id: str | None = None
+    relation_name: str | None = None
 
 
 class _NonAdditive(ManifestValue):

@@ -39,7 +39,6 @@ CONSUMERS = "dbt"
 """Namespace of exposures, metrics, semantic models and saved queries: they are in no database."""
 
 
-_OF_VALUES = (Subtype.IDENTITY, Subtype.TRANSFORMATION)
 _BUILD = "#build "
 """Between a model's key and the number of another query of it, in the name of that text."""
 
@@ -99,8 +98,8 @@ class ProjectBatch:
         self._models[model.given.key] = model, replace(statement, schema=schema)
         self.add_table(model.table)
 
-    def add_python_model(self, table: DbtTable, problem: Diagnostic | None) -> None:
-        """Add a Python model: the tables that it reads are all that the manifest knows."""
+    def add_without_sql(self, table: DbtTable, problem: Diagnostic | None) -> None:
+        """Add a table whose SQL is not known, of a Python model: what it reads is all that the manifest knows."""
         reads = self._project.reads(table.node.depends_on.nodes)
         dataset = self._dataset(table) or DatasetRecord(*self._location(table.name), table.kind)
         job = self._job(table.node.unique_id, table.node.original_file_path, map(self.key_of, reads), dataset.key)
@@ -132,7 +131,7 @@ class ProjectBatch:
             EdgeRecord(
                 column_key(consumer_key(one.unique_id), self._column_of(consumers[one.unique_id], one.column)),
                 column_key(output, column_text(one.own)) if one.own else output,
-                EdgeKind.CONTRIBUTES if one.subtype in _OF_VALUES else EdgeKind.REFERENCES,
+                EdgeKind.CONTRIBUTES if one.is_value else EdgeKind.REFERENCES,
                 job.key,
                 output,
                 (one.subtype,),

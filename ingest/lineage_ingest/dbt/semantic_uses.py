@@ -41,6 +41,11 @@ class SemanticUse:
     own: str
     subtype: Subtype
 
+    @property
+    def is_value(self) -> bool:
+        """Whether its values flow; else it only influences."""
+        return self.subtype in (Subtype.IDENTITY, Subtype.TRANSFORMATION)
+
 
 @frozen
 class _Named:
@@ -102,9 +107,9 @@ def _named(values: Sequence[Any], consumer: Consumer, consumers: Mapping[str, Co
         for call in _CALL.finditer(text):
             kind, name = call["kind"], call["name"]
             if kind == "Metric":
-                keys = (key for key, one in consumers.items()
-                        if one.resource_type == ResourceType.METRIC and one.name == name)  # fmt: skip
-                yield from (_Named(key, name, name, kind) for key in keys)
+                metrics = (key for key, one in consumers.items()
+                           if one.resource_type == ResourceType.METRIC and one.name == name)  # fmt: skip
+                yield from (_Named(key, name, name, kind) for key in metrics)
                 continue
             path = name.split("__")
             keys = list(_times(consumer, consumers) if name == _TIME else _columns(path, consumers))

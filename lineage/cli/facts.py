@@ -43,6 +43,7 @@ def shown_facts(facts: Iterable[Facts]) -> dict[str, Any]:
 
 def _test(check: Check) -> str:
     columns = f" ({', '.join(check.columns)})" if check.columns else ""
+    columns += f" where {check.condition}" if check.condition else ""
     if check.result is None:
         return f"{check.kind}{columns}: not run"
     rows = f", {check.result.failures:,} rows" if check.result.failures else ""

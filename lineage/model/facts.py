@@ -37,7 +37,8 @@ class Check:
     """A test of a dataset or its columns (paths), by its unique key. Without `result`, it has not been run.
 
     `kind` is its generic test (`unique`, `not_null`, …), `singular` or `unit`; `refers_to` is the other dataset whose
-    values it compares with. `severity` is what a failure means: error or warn.
+    values it compares with. `severity` is what a failure means: error or warn. With a `condition` (literals masked), it
+    is of the rows that meet it, and says nothing about the others.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Check:
     severity: str | None = None
     refers_to: str | None = None
     result: CheckResult | None = None
+    condition: str | None = None
 
 
 @frozen
@@ -198,6 +200,7 @@ def _check_from(found: Mapping[str, Any]) -> Check:
         found.get("severity"),
         found.get("refers_to"),
         CheckResult(result["status"], _time(result["at"]), result.get("failures")) if result else None,
+        found.get("condition"),
     )
 
 

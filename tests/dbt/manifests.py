@@ -39,6 +39,17 @@ def source(name: str, columns: Mapping[str, str], project: str = "shop", schema:
     }  # fmt: skip
 
 
+def consumer(kind: str, name: str, *needs: str, **fields: Any) -> dict[str, Any]:
+    """Return a consumer as a manifest has it."""
+    return {"unique_id": f"{kind}.shop.{name}", "name": name, "resource_type": kind,
+            "original_file_path": "models/x.yml", "depends_on": {"nodes": list(needs)}, **fields}  # fmt: skip
+
+
+def where(*texts: str) -> dict[str, Any]:
+    """Return filters as a manifest has them."""
+    return {"where_filters": [{"where_sql_template": text} for text in texts]}
+
+
 def manifest(
     *nodes: dict[str, Any], at: str = AT, version: str = V12, project: str = "shop", **more: Any
 ) -> dict[str, Any]:

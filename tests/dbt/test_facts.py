@@ -241,3 +241,29 @@ def test_facts_are_shown_and_forgotten_with_their_project(warehouse: Warehouse) 
     assert done.code == 0, done.err
     with open_store(warehouse.path, read_only=True) as store:
         assert store.fact_sources("dbt/") == []
+
+
+@pytest.mark.parametrize(
+    ("test", "columns", "condition"),
+    [
+        (check("t", "not_null", ORDERS, "id"), ("id",), None),
+        ({**check("t", "unique", ORDERS, "id"), "config": {"where": "email = 'secret'"}}, ("id",), "email = '******'"),
+        (check("t", "expect_x", ORDERS, "id", row_condition="id > 7"), ("id",), "id > ?"),
+        (check("t", "cols_equal", ORDERS, None, left_col="id", right_col="customer_id"), ("id", "customer_id"), None),
+        (check("t", "same", ORDERS, None, CUSTOMERS, cols=["id"], compare_cols=["customer_id"]), ("id",), None),
+        (check("t", "protocol", ORDERS, None, protocol="email"), (), None),
+    ],
+)
+def test_what_a_test_is_about(
+    tmp_path: Path, test: dict[str, Any], columns: tuple[str, ...], condition: str | None
+) -> None:
+    """A test of some rows says nothing about the others; arguments that name columns are found by their names."""
+    ingest_dbt(write(tmp_path / "target", manifest(*project(), test)), store=tmp_path / "store.lbug")
+    with open_store(tmp_path / "store.lbug") as store:
+        [table] = store.datasets(["postgres/wh.main.orders"])
+        own = {one.path for one in store.columns([table.key]) for facts in one.stated_facts if facts.checks}
+    [stated] = [one for facts in table.stated_facts for one in facts.checks]
+    assert (stated.columns, stated.condition, own) == (columns, condition, set(columns))
+    shown = lineage("show", "wh.main.orders", "-s", tmp_path / "store.lbug").out
+    assert "secret" not in shown
+    assert (f"where {condition}" in " ".join(shown.split())) == (condition is not None)

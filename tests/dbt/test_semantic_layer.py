@@ -11,7 +11,7 @@ from lineage.store import GraphStore, open_store
 from lineage.traversal import impact, resolve
 from lineage_ingest import ingest_dbt
 from tests.dbt.conftest import run_dbt
-from tests.dbt.manifests import manifest, model, source, write
+from tests.dbt.manifests import consumer, manifest, model, source, where, write
 
 SPINE = "select cast(range as date) as date_day from range(date '2018-01-01', date '2018-12-31', interval 1 day)"
 LAYER = """
@@ -86,12 +86,6 @@ def test_columns_reach_metrics(project: Path, tmp_path: Path) -> None:
         assert len(tables) == 6
 
 
-def consumer(kind: str, name: str, *needs: str, **fields: Any) -> dict[str, Any]:
-    """Return a consumer as a manifest has it."""
-    return {"unique_id": f"{kind}.shop.{name}", "name": name, "resource_type": kind,
-            "original_file_path": "models/x.yml", "depends_on": {"nodes": list(needs)}, **fields}  # fmt: skip
-
-
 SEMANTIC = consumer(
     "semantic_model", "orders", "model.shop.stg", node_relation={"relation_name": "wh.main.stg"},
     measures=[{"name": "revenue", "agg": "sum", "expr": "amount"}, {"name": "visits", "agg": "count", "expr": "id"}],
@@ -141,16 +135,12 @@ def test_a_metric_is_full_if_all_of_its_inputs_are_taken(
         assert {one.source for one in into} <= known
 
 
-def where(*texts: str) -> dict[str, Any]:
-    """Return filters as a manifest has them."""
-    return {"where_filters": [{"where_sql_template": text} for text in texts]}
-
-
 WITH_DIMENSIONS = consumer(
     "semantic_model", "orders", "model.shop.stg", node_relation={"relation_name": "wh.main.stg"},
     defaults={"agg_time_dimension": "day"},
     entities=[{"name": "order", "type": "primary", "expr": "id"}, {"name": "buyer", "type": "foreign", "expr": "b"}],
-    dimensions=[{"name": "kind", "type": "categorical"}, {"name": "day", "type": "time"}],
+    dimensions=[{"name": "kind", "type": "categorical"},
+                {"name": "day", "type": "time", "type_params": {"time_granularity": "week"}}],
     measures=[
         {"name": "revenue", "agg": "sum", "expr": "amount"},
         {"name": "balance", "agg": "sum", "expr": "amount", "non_additive_dimension":
@@ -170,14 +160,21 @@ BUYERS = consumer(
         ({"filter": where("{{ Dimension('order__kind') }} = 'a'")}, {"orders.kind -> m [FILTER]"}),
         ({"filter": where("{{ TimeDimension('order__day', 'month') }} > 1 and {{ Entity('buyer') }} = 3")},
          {"orders.day -> m [FILTER]", "orders.buyer -> m [FILTER]"}),
-        ({"filter": where("{{ Dimension('order__buyer__country') }} = 'x'")}, {"buyers.country -> m [FILTER]"}),
+        ({"filter": where("{{ Dimension('order__buyer__country') }} = 'x'")},
+         {"buyers.country -> m [FILTER]", "orders.buyer -> * [JOIN]"}),
         ({"filter": where("{{ Metric('base', group_by=['buyer']) }} > 2")}, {"base.base -> m [FILTER]"}),
         ({"type_params": {"measure": {"name": "revenue", "filter": where("{{ Dimension('order__kind') }} = 'a'")}}},
          {"orders.kind -> m [FILTER]"}),
         ({"query_params": {"metrics": [], "group_by": ["Dimension('buyer__country')"]}},
-         {"buyers.country -> buyer__country [IDENTITY]", "buyers.country -> * [GROUP_BY]"}),
+         {"buyers.country -> buyer__country [IDENTITY]", "buyers.country -> * [GROUP_BY]", "orders.buyer -> * [JOIN]"}),
         ({"query_params": {"metrics": [], "group_by": ["TimeDimension('metric_time', 'day')"]}},
-         {"orders.day -> metric_time__day [IDENTITY]", "orders.day -> * [GROUP_BY]"}),
+         {"orders.day -> metric_time__day [TRANSFORMATION]", "orders.day -> * [GROUP_BY]"}),
+        ({"query_params": {"metrics": [], "group_by": ["Dimension('order__kind')", "Dimension('order__day')",
+                           "Dimension('metric_time').grain('month')", "Entity('order')"], "limit": 3,
+                           "order_by": ["Metric('base').descending(True)"]}},
+         {"orders.day -> order__day__week [TRANSFORMATION]", "orders.day -> metric_time__month [TRANSFORMATION]",
+          "orders.day -> * [GROUP_BY]", "orders.order -> order [IDENTITY]", "orders.order -> * [GROUP_BY]",
+          "orders.kind -> order__kind [IDENTITY]", "orders.kind -> * [GROUP_BY]", "base.base -> * [SORT]"}),
         ({"query_params": {"metrics": [], "where": where("{{ Dimension('order__kind') }} = 'a'")}},
          {"orders.kind -> * [FILTER]"}),
     ],

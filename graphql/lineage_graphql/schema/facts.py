@@ -24,6 +24,7 @@ class DataTest:
     refers_to: str | None = doc_field("Name of the other table whose values it compares with.")
     status: str | None = doc_field("Last result: `pass`, `warn`, `fail`, `error` or `skipped`; null if it never ran.")
     failures: int | None = doc_field("Number of rows that failed.")
+    condition: str | None = doc_field("Which rows it tests, literals masked; null: all.")
     at: datetime | None = doc_field("Time of the last result.")
 
 
@@ -105,6 +106,7 @@ def _test_of(check: model.Check) -> DataTest:
         columns=list(check.columns),
         severity=check.severity,
         refers_to=check.refers_to,
+        condition=check.condition,
         status=result.status if result is not None else None,
         failures=result.failures if result is not None else None,
         at=result.at if result is not None else None,

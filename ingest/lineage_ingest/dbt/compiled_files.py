@@ -54,6 +54,13 @@ class CompiledFiles:
         self.found = 0
         """Number of models whose files are read."""
 
+    def has(self, node: DbtNode) -> bool:
+        """Return whether there is what `find` returns; it does not count as read."""
+        read = self.found
+        found = self.find(node)
+        self.found = read
+        return found is not None
+
     def find(self, node: DbtNode) -> CompiledFile | None:
         """Return what was compiled of a model that this manifest has no compiled SQL of; None if it may be outdated."""
         if self._folder is None:
@@ -76,6 +83,8 @@ class CompiledFiles:
     def _file_of(self, node: DbtNode) -> Path:
         """Return the file of a model; of one that is built in batches, that of the last batch."""
         path = self._target / "compiled" / node.package_name / node.original_file_path
+        if path.suffix in (".yml", ".yaml"):  # a generic test: the properties file is a folder of them
+            return path / f"{node.alias or node.name}.sql"
         if node.config.incremental_strategy != "microbatch":
             return path
         batches = [path, *path.with_suffix("").glob(f"{glob.escape(path.stem)}_*{path.suffix}")]

@@ -28,10 +28,12 @@ from lineage_ingest.dbt.relation_names import ProjectNames
 
 __all__ = ["ProjectFacts", "TableFacts", "absent_columns"]
 
-_NAMES_COLUMNS = re.compile(r"column|field", re.IGNORECASE)
+_NAMES_COLUMNS = re.compile(r"column|field|(?:\A|_)cols?(?:\Z|_)", re.IGNORECASE)
 """Arguments of generic tests that name columns of the tested table: `column_name`, `combination_of_columns`, …"""
-_OF_THE_OTHER = frozenset(("field", "to_column", "compare_columns", "compare_column_name"))
+_OF_THE_OTHER = re.compile(r"field|(?:to|compare|other)_\w+", re.IGNORECASE)
 """Those that name columns of the table that it is compared with."""
+_CONDITIONS = ("where", "row_condition", "condition")
+"""Arguments of generic tests that choose rows, as the setting `where` does."""
 _WORST_FIRST = ("error", "fail", "warn", "skipped", None, "pass")
 
 
@@ -149,7 +151,7 @@ class ProjectFacts:
         metadata = test.test_metadata
         named = [test.column_name] if test.column_name else []
         for argument, value in metadata.kwargs.items():
-            if _NAMES_COLUMNS.search(argument) and argument not in _OF_THE_OTHER:
+            if _NAMES_COLUMNS.search(argument) and not _OF_THE_OTHER.fullmatch(argument):
                 named += (
                     one for one in _texts(value) if self._path(one, paths, False) in (*paths.values(), *described)
                 )
@@ -163,7 +165,14 @@ class ProjectFacts:
             (test.config.severity or "error").lower(),
             others[0] if is_generic and others else None,
             self._artifacts.results.results.get(test.unique_id),
+            self._condition(test),
         )
+
+    def _condition(self, test: TestNode) -> str | None:
+        """Return which rows a test is about; None: all."""
+        arguments = (test.test_metadata.kwargs.get(name) for name in _CONDITIONS)
+        found = [one for one in (test.config.where, *arguments) if isinstance(one, str) and one.strip()]
+        return _cut(mask_literals(" and ".join(dict.fromkeys(found)), self._dialect)) if found else None
 
     def _constraint(self, one: DeclaredConstraint, paths: Mapping[str, str]) -> Constraint:
         masked = mask_literals(one.expression, self._dialect) if one.expression else None

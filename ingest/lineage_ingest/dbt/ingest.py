@@ -15,7 +15,6 @@ from lineage.model.batch import JobKind, LineageBatch, dbt_job_key, definition_j
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
-from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
@@ -28,16 +27,16 @@ from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.node_digests import digest_input, digest_stated
 from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
-from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFiles
-from lineage_ingest.dbt.semantic_layer import inputs_of
-from lineage_ingest.dbt.semantic_uses import uses_of
-from lineage_ingest.dbt.unread_columns import outlines_of
+from lineage_ingest.dbt.semantic_layer import inputs_of, metrics_of
+from lineage_ingest.dbt.semantic_uses import groups_of, uses_of
 
 __all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
 
@@ -173,14 +172,18 @@ class _Ingest:
 
     def _stored(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the jobs and the datasets of nodes."""
-        names, project = self.request.names, self.project
         listed = list(keys)
-        datasets = [
-            self.batch.key_of(project.tables[key].name) if key in project.tables else consumer_key(key)
-            for key in listed
-            if key in project.tables or key in project.consumers
-        ]
-        return [dbt_job_key(str(names.file_key(key))) for key in listed], datasets
+        datasets = [found for key in listed if (found := self._dataset_of(key)) is not None]
+        return [dbt_job_key(str(self.request.names.file_key(key))) for key in listed], datasets
+
+    def _dataset_of(self, key: str) -> str | None:
+        """Return the dataset of a node of the project."""
+        project = self.project
+        if key in project.tables:
+            return self.batch.key_of(project.tables[key].name)
+        if key in project.exports:
+            return self.batch.key_of(project.exports[key].table)
+        return consumer_key(key) if key in project.consumers else None
 
     def _nodes_to_compare(self) -> dict[str, NodeState]:
         """Return the nodes that were stated before, apart from those that are to be stated again in any case."""
@@ -238,8 +241,8 @@ class _Ingest:
             else models
         )
         known = self.known
-        inputs = {model.given.key: _digest_input(model) for model in models}
-        stated = {model.given.key: _digest_stated(model.table, model.source) for model in models}
+        inputs = {model.given.key: digest_input(model) for model in models}
+        stated = {model.given.key: digest_stated(model.table, model.source) for model in models}
 
         def earlier(model: ModelInput) -> ResolvedModel | None:
             node = known.get(model.key)
@@ -271,12 +274,14 @@ class _Ingest:
                 unchanged += 1
                 continue
             statement = resolved.statement
-            self.batch.add_model(model, statement, resolved.other_builds)
+            self.batch.add_model(model, statement, resolved.other_builds, resolved.lacking)
             problems = [found for one in (statement, *resolved.other_builds.values()) for found in one.diagnostics]
             self.nodes[key] = NodeState(
-                # A time limit, and what a table keeps, depend on more than the input: try again next time.
+                # A time limit, and what a table keeps or lacks, depend on more than the input: try again next time.
                 ""
-                if resolved.kept or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
+                if resolved.kept
+                or resolved.lacking
+                or any(one.code is DiagnosticCode.TIME_EXCEEDED for one in problems)
                 else inputs[key],
                 stated[key],
                 resolved.columns,
@@ -296,21 +301,22 @@ class _Ingest:
     # Other nodes
 
     def _add_other_tables(self) -> None:
-        """Add the tables that no SQL of the project builds, if they have changed: sources, seeds, Python models."""
+        """Add the tables whose SQL is not known, if they have changed: sources, seeds, Python models, tests."""
         python = {table.node.unique_id for table in self.project.python_models}
+        built = python | self.project.failures.keys()
         for key, table in self.project.tables.items():
             if key in self.nodes:
                 continue
             problem = None
             if key in python and not self._is_stated_by_events(table):
                 problem = python_model_diagnostic(table.node.name)
-            reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in python else ()
+            reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in built else ()
             columns = len(table.complete or table.described)
             found = int(problem is not None)
             state = NodeState(
                 digest_of(reads, problem),
-                _digest_stated(table),
-                completeness=str(Completeness.TABLES) if key in python else "",
+                digest_stated(table),
+                completeness=str(Completeness.TABLES) if key in built else "",
                 diagnostics=found,
                 outputs=columns,
                 errors=found,
@@ -318,8 +324,8 @@ class _Ingest:
             self.nodes[key] = state
             if self._is_known(key, state):
                 continue
-            if key in python:
-                self.batch.add_python_model(table, problem)
+            if key in built:
+                self.batch.add_without_sql(table, problem)
             else:
                 self.batch.add_table(table)
 
@@ -336,11 +342,19 @@ class _Ingest:
             reads = (*self.project.reads(consumer.depends_on.nodes), *consumer.depends_on.nodes)
             used = [self.project.consumers[one] for one in consumer.depends_on.nodes if one in self.project.consumers]
             uses = list(uses_of(consumer, self.project.consumers))
-            inputs = {*inputs_of(consumer, self.project.consumers), *uses}
+            inputs = {(*one, True) for one in inputs_of(consumer, self.project.consumers)}
+            inputs |= {(one.unique_id, one.column, one.own, one.is_value) for one in uses}
             state = NodeState(digest_of(reads, used, uses), digest_of(consumer), edges=len(inputs))
             self.nodes[key] = state
             if not self._is_known(key, state):
                 self.batch.add_consumer(consumer)
+        for key, export in self.project.exports.items():
+            made = self.nodes[export.query.unique_id]
+            columns = {*groups_of(export.query, self.project.consumers), *metrics_of(export.query)}
+            state = NodeState(made.input, digest_of(made.stated, export.table, export.kind), edges=len(columns))
+            self.nodes[key] = state
+            if not self._is_known(key, state):
+                self.batch.add_export(export)
 
     def _add_facts(self) -> list[tuple[str, str]]:
         """Add the facts that have changed; return what is no longer stated: the source and the dataset."""
@@ -379,20 +393,16 @@ class _Ingest:
     def _no_longer_stated(self) -> Iterator[tuple[str, str]]:
         """Yield the stored facts, by source and dataset, of nodes that state none, or of another dataset."""
         names = self.request.names
-        datasets = {
-            str(names.file_key(key)): self.batch.key_of(self.project.tables[key].name)
-            if key in self.project.tables
-            else consumer_key(key)
-            for key, node in self.nodes.items()
-            if node.facts
-        }
+        datasets = {str(names.file_key(key)): self._dataset_of(key) for key, node in self.nodes.items() if node.facts}
         for source, dataset in self.store.fact_sources(beginning(f"dbt/{names.project}")):
             if not source.endswith(f"@{names.environment}") or datasets.get(source) == dataset:
                 continue
             if source not in datasets:
                 if self.request.artifacts.is_whole:
                     yield source, dataset
-            elif datasets[source] not in (alias for one in self.store.datasets([dataset]) for alias in one.aliases):
+            elif str(datasets[source]) not in (
+                alias for one in self.store.datasets([dataset]) for alias in one.aliases
+            ):
                 yield source, dataset
 
     def _report_absent(self, table: DbtTable, names: Collection[str]) -> None:
@@ -412,7 +422,8 @@ class _Ingest:
         if not self.request.artifacts.is_whole:
             return []
         names = self.request.names
-        with_jobs = (key for key, node in self.nodes.items() if node.completeness or key in self.project.consumers)
+        alone = self.project.consumers.keys() | self.project.exports.keys()
+        with_jobs = (key for key, node in self.nodes.items() if node.completeness or key in alone)
         here = {str(names.file_key(key)) for key in with_jobs}
         here |= {str(names.file_key(key)) for key, _ in self.request.artifacts.manifest.invalid}
         wanted = JobSelection(files=(beginning(f"dbt/{names.project}"),), kinds=(JobKind.DBT,))
@@ -445,7 +456,8 @@ class _Ingest:
             self.store.rekey_jobs(identities)
 
     def _counts(self) -> Mapping[str, int]:
-        built = [node for key, node in self.nodes.items() if node.completeness and key in self.project.tables]
+        models = self.project.tables.keys() - self.project.failures.keys()
+        built = [node for key, node in self.nodes.items() if node.completeness and key in models]
         problems = list(self.project.problems())
         return {
             "models": len(built),
@@ -469,28 +481,3 @@ def _datasets_of(batch: LineageBatch) -> set[str]:
 def _count_edges(statements: Iterable[StatementLineage]) -> int:
     """Return the number of edges of a job that these state: one for each source, target and kind."""
     return len({(edge.source, edge.target, edge.kind) for one in statements for edge in one.edges})
-
-
-def _digest_input(model: DbtModel) -> str:
-    given = model.given
-    return digest_of(
-        given.text,
-        given.table,
-        given.kind,
-        given.reads,
-        given.doubts,
-        given.unread,
-        given.other_builds,
-        given.functions,
-    )
-
-
-def _digest_stated(table: DbtTable, *more: str) -> str:
-    """Return a digest of what is stored of a table besides its lineage."""
-    node = table.node
-    columns = [
-        (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in table.complete
-    ]
-    described = [(one.name, one.quote, one.data_type) for one in outlines_of(node.columns)]
-    own = (node.original_file_path, node.config.materialized, *more)
-    return digest_of(table.name, table.kind, len(table.complete), columns, described, *own)

@@ -51,6 +51,8 @@ class Manifest:
     sources: dict[str, DbtNode]
     consumers: dict[str, Consumer]
     tests: dict[str, TestNode]
+    failures: dict[str, DbtNode]
+    """The tests whose failing rows are stored, as what builds a table."""
     operations: dict[str, DbtNode]
     """The hooks of the project: on-run-start and on-run-end."""
     functions: dict[str, DbtNode]
@@ -87,10 +89,13 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
     nodes: dict[str, DbtNode] = {}
     operations: dict[str, DbtNode] = {}
     tests: dict[str, TestNode] = {}
+    failures: dict[str, DbtNode] = {}
     for key, part in reader.members(parts, "nodes"):
         match reader.kind_of(part):
             case ResourceType.TEST:
                 reader.add(tests, key, part, TestNode)
+                if key in tests and tests[key].relation_name:
+                    reader.add(failures, key, part, DbtNode)
             case ResourceType.OPERATION:
                 reader.add(operations, key, part, DbtNode)
             case ResourceType.MODEL | ResourceType.SNAPSHOT | ResourceType.SEED | None:
@@ -116,6 +121,7 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
         operations=operations,
         functions=functions,
         tests=tests,
+        failures=failures,
         owners={one.name: owner for one in groups if one is not None and (owner := one.owner.name or one.owner.email)},
         stated=reader.stated,
         invalid=tuple(reader.invalid),

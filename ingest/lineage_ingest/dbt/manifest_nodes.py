@@ -28,8 +28,10 @@ __all__ = [
     "DeclaredConstraint",
     "DescribedColumn",
     "ManifestValue",
+    "MetricAggregation",
     "MetricInput",
     "NodeGroup",
+    "QueryExport",
     "ResourceType",
     "SemanticElement",
     "TestNode",
@@ -170,11 +172,14 @@ class Config(ManifestValue):
     snapshot_meta_column_names: Annotated[dict[str, str | None], BeforeValidator(or_empty)] = Field(
         default_factory=dict
     )
+    # Tests
+    severity: str | None = None
+    where: str | None = None
+    store_failures_as: str | None = None
     # Labels
     meta: _Meta = Field(default_factory=dict)
     tags: _Texts = ()
     group: str | None = None
-    severity: str | None = None
     contract: Annotated[_Contract, BeforeValidator(or_empty)] = _NO_CONTRACT
 
     @property
@@ -194,6 +199,13 @@ class _DependsOn(ManifestValue):
 
 
 _NOTHING_NEEDED = _DependsOn()
+
+
+class _Checksum(ManifestValue):
+    """How dbt recognizes a file: by a hash of its content, or by its path if it is large."""
+
+    name: str = "none"
+    checksum: str = ""
 
 
 class FunctionArgument(ManifestValue):
@@ -220,6 +232,7 @@ class DbtNode(ManifestValue):
     raw_code: str | None = None
     compiled_code: str | None = None
     compiled_path: str | None = None
+    checksum: Annotated[_Checksum, _OrEmpty(_Checksum)]
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
     columns: Annotated[Mapping[str, DescribedColumn], WrapValidator(_unless_unread)] = Field(default_factory=dict)
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
@@ -273,12 +286,20 @@ class TestNode(ManifestValue):
     config: Annotated[Config, BeforeValidator(or_empty)] = Config()
     depends_on: Annotated[_DependsOn, BeforeValidator(or_empty)] = _NOTHING_NEEDED
     tested_node_unique_id: str | None = None
+    relation_name: str | None = None
 
 
 class _NonAdditive(ManifestValue):
     name: str = ""
     window_choice: str = "min"
     window_groupings: _Texts = ()
+
+
+class _TimeParams(ManifestValue):
+    time_granularity: str | None = None
+
+
+_NO_TIME = _TimeParams()
 
 
 class SemanticElement(ManifestValue):
@@ -290,23 +311,38 @@ class SemanticElement(ManifestValue):
     agg: str | None = None
     agg_time_dimension: str | None = None
     non_additive_dimension: _NonAdditive | None = None
+    type_params: Annotated[_TimeParams, BeforeValidator(or_empty)] = _NO_TIME
 
 
 class MetricInput(ManifestValue):
-    """A measure or metric that a metric is made of, and what narrows or moves it."""
+    """A measure or metric that a metric is made of, and what narrows, fills or moves it."""
 
     name: str
+    alias: str | None = None
     filter: Any = None
     offset_window: Any = None
     offset_to_grain: Any = None
+    join_to_timespine: bool = False
+    fill_nulls_with: Any = None
 
     @property
     def is_plain(self) -> bool:
         """Whether all of it is taken, as of the same time."""
-        return not (self.filter or self.offset_window or self.offset_to_grain)
+        return not (self.filter or self.offset_window or self.offset_to_grain or self.join_to_timespine)
+
+
+class MetricAggregation(ManifestValue):
+    """What a metric aggregates of a semantic model itself, in place of a measure of the model."""
+
+    semantic_model: str
+    agg: str | None = None
+    expr: str | None = None
+    agg_time_dimension: str | None = None
+    non_additive_dimension: _NonAdditive | None = None
 
 
 class _ConversionParams(ManifestValue):
+    entity: str | None = None
     base_measure: MetricInput | None = None
     conversion_measure: MetricInput | None = None
     base_metric: MetricInput | None = None
@@ -321,6 +357,8 @@ _NO_CONVERSION, _NO_CUMULATION = _ConversionParams(), _CumulativeParams()
 
 
 class _TypeParams(ManifestValue):
+    expr: str | None = None
+    metric_aggregation_params: MetricAggregation | None = None
     measure: MetricInput | None = None
     numerator: MetricInput | None = None
     denominator: MetricInput | None = None
@@ -343,6 +381,22 @@ class _QueryParams(ManifestValue):
     metrics: _Texts = ()
     group_by: _Texts = ()
     where: Any = None
+    order_by: _Texts = ()
+    limit: int | None = None
+
+
+class _ExportConfig(ManifestValue):
+    export_as: str = "table"
+    schema_name: str | None = None
+    alias: str | None = None
+    database: str | None = None
+
+
+class QueryExport(ManifestValue):
+    """A table or view into which a saved query is written."""
+
+    name: str
+    config: Annotated[_ExportConfig, BeforeValidator(or_empty)] = _ExportConfig()
 
 
 class _Defaults(ManifestValue):
@@ -401,5 +455,7 @@ class Consumer(ManifestValue):
     type: str | None = None
     type_params: Annotated[_TypeParams, BeforeValidator(or_empty)] = _NO_TYPE_PARAMS
     filter: Any = None
+    time_granularity: str | None = None
     # Saved queries
     query_params: Annotated[_QueryParams, BeforeValidator(or_empty)] = _NO_QUERY
+    exports: Annotated[tuple[QueryExport, ...], BeforeValidator(_as_list)] = ()

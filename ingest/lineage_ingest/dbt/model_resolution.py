@@ -68,7 +68,8 @@ class ResolvedModel:
     """The lineage of a model, the columns of its table (None: not known), and what it looked up.
 
     Without `statement`, the model was not resolved again: its lineage is as before. `other_builds` are those of its
-    other queries that state more, by their number. `kept` are the columns that only earlier builds made.
+    other queries that state more, by their number. `kept` are the columns that only earlier builds made, `lacking`
+    those (paths) that the table has only after it is built anew.
     """
 
     statement: StatementLineage | None
@@ -76,6 +77,7 @@ class ResolvedModel:
     lookups: ModelLookups
     other_builds: Mapping[int, StatementLineage] = field(default_factory=dict)
     kept: tuple[ColumnSchema, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 def digest_columns(columns: Collection[str] | None) -> str:
@@ -182,14 +184,16 @@ class ProjectResolution:
             tables = _ModelTables(self, number, self._options.naming)
             statement = self._lineage(model, parsed[number][0], tables)
             columns = tuple(column.name for column in statement.schema) or None
-        kept = model.table_columns.kept_beside(columns) if model.table_columns is not None and columns else ()
+        before = model.table_columns if columns else None
+        kept = before.kept_beside(columns) if before is not None and columns else ()
+        lacking = before.lacking(columns) if before is not None and columns else ()
         statement = with_table_columns(statement, model.table_columns)
         columns = tuple(column.name for column in statement.schema) or None
         others = self._other_builds(number, model, parsed[number][1:], tables, statement, columns)
         statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         completeness = max((statement, *others.values()), key=lambda one: _WORST.index(one.completeness)).completeness
         statement = _with_unread(replace(statement, completeness=completeness), model, others.values())
-        return ResolvedModel(statement, columns, tables.lookups(), others, tuple(kept))
+        return ResolvedModel(statement, columns, tables.lookups(), others, tuple(kept), lacking)
 
     def _other_builds(
         self,

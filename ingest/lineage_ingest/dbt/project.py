@@ -19,8 +19,9 @@ from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
+from lineage_ingest.dbt.saved_query_exports import exports_of
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
-from lineage_ingest.dbt.semantic_layer import semantic_sql
+from lineage_ingest.dbt.semantic_layer import semantic_sql, with_metric_measures
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
@@ -76,7 +77,11 @@ class DbtProject:
             key: self._table(node) for key, node in self._nodes.items() if not node.is_ephemeral
         }
         """The relations, by unique id."""
-        self.consumers: Mapping[str, Consumer] = manifest.consumers
+        self.failures: Mapping[str, DbtNode] = {} if as_defined else manifest.failures
+        """The tests whose failing rows are stored in a relation: it has copies of what they test."""
+        self.tables |= {key: self._table(node) for key, node in self.failures.items()}
+        self.consumers: Mapping[str, Consumer] = with_metric_measures(manifest.consumers)
+        self.exports = exports_of(self.consumers, names)
 
     @property
     def python_models(self) -> Iterator[DbtTable]:
@@ -90,7 +95,8 @@ class DbtProject:
         self._referred = ReferredTables()
         steps = self._build_steps()
         found = []
-        for key in self._in_order():
+        tests = (key for key, node in self.failures.items() if node.compiled_code or self._compiled.has(node))
+        for key in (*self._in_order(), *tests):
             table = self.tables[key]
             sql = texts.sql_of(table.node)
             reads = tuple(dict.fromkeys(self._reads_of(table, sql)))
@@ -191,6 +197,7 @@ class DbtProject:
     def _table(self, node: DbtNode) -> DbtTable:
         naming = self.names.naming
         is_view = node.config.materialized == "view" and node.resource_type == ResourceType.MODEL
+        is_view = is_view or node.config.store_failures_as == "view"
         return DbtTable(
             node,
             self.names.table(node),

@@ -29,8 +29,9 @@ from lineage_ingest.dbt.facts import TableFacts
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of
-from lineage_ingest.dbt.semantic_uses import uses_of
+from lineage_ingest.dbt.saved_query_exports import SavedQueryExport
+from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of, subtype_of
+from lineage_ingest.dbt.semantic_uses import groups_of, has_all_groups, uses_of
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 
@@ -61,6 +62,7 @@ class ProjectBatch:
         self._at = at
         self._models: dict[str, tuple[DbtModel, StatementLineage]] = {}
         self._other_builds: dict[str, Mapping[int, StatementLineage]] = {}
+        self._lacking: dict[str, frozenset[str]] = {}
         self._tables: dict[str, DbtTable] = {}
         self._alone: list[_Alone] = []
         self._gone: list[str] = []
@@ -73,9 +75,18 @@ class ProjectBatch:
         self._tables[table.node.unique_id] = table
 
     def add_model(
-        self, model: DbtModel, statement: StatementLineage, other_builds: Mapping[int, StatementLineage]
+        self,
+        model: DbtModel,
+        statement: StatementLineage,
+        other_builds: Mapping[int, StatementLineage],
+        lacking: Collection[str] = (),
     ) -> None:
-        """Add a model's lineage and its table; `other_builds` are further queries of it, by their number."""
+        """Add a model's lineage and its table; `other_builds` are further queries of it, by their number.
+
+        Columns (paths) that the table is `lacking` are known by the query only: the next ingest finds them lacking.
+        """
+        if lacking:
+            self._lacking[self.key_of(model.table.name)] = frozenset(lacking)
         self._other_builds[model.given.key] = other_builds
         types = model.table.types()
         schema = tuple(
@@ -87,8 +98,8 @@ class ProjectBatch:
         self._models[model.given.key] = model, replace(statement, schema=schema)
         self.add_table(model.table)
 
-    def add_python_model(self, table: DbtTable, problem: Diagnostic | None) -> None:
-        """Add a Python model: the tables that it reads are all that the manifest knows."""
+    def add_without_sql(self, table: DbtTable, problem: Diagnostic | None) -> None:
+        """Add a table whose SQL is not known, of a Python model: what it reads is all that the manifest knows."""
         reads = self._project.reads(table.node.depends_on.nodes)
         dataset = self._dataset(table) or DatasetRecord(*self._location(table.name), table.kind)
         job = self._job(table.node.unique_id, table.node.original_file_path, map(self.key_of, reads), dataset.key)
@@ -105,8 +116,7 @@ class ProjectBatch:
         reads = (*map(self.key_of, self._project.reads(consumer.depends_on.nodes)), *others, *read)
         job = self._job(consumer.unique_id, consumer.original_file_path, reads, output)
         inputs = tuple(inputs_of(consumer, consumers))
-        metrics = metrics_of(consumer)
-        subtype = Subtype.IDENTITY if len(inputs) == len(metrics) else Subtype.TRANSFORMATION
+        subtype = subtype_of(consumer)
         edges = tuple(
             EdgeRecord(
                 column_key(consumer_key(key), self._column_of(consumers[key], column)),
@@ -121,22 +131,46 @@ class ProjectBatch:
             EdgeRecord(
                 column_key(consumer_key(one.unique_id), self._column_of(consumers[one.unique_id], one.column)),
                 column_key(output, column_text(one.own)) if one.own else output,
-                EdgeKind.CONTRIBUTES if one.subtype is Subtype.IDENTITY else EdgeKind.REFERENCES,
+                EdgeKind.CONTRIBUTES if one.is_value else EdgeKind.REFERENCES,
                 job.key,
                 output,
                 (one.subtype,),
             )
             for one in uses
         )
-        named = dict.fromkeys((*metrics, *(one.own for one in uses if one.own)))
-        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(named))
+        named = (*groups_of(consumer, consumers), *metrics_of(consumer))
+        columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(dict.fromkeys(named)))
+        known = bool(columns) and has_all_groups(consumer, consumers)
         dataset = DatasetRecord(
-            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns)
+            CONSUMERS, consumer.unique_id, DatasetKind.EXPOSURE, columns=columns, schema_known=known
         )
         full = is_read_in_full(consumer, len(inputs))
         completeness = Completeness.FULL if full else Completeness.PARTIAL if edges else Completeness.TABLES
         job = replace(job, operation=f"DBT_{consumer.resource_type}".upper(), completeness=completeness)
         self._alone.append(_Alone(job, dataset, edges=edges))
+
+    def add_export(self, export: SavedQueryExport) -> None:
+        """Add a table that has the columns of a saved query."""
+        names = (*groups_of(export.query, self._project.consumers), *metrics_of(export.query))
+        source, fold = consumer_key(export.query.unique_id), self._names.naming.dialect.fold_column
+        columns = {column_text(name): column_text(fold(name)) for name in names}
+        listed = tuple(ColumnRecord(path, None, n) for n, path in enumerate(dict.fromkeys(columns.values())))
+        namespace, name = self._location(export.table)
+        dialect = self._names.naming.dialect.name
+        known = bool(listed) and has_all_groups(export.query, self._project.consumers)
+        dataset = DatasetRecord(namespace, name, export.kind, dialect, listed, schema_known=known)
+        job = self._job(export.key, export.query.original_file_path, (source,), dataset.key)
+        rows = EdgeRecord(source, dataset.key, EdgeKind.REFERENCES, job.key, dataset.key, (Subtype.ROWS,))
+        values = (
+            EdgeRecord(
+                column_key(source, own), column_key(dataset.key, path), EdgeKind.CONTRIBUTES, job.key, dataset.key,
+                (Subtype.IDENTITY,),
+            )
+            for own, path in columns.items()
+        )  # fmt: skip
+        completeness = Completeness.FULL if known else Completeness.PARTIAL if listed else Completeness.TABLES
+        job = replace(job, operation="DBT_EXPORT", completeness=completeness)
+        self._alone.append(_Alone(job, dataset, edges=(rows, *values)))
 
     def _column_of(self, consumer: Consumer, name: str) -> str:
         """Return the path of a consumer's column; those of a semantic model are named by its query."""
@@ -279,7 +313,13 @@ class ProjectBatch:
                 for column in described.columns:
                     own[column.path] = replace(column, ordinal=getattr(own.get(column.path), "ordinal", None))
                 known[key] = replace(known[key], columns=tuple(own.values()))
-        yield from known.values()
+        for key, record in known.items():
+            yield self._without_lacking(record) if key in self._lacking else record
+
+    def _without_lacking(self, record: DatasetRecord) -> DatasetRecord:
+        lacking = self._lacking[record.key]
+        columns = (replace(one, inferred=one.inferred or one.path in lacking) for one in record.columns)
+        return replace(record, columns=tuple(columns))
 
     def _dataset(self, table: DbtTable) -> DatasetRecord | None:
         """Return a table with the columns that the artifacts know; None if they know none."""

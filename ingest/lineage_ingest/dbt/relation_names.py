@@ -87,7 +87,7 @@ class ProjectNames:
         if node.relation_name:
             return self.relation(node.relation_name)
         last = node.identifier or node.alias or node.name
-        return self._full_name([(part, True) for part in (node.database, node.schema_, last) if part])
+        return self.relation_of([part for part in (node.database, node.schema_, last) if part], quoted=True)
 
     def relation(self, text: str) -> str:
         """Return the full name of a relation, as compiled SQL names it."""
@@ -95,6 +95,10 @@ class ProjectNames:
         if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
             parts = [(part, True) for part in parts[0][0].split(".")]
         return self._full_name(parts)
+
+    def relation_of(self, parts: Sequence[str], *, quoted: bool) -> str:
+        """Return the full name of a relation of this database, schema and name."""
+        return self._full_name([(part, quoted) for part in parts])
 
     def _full_name(self, parts: Sequence[tuple[str, bool]]) -> str:
         fold = self.naming.dialect.fold_table

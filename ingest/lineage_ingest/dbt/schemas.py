@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.seed_files import header_of
 from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["catalog_columns", "described_columns", "seed_columns"]
@@ -39,21 +39,11 @@ def _folded(dialect: Dialect, name: str, quoted: bool) -> str:
 
 def seed_columns(node: DbtNode, project: Path | None, naming: Naming) -> tuple[ColumnSchema, ...]:
     """Return the columns of a seed from the header of its file; none if the file cannot be read."""
-    header = next(_headers(node, project), [])
-    quoted = node.config.quote_columns
-    exact = quoted if quoted is not None else naming.dialect.name != "snowflake"
-    types: Mapping[str, str] = node.config.column_types
-    return tuple(ColumnSchema(naming.dialect.fold_column(name, quoted=exact), types.get(name)) for name in header)
-
-
-def _headers(node: DbtNode, project: Path | None) -> Iterator[list[str]]:
     if node.resource_type != ResourceType.SEED:
-        return
-    for folder in dict.fromkeys(filter(None, (project, Path(node.root_path) if node.root_path else None))):
-        try:
-            with (folder / node.original_file_path).open(encoding="utf-8-sig", newline="") as file:
-                row = next(csv.reader(file, delimiter=node.config.delimiter or ","), [])
-        except (OSError, UnicodeDecodeError, csv.Error, TypeError):  # a delimiter must have one character
-            continue
-        if row:
-            yield [name.strip() for name in row]
+        return ()
+    quoted = node.config.quote_columns
+    as_written = quoted if quoted is not None else naming.dialect.name != "snowflake"
+    types: Mapping[str, str] = node.config.column_types
+    fold = naming.dialect.fold_column
+    header = header_of(node, project)
+    return tuple(ColumnSchema(fold(name, quoted=as_written), types.get(name)) for name in header)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType, SemanticElement
+from lineage.model.transformations import Subtype
+from lineage_ingest.dbt.manifest_nodes import Consumer, MetricInput, ResourceType, SemanticElement
 
-__all__ = ["inputs_of", "is_read_in_full", "metrics_of", "semantic_sql"]
+__all__ = ["inputs_of", "is_read_in_full", "metrics_of", "semantic_sql", "subtype_of", "with_metric_measures"]
 
 _AGGREGATES = {"sum_boolean": "sum", "average": "avg", "count_distinct": "count", "median": "avg", "percentile": "avg"}
 """Aggregations that SQL calls otherwise; the stand-in has the same kind of edge."""
@@ -51,6 +52,30 @@ def _aggregate(measure: SemanticElement, columns: Mapping[str, str]) -> str:
     return f"{_AGGREGATES.get(agg, agg)}({'distinct ' if agg == 'count_distinct' else ''}{value})"
 
 
+def with_metric_measures(consumers: Mapping[str, Consumer]) -> dict[str, Consumer]:
+    """Return the consumers; what a metric aggregates itself is a measure of its name in the semantic model."""
+    found = dict(consumers)
+    models = {one.name: key for key, one in consumers.items() if one.resource_type == ResourceType.SEMANTIC_MODEL}
+    for key, metric in consumers.items():
+        own = metric.type_params.metric_aggregation_params
+        model = models.get(own.semantic_model) if own is not None else None
+        if own is None or model is None or metric.type_params.measure is not None:
+            continue
+        measure = SemanticElement(
+            name=metric.name,
+            expr=own.expr or metric.type_params.expr,
+            agg=own.agg,
+            agg_time_dimension=own.agg_time_dimension,
+            non_additive_dimension=own.non_additive_dimension,
+        )
+        found[model] = found[model].model_copy(update={"measures": (*found[model].measures, measure)})
+        params = metric.type_params.model_copy(update={"measure": MetricInput(name=metric.name)})
+        needs = tuple(dict.fromkeys((*metric.depends_on.nodes, model)))
+        depends_on = metric.depends_on.model_copy(update={"nodes": needs})
+        found[key] = metric.model_copy(update={"type_params": params, "depends_on": depends_on})
+    return found
+
+
 def metrics_of(consumer: Consumer) -> tuple[str, ...]:
     """Return the metrics that are columns of a metric or saved query; none for other consumers."""
     if consumer.resource_type == ResourceType.METRIC:
@@ -71,6 +96,23 @@ def inputs_of(consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator
             found = metrics.get(name) if name in metrics and name != consumer.name else measures.get(name)
             if found is not None:
                 yield found.unique_id, name, consumer.name
+
+
+def subtype_of(consumer: Consumer) -> Subtype:
+    """Return how a metric's value is made of its inputs; those of a saved query are taken as they are."""
+    params = consumer.type_params
+    if consumer.resource_type != ResourceType.METRIC:
+        return Subtype.IDENTITY
+    if consumer.type == "cumulative":
+        return Subtype.AGGREGATION
+    inputs = params.inputs()
+    plain = all(one.fill_nulls_with is None for one in inputs)
+    if consumer.type == "derived":
+        names = {one.alias or one.name for one in inputs}
+        plain = plain and len(inputs) == 1 and (params.expr or "").strip() in names
+    elif consumer.type != "simple":
+        plain = False
+    return Subtype.IDENTITY if plain else Subtype.TRANSFORMATION
 
 
 def is_read_in_full(consumer: Consumer, inputs: int) -> bool:

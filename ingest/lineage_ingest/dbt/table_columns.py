@@ -30,6 +30,11 @@ class TableColumns:
         known = set(map(column_text, names))
         return [one for one in self.columns if column_text(one.name) not in known] if self.is_kept else []
 
+    def lacking(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the columns (paths) that its SQL returns and that the table has only after it is built anew."""
+        known = {column_text(one.name) for one in self.columns}
+        return () if self.is_kept else tuple(path for path in map(column_text, names) if path not in known)
+
 
 def with_table_columns(statement: StatementLineage, table: TableColumns | None) -> StatementLineage:
     """Return the lineage of a model with the columns that its table keeps; report those that it lacks."""
@@ -41,8 +46,7 @@ def with_table_columns(statement: StatementLineage, table: TableColumns | None) 
         earlier = [names.pop(column_text(one.name), one) for one in table.columns]
         statement = replace(statement, schema=(*earlier, *names.values()))
         return statement.in_doubt(_kept(kept)) if kept else statement
-    known = {column_text(one.name) for one in table.columns}
-    lacking = [name for name in names if name not in known]
+    lacking = table.lacking([one.name for one in statement.schema])
     return statement.in_doubt(_lacking(lacking)) if lacking else statement
 
 

@@ -17,6 +17,7 @@ from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
@@ -110,8 +111,12 @@ class _Reader:
         """Return a seed: its rows are those of its file."""
         node = table.node
         columns = [column.name for column in table.complete]
-        relation = seed_relation(node, columns, self._raw.node(node.unique_id), self._folder)
-        return self._definition(table, "", Build.SEED, relation=relation, written=relation.content)
+        relation = seed_relation(node, columns, self._folder)
+        is_guessed = columns and node.checksum.name == "sha256" and rows_of(node, self._folder) is None
+        unread = None
+        if is_guessed and node.unique_id not in self._project.artifacts.catalog:
+            unread = "what dbt has read is no longer in its folder, so that columns added or removed are not compared"
+        return self._definition(table, "", Build.SEED, relation=relation, written=relation.content, unread=unread)
 
     def python(self, table: DbtTable) -> TableDefinition:
         """Return a Python model: only its text can be compared."""

@@ -220,7 +220,7 @@ def diff_projects(
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
-        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(head, tables),
+        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
         *_kept_tables(head, tables), *_unordered(head, tables), *_notices(base, head),
     )  # fmt: skip
     return ProjectDiff(
@@ -285,14 +285,17 @@ def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
             yield f"{one.title}: its columns are in another order; what reads it by position outside is not known"
 
 
-def _not_compared(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
-    """Yield what is not compared of models that are not built again as a whole."""
+def _not_compared(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield what is not compared of models that are not built again as a whole, and of seeds that differ."""
     by_text: dict[str, list[str]] = {}
     for key, one in tables.items():
-        definition = head.project.definitions.get(key)
-        unread = definition.unread if definition is not None else None
-        if unread is not None and not one.full_refresh:
-            by_text.setdefault(unread, []).append(one.title)
+        is_seed = one.build is Build.SEED
+        if one.effect is TableEffect.UNCHANGED if is_seed else one.full_refresh:
+            continue
+        sides = (base, head) if is_seed else (head,)
+        unread = (known.unread for side in sides if (known := side.project.definitions.get(key)) is not None)
+        for text in dict.fromkeys(filter(None, unread)):
+            by_text.setdefault(text, []).append(one.title)
     for text, titles in by_text.items():
         yield f"{name_list(sorted(titles), 5)}: {text}"
 

@@ -38,7 +38,7 @@ from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
-from lineage_ingest.query_log.pipeline.versions import NamesOfPart, last_part, names_of_parts
+from lineage_ingest.query_log.pipeline.versions import NamesOfPart, keeps_what_is_there, last_part, names_of_parts
 from lineage_ingest.renamed_tables import table_after
 
 __all__ = [
@@ -67,6 +67,7 @@ _TRANSACTION = re.compile(
     re.IGNORECASE,
 )
 _STAR = "*"
+_REMOVALS = frozenset(("DELETE", "TRUNCATE"))
 _T = TypeVar("_T")
 
 
@@ -144,6 +145,10 @@ class SessionEffects(NamedTuple):
     """Whether it drops all temporary tables of the session."""
     until_commit: bool = False
     """Whether the temporary tables that it creates are dropped when the transaction ends."""
+    unless_there: bool = False
+    """Whether it creates temporary tables only if the session does not have them."""
+    empties: bool = False
+    """Whether it only removes rows."""
 
     @property
     def stateful(self) -> bool:
@@ -443,6 +448,8 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
         chain=step is not None and step.chain,
         discards=discards_temporary(part.text),
         until_commit=bool(creates) and drops_on_commit(part.text),
+        unless_there=bool(creates) and keeps_what_is_there(part.text),
+        empties=bool(statements) and all(statement.operation in _REMOVALS for statement in statements),
     )
 
 

@@ -35,6 +35,16 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
 
 
 @rewrite("ALTER")
+def transfer(s: Statement) -> Iterator[Tokens]:
+    """`ALTER SCHEMA s TRANSFER OBJECT::a.t` moves a table to another schema (T-SQL)."""
+    to = s.name(2)
+    if s.matches("ALTER", "SCHEMA") and s.matches("TRANSFER", at=to):
+        table = to + 3 if s.matches("OBJECT", at=to + 1) else to + 1
+        name = s.tokens[table : s.name(table)]
+        yield s.build("ALTER TABLE", name, "RENAME TO", s.tokens[2:to], ".", name[-1:])
+
+
+@rewrite("ALTER")
 def define_anew(s: Statement) -> Iterator[Tokens]:
     """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` redefines a view, as CREATE OR REPLACE VIEW does.
 
@@ -76,6 +86,8 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
         yield s.build("UPDATE", table, "SET", s.tokens[end + 1 :])
     elif rest[:2] == ["RENAME", "AS"]:
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
+    elif rest[:2] == ["SET", "SCHEMA"] and len(rest) > 2:  # PostgreSQL
+        yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 : end + 3], ".", table[-1:])
     elif rest[:2] == ["APPEND", "FROM"] or (
         rest[:2] == ["ATTACH", "PARTITION"]
         and (s.find("FROM", after=end) is None or s.find("FOR", "VALUES", after=end) is not None)

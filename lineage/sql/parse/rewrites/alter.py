@@ -15,6 +15,9 @@ _NO_COLUMN_OF_ALTER = frozenset(
      "STATISTICS", "TTL", "DEFAULT", "TRIGGER", "FIELD", "WITH", "SYSTEM", "PROJECTIONS", "VALUE", "TBLPROPERTIES")
 )  # fmt: skip
 
+_KINDS = frozenset(
+    ("DYNAMIC", "EXTERNAL", "FOREIGN", "ICEBERG", "TRANSIENT", "HYBRID", "SNAPSHOT", "STREAMING", "LIVE", "EVENT")
+)
 _VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET", "COMMENT"))
 
 
@@ -32,6 +35,13 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
         means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
         yield s.build("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
         at = other + 1
+
+
+@rewrite("DROP")
+def drop_of_a_kind(s: Statement) -> Iterator[Tokens]:
+    """`DROP EXTERNAL TABLE t`, `DROP FOREIGN TABLE t`, `DROP DYNAMIC TABLE t`: once gone, a table like others."""
+    if s.words[1:2] and s.words[1] in _KINDS and s.words[2:3] == ["TABLE"]:
+        yield s.build("DROP TABLE", s.tokens[3:])
 
 
 @rewrite("ALTER")

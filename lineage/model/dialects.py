@@ -271,6 +271,8 @@ class Dialect:
     """A transaction begins implicitly with the first statement that writes."""
     ddl_commits: bool = False
     """DDL commits the open transaction. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
+    drops_full_schemas: bool = False
+    """DROP SCHEMA or DATABASE drops the tables in it without CASCADE, too."""
     truncate_commits: bool = False
     """https://docs.aws.amazon.com/redshift/latest/dg/r_TRUNCATE.html"""
     temp_ddl_stays: bool = False
@@ -366,6 +368,7 @@ _REDSHIFT = replace(
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
+    drops_full_schemas=True,
     unnamed_column_text=ExpressionText.SNOWFLAKE,
     table=_UPPER,
     column=_UPPER,
@@ -448,6 +451,7 @@ _BIGQUERY = Dialect(
 )
 _MYSQL = Dialect(
     "mysql",
+    drops_full_schemas=True,
     unnamed_column_text=ExpressionText.MYSQL,
     table=_KEEP,
     quoted_table=_KEEP,
@@ -480,6 +484,7 @@ _DORIS = replace(
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
+    drops_full_schemas=True,
     unnamed_column_text=ExpressionText.CLICKHOUSE,
     table=_KEEP,
     column=_KEEP,

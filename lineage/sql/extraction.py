@@ -7,6 +7,8 @@ from dataclasses import field
 from functools import lru_cache, partial
 from pathlib import Path
 
+from sqlglot import exp
+
 import lineage.sql.resolve.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
 from lineage.frozen import frozen
@@ -44,6 +46,7 @@ from lineage.sql.resolve.statements.outcome_checks import (
 )
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.resolve.unfollowed_variables import UnfollowedVariables
+from lineage.sql.resolve.unnamed_tables import unnamed_tables_diagnostic
 from lineage.sql.resolve.without_tree import lineage_from_keywords, lineage_without_tree, spellings_of
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
@@ -210,6 +213,10 @@ def resolve_statement(
         resolver.outermost = variable_scope(resolver, variables)
         resolver.variable_places = parsed.variable_spans()
     resolver.diagnostics.extend(parsed.doubts)
+    if isinstance(tree, exp.Drop) and (
+        problem := unnamed_tables_diagnostic(parsed.tokens, parsed.span, options.naming.dialect)
+    ):
+        resolver.diagnostics.append(problem)
     try:
         for parts in parsed.also_reads:
             resolver.reads.setdefault(tables.existing_name(parts))

@@ -168,7 +168,23 @@ def test_a_rename_that_is_told_late_takes_part_in_what_is_known(store: GraphStor
     store.apply(batch(view("one", "a.x -> one.x", at=1), view("two", "b.x -> two.x", at=3)))
     store.apply(batch(rename("two", "three", at=5)))
     store.apply(batch(rename("one", "two", at=2)))
-    assert live(store) == ["a.x -> three.x", "b.x -> three.x"]
+    assert history(store) == ["a.x -> three.x 1..3", "b.x -> three.x 3.."]
+
+
+def test_a_rename_and_a_definition_that_follows_it(store: GraphStore) -> None:
+    """The same in order."""
+    store.apply(batch(view("one", "a.x -> one.x", at=1)))
+    store.apply(batch(rename("one", "two", at=2)))
+    store.apply(batch(view("two", "b.x -> two.x", at=3)))
+    store.apply(batch(rename("two", "three", at=5)))
+    assert history(store) == ["a.x -> three.x 1..3", "b.x -> three.x 3.."]
+
+
+def test_a_drop_that_is_told_before_the_rename_that_it_follows(store: GraphStore) -> None:
+    store.apply(batch(view("one", "a.x -> one.x", at=1)))
+    store.apply(batch(drop("two", at=3)))
+    store.apply(batch(rename("one", "two", at=2)))
+    assert history(store) == ["a.x -> two.x 1..3"]
 
 
 def test_rename_onto_a_dropped_dataset_joins_it(store: GraphStore) -> None:

@@ -18,6 +18,7 @@ from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunReco
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.graph_state import change_key
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
 from lineage_ingest.column_names import TODAY, ColumnNames
@@ -105,13 +106,13 @@ def _drops_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[Dat
         return []
     own = {change_key(change) for batch in batches for change in batch.changes}
     changes = store.dataset_changes(min(written.values()), TODAY)
+    naming = NamesOverTime.of(changes, ())
     return [
         change
         for change in changes
         if change.kind is ChangeKind.DROP
-        and change.dataset in written
-        and written[change.dataset] <= change.at
         and change_key(change) not in own
+        and any(at <= change.at and naming.name_at(key, at, change.at) == change.dataset for key, at in written.items())
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, parse_table_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
@@ -15,6 +16,8 @@ from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, ProgramStep
+from lineage.sql.resolve.edges import completeness_of
+from lineage.sql.resolve.unnamed_tables import unnamed_tables_diagnostic
 
 __all__ = ["lineage_from_keywords", "lineage_without_tree", "spellings_of"]
 
@@ -26,7 +29,7 @@ def lineage_without_tree(parsed: ParsedStatement, naming: Naming) -> StatementLi
     if parsed.read_from is ReadFrom.INSTALLED_RULE:
         return _by_installed_rule(parsed, naming)
     if parsed.read_from is ReadFrom.NO_LINEAGE:
-        return StatementLineage(_operation(parsed), span=parsed.span)
+        return _without_lineage(parsed, naming.dialect)
     problems = [parsed.problem] if parsed.problem is not None else []
     if parsed.read_from is ReadFrom.KEYWORDS:
         return lineage_from_keywords(parsed, naming, problems)
@@ -37,6 +40,16 @@ def lineage_without_tree(parsed: ParsedStatement, naming: Naming) -> StatementLi
         reason=str(DiagnosticCode.NOT_SQL),
         span=parsed.span,
     )
+
+
+def _without_lineage(parsed: ParsedStatement, dialect: Dialect) -> StatementLineage:
+    """Return a statement that reads and writes no rows, with what it does to tables that it does not name."""
+    statement = StatementLineage(_operation(parsed), span=parsed.span)
+    problem = unnamed_tables_diagnostic(parsed.tokens, parsed.span, dialect)
+    if problem is None:
+        return statement
+    completeness, reason = completeness_of([problem])
+    return replace(statement, diagnostics=[problem], completeness=completeness, reason=reason)
 
 
 def _operation(parsed: ParsedStatement) -> str:

@@ -31,6 +31,8 @@ class DefinitionIndex:
         self._indexed_names: set[str] = set()
         self.changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
         """Statements that change rows of a temporary table, in order, by the statement that creates it."""
+        self.emptied: dict[Position | None, list[Position]] = defaultdict(list)
+        """Those of them that leave no row."""
         self.makers: dict[Position | None, list[Position]] = defaultdict(list)
         """Statements that create or alter a temporary table, likewise."""
 
@@ -89,6 +91,8 @@ class DefinitionIndex:
             for definition in definitions:
                 if definition.only_adds:
                     insort(self.changes_of_rows[definition.made_by], (index, number))
+                    if definition.empties:
+                        insort(self.emptied[definition.made_by], (index, number))
                 else:
                     insort(self.makers[definition.made_by], (index, number))
                     self._definers[definition.name].append(((index, number), definition))

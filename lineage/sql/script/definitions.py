@@ -20,6 +20,7 @@ __all__ = [
     "Position",
     "definition_of",
     "is_bare_query",
+    "leaves_no_row",
     "named_after_text",
     "written_tables",
 ]
@@ -36,7 +37,7 @@ class Definition:
     `session`: the table exists in one session only (`TEMP`) and is not visible outside. `made_by` is the statement
     that creates the table, `until` the one from which on the name no longer means it; `renamed`: it has another name
     from there on. `view`: it stores no rows. `replaces`: it replaces what has its name (OR REPLACE). `empty`: it is
-    created without a query.
+    created without a query. `empties`: no row is left.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Definition:
     view: bool = False
     replaces: bool = False
     empty: bool = False
+    empties: bool = False
 
     def moved(self, index: int) -> Definition:
         """Return the definition with its text at another position of the script; no other text may change it."""
@@ -108,6 +110,13 @@ def _definition_by_alter(
     if next(column_alterations(tree, identifiers.column), None) is not None:
         return Definition(full_name(parts), alters=True)
     return None
+
+
+def leaves_no_row(tree: exp.Expr) -> bool:
+    """Return whether a statement removes all rows of the tables that it writes: TRUNCATE, or DELETE without a test."""
+    if isinstance(tree, exp.TruncateTable):
+        return not tree.args.get("partition")
+    return isinstance(tree, exp.Delete) and not any(value for name, value in tree.args.items() if name != "this")
 
 
 def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName) -> Iterator[str]:

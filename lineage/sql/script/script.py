@@ -47,7 +47,7 @@ from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, w
 from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
-from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
+from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same, without_rows
 from lineage.sql.script.transactions import without_effect
 
 __all__ = ["Decision", "Script", "ambiguous_columns"]
@@ -472,15 +472,19 @@ class Script:
             self.doubtful.add(position[0])
         name, made = definition.name, definition.made_by
         changes = self._definitions.changes_of_rows.get(made, [])
-        additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
+        emptied = [one for one in self._definitions.emptied.get(made, ()) if position < one < use]
+        start = max(emptied, default=position)
+        additions = changes[bisect_right(changes, start) : bisect_left(changes, use)]
         self._note_unfilled(name, use, (position, *additions))
-        known = self._contents.count_merged(position, additions)
+        known = self._contents.count_merged(start, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         # An ALTER keeps the rows.
         earlier = (*self._definitions.makers.get(made, ()), *changes)
         first = self._resolved.creation(position, self._resolved.tables_behind(position, earlier, self.renames))
+        if emptied:
+            first = without_rows(first)
         found = partial(self._resolved.addition, made=made)
-        return self._contents.after(first, position, additions, found, self.renames, self._base.shared)
+        return self._contents.after(first, start, additions, found, self.renames, self._base.shared)
 
     def _of_session(self, name: str, position: Position) -> bool:
         """Return whether a name is a temporary table that only this session sees, at a position."""

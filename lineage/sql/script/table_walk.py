@@ -11,7 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming, format_name, split_name
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
-from lineage.sql.script.definitions import Definition, Position, definition_of, written_tables
+from lineage.sql.script.definitions import Definition, Position, definition_of, leaves_no_row, written_tables
 from lineage.sql.script.temporary_ends import ALL
 
 __all__ = ["TableWalk"]
@@ -104,12 +104,13 @@ class TableWalk:
                     self._drop(full_name(identifiers.table_parts(table)))
         elif definition is not None and definition.alters:
             self._alter(definition, full_name(identifiers.table_parts(tree.this)))
-        elif definition is not None:
+        elif definition is not None and not self._is_there_already(tree, definition):
             definition = self._create(definition, naming)
         if self._named:
             for name in written_tables(tree, identifiers, full_name):
                 if (made := self._of(name)) is not None and (definition is None or name != definition.name):
-                    self._mention(made, Definition(name, only_adds=True))
+                    empties = made.session and self._certain and leaves_no_row(tree)
+                    self._mention(made, Definition(name, only_adds=True, empties=empties))
         return naming
 
     def _existing(self, parts: Sequence[str], naming: Naming) -> str:
@@ -130,6 +131,11 @@ class TableWalk:
     def _makes(self, name: str) -> bool:
         found = (definition_of(tree, naming, naming.qualify) for tree, naming in self._statements)
         return any(one is not None and one.name == name and not one.alters for one in found)
+
+    def _is_there_already(self, tree: exp.Expr, definition: Definition) -> bool:
+        """Return whether the session has a temporary table that CREATE … IF NOT EXISTS leaves as it is."""
+        made = self._of(self._session.get(split_name(definition.name)[-1][0], definition.name))
+        return bool(definition.temporary and tree.args.get("exists") and made is not None and made.session)
 
     def _of(self, name: str) -> _Made | None:
         stack = self._named.get(name)

@@ -17,7 +17,7 @@ from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.script.definitions import Position
 from lineage.sql.script.renames import Renames
 
-__all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
+__all__ = ["Content", "Position", "TableContents", "VariableContents", "same", "without_rows"]
 
 
 class Content(NamedTuple):
@@ -26,6 +26,12 @@ class Content(NamedTuple):
     additions: list[Position]
     relation: Relation | None
     behind: dict[str, None]
+
+
+def without_rows(content: Content) -> Content:
+    """Return the content of a table of which all rows are gone: its columns."""
+    names = list(content.relation.names) if content.relation is not None else []
+    return Content([], Relation(names, [{} for _ in names]) if content.relation is not None else None, {})
 
 
 class TableContents:

@@ -44,6 +44,7 @@ class TransactionStep(NamedTuple):
 def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
     """Return the effect of a statement on its session's transaction, by its tokens; None if it has none."""
     words = [token.text.upper() for token in tokens[:7]]
+    words[:1] = words[0].split() if words else []  # BigQuery's BEGIN TRANSACTION is one token
     first, second = (*words, "", "")[:2]
     chain = "CHAIN" in words and "NO" not in words
     if first == "BEGIN" and (second in _BEGINS or tuple(words[1:3]) in _BEGINS_TWICE):

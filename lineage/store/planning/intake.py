@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -51,12 +51,13 @@ class Observation:
     """A job of the batch, with its edges by output; an output with table-level lineage has feeds only.
 
     `digests` identify the content of an output. They use the names at that time, so that a later RENAME does not change
-    them, and do not include spans. An ad-hoc job has none.
+    them, and do not include spans. An ad-hoc job has none. `spared` are the DROPs of keys that concern other datasets.
     """
 
     job: JobRecord
     outputs: dict[str, dict[JobEdge, Stated]]
     digests: Mapping[str, str]
+    spared: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
 
 
 @frozen
@@ -127,6 +128,15 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
     edges = tuple(edges)
     digests = _digests(job, edges, lambda key: naming.today(key, at)) if job.kind.defines_output else {}
     same = naming.keeps_all
+    spared = (
+        {}
+        if same
+        else {
+            naming.today(name, at): drops
+            for name in (*job.reads, *job.writes)
+            if (drops := naming.drops_of_others(name, at))
+        }
+    )
     job = replace(
         job,
         key=naming.job_today(job.key, at),
@@ -156,7 +166,7 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
         stated = outputs.setdefault(output, {})
         new = Stated(_meaning(edge), _proofs(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
-    return Observation(replace(job, writes=tuple(outputs)), outputs, digests)
+    return Observation(replace(job, writes=tuple(outputs)), outputs, digests, spared)
 
 
 def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str], str]) -> dict[str, str]:

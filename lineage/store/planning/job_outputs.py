@@ -30,6 +30,8 @@ class Units:
     absences: Mapping[str, tuple[datetime, ...]]
     outputs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     pairs: dict[tuple[str, str], set[JobEdge]] = field(default_factory=lambda: defaultdict(set))
+    spared: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
+    """Of the observation that is applied: the DROPs of keys that concern other datasets."""
 
     def __post_init__(self) -> None:
         for job, output in self.state.units:
@@ -40,6 +42,7 @@ class Units:
     def observe(self, observation: Observation) -> None:
         """Apply an observation of a job."""
         job = observation.job
+        self.spared = observation.spared
         state = self.state
         observed = self._moments_observed(job.key)
         state.jobs[job.key] = self._job(job)
@@ -197,8 +200,9 @@ class Units:
         if not self.drops.into:
             return ()
         sources, targets = dict.fromkeys((pair.from_dataset, pair.source)), dict.fromkeys((pair.output, pair.target))
-        found = [at for key in sources for at in self.drops.out_of.get(key, ())]
-        return (*found, *(at for key in targets for at in self.drops.into.get(key, ())))
+        found = [(key, at) for key in sources for at in self.drops.out_of.get(key, ())]
+        found += [(key, at) for key in targets for at in self.drops.into.get(key, ())]
+        return tuple(at for key, at in found if at not in self.spared.get(key, ()))
 
 
 def _absent_at(known: JobOutput | None, observed: Iterable[datetime]) -> list[datetime]:

@@ -105,6 +105,25 @@ class NamesOverTime:
             return dataset
         return self.current_key(dataset, at)[0]
 
+    def name_at(self, dataset: str, since: datetime, until: datetime) -> str:
+        """Return the name just before `until` of the dataset that has this name at `since`."""
+        between = (change for change in self.changes if since < change.at < until)
+        return self._follow(self.key_of(dataset), since, between)[0]
+
+    def drops_of_others(self, dataset: str, at: datetime) -> frozenset[datetime]:
+        """Return the times of later DROPs of another dataset, whose name the one with this name at `at` has today."""
+        key = self.key_of(dataset)
+        if key not in self.renamed:
+            return frozenset()
+        today = self.today(dataset, at)
+        later = (one for one in self.changes if one.kind is ChangeKind.DROP and one.at > at)
+        return frozenset(
+            drop.at
+            for drop in later
+            if self.after(drop.dataset, drop) == today
+            and self.name_at(dataset, at, drop.at) != self.key_of(drop.dataset)
+        )
+
     def current_key(self, dataset: str, at: datetime) -> tuple[str, datetime]:
         """Return the current key of the dataset that had this key at `at`, and since when it has that key.
 

@@ -91,6 +91,7 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
             rename_column(state, move, known)
         elif move.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
             apply_rename(state, move, known)
+            _drop_renamed(state, move, naming)
         elif move.kind is ChangeKind.DROP_COLUMN:
             drop_column(state, move, naming)
         if move.kind is not ChangeKind.DROP:
@@ -105,6 +106,20 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
             state.changes[change_key(drop)] = KnownChange(drop, replaced)
             if not replaced and drop_dataset(state, dataset, drop.at):
                 state.changes[change_key(drop)] = KnownChange(drop, remade=True)
+
+
+def _drop_renamed(state: GraphState, move: DatasetChange, naming: NamesOverTime) -> None:
+    """Apply known DROPs of the new name to a dataset whose RENAME is ingested after them."""
+    moved = {naming.after(name, move) for name in (move.dataset, move.other) if name is not None}
+    if move.kind is ChangeKind.RENAME and move.other is not None:
+        moved = {naming.after(move.other, move)}
+    for drop in naming.changes:
+        known = state.changes.get(change_key(drop)) if drop.kind is ChangeKind.DROP and drop.at > move.at else None
+        if known is None or known.replaced:
+            continue
+        key = naming.after(drop.dataset, drop)
+        if key in moved and drop_dataset(state, key, drop.at):
+            state.changes[change_key(drop)] = replace(known, remade=True)
 
 
 def _retire(units: Units, intake: Intake) -> None:

@@ -43,6 +43,7 @@ def apply_rename(state: GraphState, change: DatasetChange, known: NamesOverTime)
     keys = {old: new for old, new in keys.items() if old != new and old in state.datasets}
     if keys and all(state.datasets[old].last_seen <= change.at for old in keys):
         _end_replaced_definitions(state, keys, change)
+        _end_before_later_definitions(state, keys, change)
         _remove_replaced_columns(state, keys, change)
         Rekeying(keys, _described_since(state, keys, change)).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
@@ -69,6 +70,18 @@ def _end_replaced_definitions(state: GraphState, keys: dict[str, str], change: D
     for pair, history in state.histories.items():
         if pair.job in replaced:
             state.histories[pair] = retire_at(history, change.at, UNOBSERVED)
+
+
+def _end_before_later_definitions(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
+    """End the lineage of a definition whose new name has, since the change, been defined otherwise."""
+    for old, new in keys.items():
+        known = state.units.get((definition_job_key(new), new)) if new not in keys else None
+        at = None if known is None else known.timeline.next_after(change.at)
+        if at is None:
+            continue
+        for pair, history in state.histories.items():
+            if pair.job == definition_job_key(old) and pair.output == old:
+                state.histories[pair] = retire_at(history, at, UNOBSERVED)
 
 
 def _described_since(state: GraphState, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:

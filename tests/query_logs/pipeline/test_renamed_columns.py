@@ -114,3 +114,51 @@ def test_a_later_log_renames_and_drops_what_was_copied(name: str, tmp_path: Path
         for _ in range(2):
             ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(later.split(";"))])
             assert stated(store) == expected
+
+
+FILLED = [Ran("CREATE TABLE t (a int, b int)", "one", 0), Ran("CREATE TEMP TABLE tmp AS SELECT * FROM t", "two", 1)]
+READ = Ran("CREATE TABLE w AS SELECT * FROM tmp", "two", 9)
+BETWEEN = {
+    "renamed": ([Ran("ALTER TABLE t RENAME COLUMN a TO c", "one", 5)], {"t#c w#a", "t#b w#b"}),
+    "renamed twice": (
+        [Ran("ALTER TABLE t RENAME COLUMN a TO c", "one", 5), Ran("ALTER TABLE t RENAME COLUMN c TO d", "three", 6)],
+        {"t#d w#a", "t#b w#b"},
+    ),
+    "renamed, and the name used again": (
+        [Ran("ALTER TABLE t RENAME COLUMN a TO c", "one", 5), Ran("ALTER TABLE t ADD COLUMN a int", "one", 6)],
+        {"t#c w#a", "t#b w#b"},
+    ),
+    "renamed in vain": (
+        [
+            Ran("BEGIN", "one", 5),
+            Ran("ALTER TABLE t RENAME COLUMN a TO c", "one", 6),
+            Ran("ROLLBACK", "one", 7),
+        ],
+        {"t#a w#a", "t#b w#b"},
+    ),
+    "added": ([Ran("ALTER TABLE t ADD COLUMN c int", "one", 5)], {"t#a w#a", "t#b w#b"}),
+    "renamed in a table with a new name": (
+        [Ran("ALTER TABLE t RENAME TO u", "one", 5), Ran("ALTER TABLE u RENAME COLUMN a TO c", "one", 6)],
+        {"u#c w#a", "u#b w#b"},
+    ),
+    "renamed by the session itself, which has written the table": (
+        [Ran("INSERT INTO t (b) SELECT a FROM tmp", "two", 4), Ran("ALTER TABLE t RENAME COLUMN a TO c", "two", 5)],
+        {"t#c t#b", "t#c w#a", "t#b w#b"},
+    ),
+    "renamed in another table of that name": (
+        [Ran("ALTER TABLE s.t RENAME COLUMN a TO c", "one", 5)],
+        {"t#a w#a", "t#b w#b"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_columns_are_changed_between_the_filling_of_a_temporary_table_and_its_reading(
+    name: str, tmp_path: Path
+) -> None:
+    between, expected = BETWEEN[name]
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            summary = ingested(store, [*FILLED, *between, READ])
+            assert stated(store) == expected
+            assert summary.run.counts["statements"] == len(FILLED) + len(between) + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import GraphStore, open_store
-from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files
+from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested, of_files
 
 LOGS = {
     "replaced by what reads it": (
@@ -62,6 +62,15 @@ LOGS = {
 def stated(store: GraphStore) -> set[str]:
     lines = (edge.split(" ") for edge in edges(store) if " CONTRIBUTES " in edge)
     return {f"{line[0].rpartition('/')[2]} {line[2].rpartition('/')[2]}" for line in lines}
+
+
+def test_an_earlier_table_is_dropped_under_another_name_and_made_again(tmp_path: Path) -> None:
+    made = ["CREATE TABLE p (x int, z int)", "CREATE TABLE b AS SELECT z FROM p"]
+    moved = ["ALTER TABLE b RENAME TO a", "CREATE TABLE b AS SELECT z, x FROM p", "DROP TABLE a"]
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(made))
+        ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(moved)])
+        assert stated(store) == {"p#z b#z", "p#x b#x"}
 
 
 @pytest.mark.parametrize("name", LOGS)

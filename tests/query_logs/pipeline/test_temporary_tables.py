@@ -38,6 +38,16 @@ SCRIPTS = {
         "INSERT INTO tmp2 SELECT y FROM p;"
         "CREATE TABLE v AS SELECT a FROM tmp2; DROP TABLE tmp2",
     ),
+    "there already": (
+        "postgres",
+        "CREATE TEMP TABLE IF NOT EXISTS tmp AS SELECT x AS a FROM o; CREATE TABLE u AS SELECT a FROM tmp;"
+        "CREATE TEMP TABLE IF NOT EXISTS tmp AS SELECT z AS a FROM q; CREATE TABLE v AS SELECT a FROM tmp",
+    ),
+    "emptied": (
+        "snowflake",
+        "CREATE TEMP TABLE tmp AS SELECT x AS a FROM o; CREATE TABLE u AS SELECT a FROM tmp; TRUNCATE TABLE tmp;"
+        "INSERT INTO tmp SELECT y FROM p; CREATE TABLE v AS SELECT a FROM tmp; DELETE FROM tmp",
+    ),
     "another schema": (
         "postgres",
         "SET search_path = s1; CREATE TEMP TABLE tmp AS SELECT x AS a FROM s1.o; SET search_path = s2;"
@@ -120,3 +130,16 @@ def test_without_sessions_a_temporary_table_is_the_only_one_of_its_name(name: st
         with open_store(tmp_path / "graph.lbug") as store:
             lines = [line.split(" ") for line in edges(store) if " CONTRIBUTES " in line]
         assert {f"{one[0].rpartition('/')[2]} {one[2].rpartition('/')[2]}" for one in lines} == expected
+
+
+def test_rows_that_are_gone_and_a_table_that_is_there_add_nothing(tmp_path: Path) -> None:
+    texts = [
+        "CREATE TEMP TABLE IF NOT EXISTS tmp AS SELECT x AS a FROM o",
+        "TRUNCATE tmp",
+        "INSERT INTO tmp SELECT y FROM p",
+        "CREATE TEMP TABLE IF NOT EXISTS tmp AS SELECT z AS a FROM q",
+        "CREATE TABLE v AS SELECT a FROM tmp",
+    ]
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(texts))
+        assert {edge.split(" ")[0] for edge in edges(store)} == {"postgres/p", "postgres/p#y"}

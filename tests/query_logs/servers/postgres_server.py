@@ -18,6 +18,7 @@ from tests.query_logs.servers.unprivileged import run_as
 __all__ = ["PostgresServer", "PostgresSession", "running_postgres"]
 
 _START = 30
+_LAST = b"database system is shut down"
 
 
 class PostgresServer:
@@ -39,8 +40,20 @@ class PostgresServer:
         return PostgresSession(self, database)
 
     def stop(self) -> None:
-        """Stop the server: its logs are whole then."""
+        """Stop the server, and wait for the process that writes its logs, which ends after it."""
         _stop(self._process)
+        until = time.monotonic() + _START
+        while not all(_LAST in file.read_bytes() for file in self._last_logs()):
+            if time.monotonic() > until:
+                raise RuntimeError(f"the logs in {self.logs} do not end")
+            time.sleep(0.1)
+
+    def _last_logs(self) -> list[Path]:
+        """Return the log that was begun last of each form."""
+        forms: dict[str, Path] = {}
+        for file in sorted(self.logs.iterdir(), key=lambda one: one.stat().st_mtime_ns):
+            forms[file.suffix] = file
+        return list(forms.values())
 
     def configure(self, settings: Mapping[str, str | None]) -> None:
         """Change settings, for sessions to come; None: back to what it was."""

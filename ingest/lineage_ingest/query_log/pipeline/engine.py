@@ -10,11 +10,12 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.file_reports import FileReports
+from lineage_ingest.query_log.pipeline.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage, UnitSummary
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement
+from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import Member
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
@@ -78,13 +79,17 @@ class Engine(Protocol):
         """Return the sample of each template."""
 
     def sessions(
-        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+        self,
+        templates: Mapping[int, TemplateInSession],
+        versions: Versions | None = None,
+        changes: ColumnChanges | None = None,
     ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are not templates.
 
         `templates` are exactly those of sessions with a statement that changes what later statements mean. In all
         other sessions, a run's unit is its template. With `versions`, a statement with a name that refers to several
-        tables over time is one unit for each of them.
+        tables over time is one unit for each of them. `changes` of columns are resolved within the session blocks
+        between whose statements they ran.
         """
 
     def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:

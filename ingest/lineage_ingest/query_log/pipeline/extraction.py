@@ -38,7 +38,7 @@ from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
-from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
+from lineage_ingest.query_log.pipeline.versions import NamesOfPart, keeps_what_is_there, last_part, names_of_parts
 from lineage_ingest.renamed_tables import table_after
 
 __all__ = [
@@ -67,6 +67,7 @@ _TRANSACTION = re.compile(
     re.IGNORECASE,
 )
 _STAR = "*"
+_REMOVALS = frozenset(("DELETE", "TRUNCATE"))
 _T = TypeVar("_T")
 
 
@@ -144,6 +145,10 @@ class SessionEffects(NamedTuple):
     """Whether it drops all temporary tables of the session."""
     until_commit: bool = False
     """Whether the temporary tables that it creates are dropped when the transaction ends."""
+    unless_there: bool = False
+    """Whether it creates temporary tables only if the session does not have them."""
+    empties: bool = False
+    """Whether it only removes rows."""
 
     @property
     def stateful(self) -> bool:
@@ -168,8 +173,8 @@ class UnitSummary(NamedTuple):
     """Unqualified columns, each with the tables that it may belong to."""
     decided: tuple[Decision, ...]
     """The ambiguous columns that were resolved by the columns known from use at that time."""
-    completeness: tuple[str, ...]
-    """The completeness of each statement's lineage."""
+    completeness: tuple[tuple[int, str], ...]
+    """For each statement, the number of its part and the completeness of its lineage."""
     problems: tuple[str, ...]
     """The problems with its lineage, for the summary: "CODE: message"."""
     session: SessionEffects
@@ -372,7 +377,7 @@ def _summarize(
         open=bool(ambiguous) or any(map(_is_open, statements)),
         ambiguous=ambiguous,
         decided=tuple(decided),
-        completeness=tuple(str(statement.completeness) for statement in statements),
+        completeness=tuple((int(s.source or 0), str(s.completeness)) for s in statements),
         problems=tuple(s.reason for s in statements if s.completeness is not Completeness.FULL and s.reason),
         session=_session_effects(unit.parts[0], statements) if len(unit.parts) == 1 else SessionEffects(),
         makes=_unique(s.target for s in statements if s.defines and s.target is not None),
@@ -416,7 +421,7 @@ def _is_open(statement: StatementLineage) -> bool:
 def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> SessionEffects:
     changed = _changed_tables(statements)
     creates = [
-        (_last(s.target), s)
+        (last_part(s.target), s)
         for s in statements
         if s.target is not None and s.defines and s.target_kind is DatasetKind.TEMPORARY
     ]
@@ -433,16 +438,18 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
         drops=changed.drops,
         renames=changed.renames,
         writes=any(statement.target is not None or statement.changes for statement in statements),
-        rebuilds=_unique(table for table, statement in creates if table in map(_last, statement.sources)),
+        rebuilds=_unique(table for table, statement in creates if table in map(last_part, statement.sources)),
         search_path=defaults.search_path,
         alters=changed.alters,
-        reads=_unique(_last(source) for statement in statements for source in statement.sources),
+        reads=_unique(last_part(source) for statement in statements for source in statement.sources),
         resets=defaults.resets,
         is_local=defaults.local,
         savepoint=step.savepoint if step is not None else "",
         chain=step is not None and step.chain,
         discards=discards_temporary(part.text),
         until_commit=bool(creates) and drops_on_commit(part.text),
+        unless_there=bool(creates) and keeps_what_is_there(part.text),
+        empties=bool(statements) and all(statement.operation in _REMOVALS for statement in statements),
     )
 
 
@@ -462,18 +469,18 @@ def _changed_tables(statements: Iterable[StatementLineage]) -> _ChangedTables:
     renames: list[tuple[str, str]] = []
     for statement in statements:
         if statement.altered and statement.target is not None:
-            alters[_last(statement.target)] = None
+            alters[last_part(statement.target)] = None
         names = [*statement.sources, *([statement.target] if statement.target else [])]
-        tables.update(dict.fromkeys(map(_last, names)))
+        tables.update(dict.fromkeys(map(last_part, names)))
         for change in statement.changes:
-            tables[_last(change.table)] = None
+            tables[last_part(change.table)] = None
             if change.kind.of_column:
-                alters[_last(change.table)] = None
+                alters[last_part(change.table)] = None
             if change.kind is ChangeKind.DROP:
-                drops[_last(change.table)] = None
+                drops[last_part(change.table)] = None
             elif not change.kind.of_column and change.other is not None:
-                tables[_last(change.other)] = None
-                renames.append((_last(change.table), _last(change.other)))
+                tables[last_part(change.other)] = None
+                renames.append((last_part(change.table), last_part(change.other)))
     return _ChangedTables(tuple(tables), tuple(drops), tuple(alters), tuple(renames))
 
 
@@ -512,7 +519,3 @@ def _transaction(part: LogStatement) -> TransactionStep | None:
     if ended is not None:
         return ended._replace(chain=is_open)
     return TransactionStep("begin") if is_open else None
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2] if '"' not in name else split_name(name)[-1][0]

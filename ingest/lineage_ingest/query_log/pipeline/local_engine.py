@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
+from lineage_ingest.query_log.pipeline.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, SessionBlock, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
@@ -23,10 +24,11 @@ from lineage_ingest.query_log.pipeline.extraction import (
 )
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, fingerprint_rows
+from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.partial_aggregates import OF_RUNS, count_rows
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import Member, assign_units, events_of, in_order
+from lineage_ingest.query_log.pipeline.sessions import assign_units, events_of, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
@@ -85,7 +87,10 @@ class LocalEngine:
         return events_of(in_order(self._runs).to_batches(), templates, wanted)
 
     def sessions(
-        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+        self,
+        templates: Mapping[int, TemplateInSession],
+        versions: Versions | None = None,
+        changes: ColumnChanges | None = None,
     ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are not templates."""
         self._session_blocks.clear()
@@ -93,7 +98,7 @@ class LocalEngine:
         if versions is not None or any(one.effects.stateful for one in templates.values()):
             runs = in_order(runs)
         counts = []
-        for batch in assign_units(runs.to_batches(), templates, versions):
+        for batch in assign_units(runs.to_batches(), templates, versions, changes):
             has_members = pc.is_valid(batch.column("members"))
             first = batch.filter(has_members)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):

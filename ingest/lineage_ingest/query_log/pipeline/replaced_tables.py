@@ -52,7 +52,7 @@ def mark_replaced_tables(
         replaced |= found
     for name in sorted(there):
         if keys.is_gone(name) and name in keys.before:
-            if name not in replaced:
+            if name not in replaced and not keys.moves(name):  # one that was renamed was dropped under another name
                 keys.go_on(name)
         elif name in replaced:
             keys.replace(name, made[name])

@@ -62,6 +62,7 @@ class Definitions:
         self._given = {table.name: tuple(table.names) for table in base.given}
         self._summaries: dict[int, UnitSummary] = {}
         self._spans: dict[int, RunInterval] = {}
+        self._parts: dict[int, Mapping[int, RunInterval]] = {}
         self._versions: dict[TableId, dict[UnitPart, _Version]] = defaultdict(dict)
         self._seen_with: dict[int, dict[TableId, Columns | None]] = defaultdict(dict)
         self._readers: dict[TableId, set[int]] = defaultdict(set)
@@ -77,6 +78,7 @@ class Definitions:
                 self._versions[namespace, name].pop((key, part), None)
         self._summaries[key] = summary
         self._spans[key] = span
+        self._parts[key] = parts
         for (name, columns), part in zip(summary.defines, summary.defined_in, strict=True):
             own = parts.get(part, span)
             version = _Version(key, part, own.first or 0, own.last or 0, columns)
@@ -147,14 +149,22 @@ class Definitions:
         return self._given.get(table_id[1])
 
     def _columns_at_run(self, table_id: TableId, key: int) -> Columns | None:
-        """Return the columns that a table had when a unit last ran."""
-        at = self._spans[key].last or 0
+        """Return the columns that a table had when the first part of a unit that mentions it last ran."""
+        at = self._last_run(table_id[1], key)
         if any(table_id[1] in names for names in self._summaries[key].searched):
             if self._is_passed_over(table_id, key, at):
                 return None
             made_as = table_id if self._summaries[key].bound else self._existence.table(table_id, at)
             table_id = made_as or table_id
         return self._defined_columns(table_id, key, at)
+
+    def _last_run(self, table: str, key: int) -> int:
+        """Return when the first part of a unit that mentions a table last ran."""
+        if parts := self._parts[key]:
+            for number, part in enumerate(self._summaries[key].parts):
+                if table in part.names and number in parts:
+                    return parts[number].last or 0
+        return self._spans[key].last or 0
 
     def _defined_columns(self, table_id: TableId, key: int, at: int) -> Columns | None:
         """Return the columns that a table had when a unit ran; `table_id` is the name that it was created with."""

@@ -93,6 +93,9 @@ class _SessionState:
 
     def _create_temporary_tables(self, index: int, effects: SessionEffects) -> None:
         for table in effects.temporary:
+            if effects.unless_there and table in self.temporary:
+                self.ties.tie(self.temporary[table], index)
+                continue
             self.temporary[table] = index
             if effects.until_commit:
                 self.until_commit.add(table)
@@ -152,7 +155,7 @@ def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, lis
     makers = {table: keys for table, keys in makers.items() if len(keys) == 1}
     for key, one in sorted(effects.items()):
         for table in one.tables if one.writes else ():
-            if table in makers and table not in one.reads and key not in makers[table]:
+            if table in makers and table not in one.reads and key not in makers[table] and not one.empties:
                 fillers.setdefault(table, []).append(key)
     found: dict[int, list[int]] = {}
     for key in effects:

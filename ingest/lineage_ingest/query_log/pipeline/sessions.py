@@ -25,11 +25,13 @@ from lineage_ingest.query_log.pipeline.arrow_blocks import (
     tables_by_bucket,
     to_blocks,
 )
+from lineage_ingest.query_log.pipeline.column_changes import ColumnChange, ColumnChanges
 from lineage_ingest.query_log.pipeline.extraction_units import session_block_key
+from lineage_ingest.query_log.pipeline.members import MEMBERS_TYPE, Member
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, session_blocks_of, tie_without_sessions
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
-from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
+from lineage_ingest.query_log.pipeline.versions import Event, Moment, Versions
 
 __all__ = [
     "ASSIGNED_SCHEMA",
@@ -38,7 +40,6 @@ __all__ = [
     "EVENTS",
     "MEMBERS",
     "NO_DAY",
-    "Member",
     "assign_units",
     "assign_unit_blocks",
     "event_blocks",
@@ -57,53 +58,7 @@ NO_DAY = -1
 """The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""
 
 
-class Member(NamedTuple):
-    """A template within a session block, its defaults, and the tables that its names refer to."""
-
-    template: int
-    database: str | None
-    schema: str | None
-    search_path: tuple[str, ...] = ()
-    bound: Bindings | None = None
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Member:
-        """Return the member in a value of `ASSIGNED_SCHEMA`."""
-        bound = None
-        if row["versions"] or row["remade"]:
-            bound = Bindings(*(tuple((one["old"], one["new"]) for one in row[name]) for name in Bindings._fields))
-        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]), bound)
-
-    def row(self) -> dict[str, Any]:
-        """Return the member as a value of `ASSIGNED_SCHEMA`."""
-        pairs = {
-            name: [{"old": old, "new": new} for old, new in listed]
-            for name, listed in zip(Bindings._fields, self.bound or Bindings(), strict=True)
-        }
-        own = {"template": self.template, "database": self.database, "schema": self.schema}
-        return {**own, "search_path": list(self.search_path), **pairs}
-
-    def identity(self) -> tuple[object, ...]:
-        """Return the values that identify the member."""
-        if self.bound is not None:
-            return tuple(self)
-        return tuple(self[:4]) if self.search_path else tuple(self[:3])
-
-
-_PAIRS = pa.list_(pa.struct([("old", pa.string()), ("new", pa.string())]))
-_MEMBERS = pa.list_(
-    pa.struct(
-        [
-            ("template", pa.int64()),
-            ("database", pa.string()),
-            ("schema", pa.string()),
-            ("search_path", pa.list_(pa.string())),
-            ("versions", _PAIRS),
-            ("remade", _PAIRS),
-        ]
-    )
-)
-ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
+ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", MEMBERS_TYPE)])
 """Counts of runs by unit; and a row of members for each unit that is not a template, when a worker first sees it."""
 
 _EVENTS = pa.schema(
@@ -124,7 +79,10 @@ _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
 
 def assign_units(
-    batches: Iterable[Any], templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+    batches: Iterable[Any],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None = None,
+    changes: ColumnChanges | None = None,
 ) -> Iterator[Any]:
     """Yield counts of runs by unit, as batches of `ASSIGNED_SCHEMA`.
 
@@ -133,8 +91,9 @@ def assign_units(
             with each session whole in one worker.
         templates: all templates in sessions whose state a template changes.
         versions: the tables that names refer to over time, if a name refers to several.
+        changes: the changes of columns that may run between the statements of a session block.
     """
-    assign = _Assignment(templates, versions)
+    assign = _Assignment(templates, versions, changes)
     bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
     for rows in _whole_sessions(batches):
         inside = assign.inside(rows)
@@ -197,6 +156,7 @@ def assign_unit_blocks(
     batches: Iterable[pa.RecordBatch],
     templates: Mapping[int, TemplateInSession],
     versions: Versions | None,
+    changes: ColumnChanges | None,
     *,
     whole: bool,
 ) -> Iterator[pa.RecordBatch]:
@@ -205,7 +165,7 @@ def assign_unit_blocks(
     If templates change the state of their session, blocks must arrive by bucket, each bucket `whole` in one worker.
     """
     found = tables_by_bucket(batches) if whole else ([table] for table in tables(batches))
-    yield from to_blocks(_blocks_of(found, templates, versions))
+    yield from to_blocks(_blocks_of(found, templates, versions, changes))
 
 
 def event_blocks(
@@ -231,13 +191,16 @@ def events_in(table: pa.Table) -> Iterator[Event]:
 
 
 def _blocks_of(
-    found: Iterable[list[pa.Table]], templates: Mapping[int, TemplateInSession], versions: Versions | None
+    found: Iterable[list[pa.Table]],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None,
+    changes: ColumnChanges | None,
 ) -> Iterator[tuple[str, int, pa.Table]]:
     held: list[pa.Table] = []
     size = 0
     for runs in found:
         rows = in_order(pa.concat_tables(runs))
-        made = pa.Table.from_batches(assign_units(rows.to_batches(), templates, versions), ASSIGNED_SCHEMA)
+        made = pa.Table.from_batches(assign_units(rows.to_batches(), templates, versions, changes), ASSIGNED_SCHEMA)
         is_count = pc.is_null(made["members"])
         yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
         held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
@@ -287,7 +250,7 @@ def _plain(rows: Any) -> Any:
 
 def _with_members(counts: Any, members: Any) -> Any:
     """Return counts as a table of `ASSIGNED_SCHEMA`."""
-    return counts.append_column("members", pa.nulls(counts.num_rows, _MEMBERS) if members is None else members)
+    return counts.append_column("members", pa.nulls(counts.num_rows, MEMBERS_TYPE) if members is None else members)
 
 
 @dataclass(slots=True)
@@ -302,13 +265,22 @@ class _Columns:
     runs: list[int] = field(default_factory=list)
     members: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
+    def without_runs(self, unit: int, part: int, time: int) -> None:
+        """Add the time of a part that only gives context to the others of its unit."""
+        self.unit.append(unit)
+        self.part.append(part)
+        self.started_at.append(time if time >= 0 else None)
+        self.user.append(None)
+        self.duration_us.append(None)
+        self.runs.append(0)
+
     def runs_table(self) -> Any:
         return pa.table({own.name: pa.array(getattr(self, own.name), own.type) for own in RUNS_OF_UNITS_SCHEMA})
 
     def members_table(self) -> Any:
         units = pa.array(self.members, pa.int64())
         counts = {own.name: pa.nulls(len(units), own.type) for own in COUNTED_SCHEMA} | {"unit": units}
-        return _with_members(pa.table(counts), pa.array(self.members.values(), _MEMBERS))
+        return _with_members(pa.table(counts), pa.array(self.members.values(), MEMBERS_TYPE))
 
 
 class _SessionRows(NamedTuple):
@@ -370,9 +342,15 @@ def _sessions(rows: Any) -> Iterator[_SessionRows]:
 class _Assignment:
     """Finds the unit of each run."""
 
-    def __init__(self, templates: Mapping[int, TemplateInSession], versions: Versions | None) -> None:
+    def __init__(
+        self,
+        templates: Mapping[int, TemplateInSession],
+        versions: Versions | None,
+        changes: ColumnChanges | None = None,
+    ) -> None:
         self._templates = templates
         self._versions = versions
+        self._changes = changes or ColumnChanges()
         self._stateful = pa.array([key for key, one in templates.items() if one.effects.stateful], pa.int64())
         self._known: set[int] = set()
         self._tied = tie_without_sessions({key: one.effects for key, one in templates.items()})
@@ -391,7 +369,7 @@ class _Assignment:
         units: list[int] = list(rows.template)
         parts: list[int] = [0] * len(ran)
         defaults = defaults_of(ran)
-        moments = rows.moments() if self._versions is not None else []
+        moments = rows.moments() if self._versions is not None or self._changes else []
         for together in session_blocks_of(ran):
             at = together[0]
             key = rows.template[at]
@@ -405,10 +383,20 @@ class _Assignment:
                     is_slice = True
                     listed = [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)]
                     key = session_block_key(one.identity() for one in listed)
+            inside: list[tuple[int, ColumnChange]] = []
+            if self._changes and len(together) > 1 and any(ran[one].effects.temporary for one in together):
+                own_reads = [ran[one].effects.reads for one in together]
+                inside = self._changes.within([moments[one] for one in together], own_reads)
+            for number, (before, change) in enumerate(inside):
+                listed.insert(before + number, change.member)
+            if inside:
+                key = session_block_key(one.identity() for one in listed)
             if is_slice:
                 self._note(key, listed, held)
             for number, one in enumerate(together):
-                units[one], parts[one] = key, number
+                units[one], parts[one] = key, number + sum(before <= number for before, _ in inside)
+            for number, (before, change) in enumerate(inside):
+                held.without_runs(key, before + number, change.at[0])
         self._add(rows, units, parts, held)
 
     def without_session(self, rows: _SessionRows, held: _Columns) -> None:

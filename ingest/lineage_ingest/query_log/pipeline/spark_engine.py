@@ -21,6 +21,7 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline import workers
 from lineage_ingest.query_log.pipeline.arrow_blocks import tables, unpack
+from lineage_ingest.query_log.pipeline.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, SessionBlock, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
@@ -32,6 +33,7 @@ from lineage_ingest.query_log.pipeline.extraction import (
     results_from,
 )
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
+from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.partial_aggregates import (
     LEFT_OUT,
     NAMES,
@@ -44,7 +46,7 @@ from lineage_ingest.query_log.pipeline.partial_aggregates import (
 )
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
+from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, events_in
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 from lineage_ingest.query_log.pipeline.workers import AT_ONCE, LINEAGE, RESULTS, SUMMARIES, Normalise
@@ -126,12 +128,15 @@ class SparkEngine:
             yield from events_in(table)
 
     def sessions(
-        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+        self,
+        templates: Mapping[int, TemplateInSession],
+        versions: Versions | None = None,
+        changes: ColumnChanges | None = None,
     ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are not templates."""
         self._session_blocks.clear()
         runs, whole = self._sessions(templates)
-        shared = self._spark.sparkContext.broadcast((dict(templates), versions))
+        shared = self._spark.sparkContext.broadcast((dict(templates), versions, changes))
         units = self._keep(runs.mapInArrow(partial(workers.assign, shared=shared, whole=whole), _PACKETS))
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):

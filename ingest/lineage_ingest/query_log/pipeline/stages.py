@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -15,15 +15,22 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
+from lineage_ingest.query_log.pipeline.column_changes import (
+    ColumnChanges,
+    column_changes_of,
+    parts_that_change_columns,
+)
 from lineage_ingest.query_log.pipeline.earlier import Earlier
-from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
+from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, SessionBlock, Work
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
 from lineage_ingest.query_log.pipeline.graph_batches import Merger
+from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
+    Event,
     NamesOfPart,
     Versions,
     deciding_parts,
@@ -171,7 +178,9 @@ def extract_log(
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         versions.searched = {key: summary.searched for key, summary in found.items() if summary.searched}
-        session_blocks = engine.sessions(known, versions)
+    changes = _column_changes(engine, known, found, session_blocks, templates, versions)
+    if (versions is not None and versions.parts) or changes:
+        session_blocks = engine.sessions(known, versions, changes)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, progress))
     definitions, spans = _definitions(engine, base, found, existence)
@@ -195,7 +204,7 @@ def _without_made_since(
     before: Earlier,
     progress: Progress,
 ) -> KnownSchemas:
-    """Return the known schemas without tables that the log itself creates; re-extract the units that mention these."""
+    """Return the known schemas without tables that came after the log; re-extract the units that mention these."""
     came = _tables_made_since(found, base, before)
     if not came:
         return base
@@ -210,13 +219,16 @@ def _without_made_since(
 def _tables_made_since(
     found: Mapping[int, UnitSummary], base: KnownSchemas, before: Earlier
 ) -> frozenset[tuple[str, str]]:
-    """Return the known tables that the log creates, or renames to that name, and that did not exist before the log."""
+    """Return the known tables that did not exist before the log, and whose names it gives or takes away.
+
+    What it drops or renames away is not the table that a later log, ingested before it, makes under that name.
+    """
     made = {
         (part.namespace, name)
         for summary in found.values()
         for part in summary.parts
-        for step, table, other in part.steps
-        for name in (table if step.makes else None, other)
+        for _, table, other in part.steps
+        for name in (table, other)
         if name is not None
     }
     known = {dataset_key(*table_id): table_id for table_id in made if table_id in base.tables}
@@ -296,6 +308,32 @@ def _versions(
     return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 
 
+def _column_changes(
+    engine: Engine,
+    known: dict[int, TemplateInSession],
+    found: Mapping[int, UnitSummary],
+    session_blocks: Iterable[SessionBlock],
+    templates: Mapping[int, tuple[str, str | None, str | None]],
+    versions: Versions | None,
+) -> ColumnChanges | None:
+    """Return the changes of columns that may run between statements that share a temporary table; None if none can."""
+    if not any(one.effects.temporary for one in known.values()):
+        return None
+    parts = _parts(engine, found)
+    wanted = parts_that_change_columns(parts)
+    if not wanted:
+        return None
+    members = {one.key: one.members for one in session_blocks}
+
+    def member(event: Event) -> Member:
+        own = (
+            members[event.unit][event.part] if event.unit in members else Member(event.unit, *templates[event.unit][1:])
+        )
+        return own._replace(bound=versions.bindings(*event[1:], event.at)) if versions is not None else own
+
+    return column_changes_of(((event, member(event)) for event in engine.events(known, wanted)), parts)
+
+
 def _merge(
     engine: Engine,
     context: LogContext,
@@ -330,8 +368,9 @@ def _merge(
         ran = sum(part.runs for part in runs[summary.key].values())
         if not ran:  # a unit without runs only provides context for other units
             continue
-        for completeness in summary.completeness:
-            counts[_COUNTED[Completeness(completeness)]] += 1
+        for part, completeness in summary.completeness:
+            if runs[summary.key].get(part, JobRuns()).runs:
+                counts[_COUNTED[Completeness(completeness)]] += 1
         for reason in dict.fromkeys(summary.problems):
             failures[reason] += ran
     for table in base.given:

@@ -17,7 +17,7 @@ from itertools import count
 from typing import NamedTuple, TypeAlias
 
 from lineage.model.dialects import dialect_named
-from lineage.model.names import versioned_name
+from lineage.model.names import split_name, versioned_name
 from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
 from lineage.sql.scan.leading import LEADING
 
@@ -31,6 +31,7 @@ __all__ = [
     "UnitPart",
     "Versions",
     "keeps_what_is_there",
+    "last_part",
     "made_and_left",
     "made_in",
     "names_of_parts",
@@ -88,6 +89,8 @@ class NamesOfPart(NamedTuple):
     """Whether the part writes or alters a table."""
     is_plain: bool = False
     """Whether the part is a CREATE that fails if a table or view with the name exists."""
+    alters: tuple[str, ...] = ()
+    """Tables whose columns it adds, renames or drops."""
 
     def names_any(self, table_ids: Collection[TableId]) -> bool:
         """Return whether the part mentions one of these tables."""
@@ -113,6 +116,11 @@ class Bindings(NamedTuple):
     remade: tuple[tuple[str, str], ...] = ()
 
 
+def last_part(name: str) -> str:
+    """Return the last part of a table's full name."""
+    return name.rpartition(".")[2] if '"' not in name else split_name(name)[-1][0]
+
+
 def keeps_what_is_there(sql: str) -> bool:
     """Return whether a statement is CREATE TABLE or VIEW with IF NOT EXISTS."""
     return _UNLESS_THERE.match(sql) is not None
@@ -127,6 +135,7 @@ def names_of_parts(
     steps: list[list[tuple[NameStep, str, str | None]]] = [[] for _ in parts]
     late = [False] * len(parts)
     writes = [False] * len(parts)
+    alters: list[dict[str, None]] = [{} for _ in parts]
     plain = [_PLAIN.match(part) is not None for part in parts]
     follows = dialect_named(dialect).views_follow_renames
     for statement in statements:
@@ -142,8 +151,12 @@ def names_of_parts(
             steps[part].append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
             late[part] = is_view and not follows
+        if statement.altered and statement.target in own:
+            alters[part][statement.target] = None
         for change in statement.changes:
             names[part][change.table] = None
+            if change.kind.of_column:
+                alters[part][change.table] = None
             if change.kind is ChangeKind.DROP:
                 steps[part].append((NameStep.DROP, change.table, None))
             elif not change.kind.of_column and change.other is not None:
@@ -151,7 +164,9 @@ def names_of_parts(
                 step = NameStep.RENAME if change.kind is ChangeKind.RENAME else NameStep.SWAP
                 steps[part].append((step, change.table, change.other))
     return tuple(
-        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n])
+        NamesOfPart(
+            namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n], tuple(alters[n])
+        )
         for n in range(len(parts))
     )
 

@@ -15,6 +15,9 @@ _NO_COLUMN_OF_ALTER = frozenset(
      "STATISTICS", "TTL", "DEFAULT", "TRIGGER", "FIELD", "WITH", "SYSTEM", "PROJECTIONS", "VALUE", "TBLPROPERTIES")
 )  # fmt: skip
 
+_KINDS = frozenset(
+    ("DYNAMIC", "EXTERNAL", "FOREIGN", "ICEBERG", "TRANSIENT", "HYBRID", "SNAPSHOT", "STREAMING", "LIVE", "EVENT")
+)
 _VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET", "COMMENT"))
 
 
@@ -32,6 +35,23 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
         means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
         yield s.build("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
         at = other + 1
+
+
+@rewrite("DROP")
+def drop_of_a_kind(s: Statement) -> Iterator[Tokens]:
+    """`DROP EXTERNAL TABLE t`, `DROP FOREIGN TABLE t`, `DROP DYNAMIC TABLE t`: once gone, a table like others."""
+    if s.words[1:2] and s.words[1] in _KINDS and s.words[2:3] == ["TABLE"]:
+        yield s.build("DROP TABLE", s.tokens[3:])
+
+
+@rewrite("ALTER")
+def transfer(s: Statement) -> Iterator[Tokens]:
+    """`ALTER SCHEMA s TRANSFER OBJECT::a.t` moves a table to another schema (T-SQL)."""
+    to = s.name(2)
+    if s.matches("ALTER", "SCHEMA") and s.matches("TRANSFER", at=to):
+        table = to + 3 if s.matches("OBJECT", at=to + 1) else to + 1
+        name = s.tokens[table : s.name(table)]
+        yield s.build("ALTER TABLE", name, "RENAME TO", s.tokens[2:to], ".", name[-1:])
 
 
 @rewrite("ALTER")
@@ -76,6 +96,8 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
         yield s.build("UPDATE", table, "SET", s.tokens[end + 1 :])
     elif rest[:2] == ["RENAME", "AS"]:
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
+    elif rest[:2] == ["SET", "SCHEMA"] and len(rest) > 2:  # PostgreSQL
+        yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 : end + 3], ".", table[-1:])
     elif rest[:2] == ["APPEND", "FROM"] or (
         rest[:2] == ["ATTACH", "PARTITION"]
         and (s.find("FROM", after=end) is None or s.find("FOR", "VALUES", after=end) is not None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -50,12 +52,13 @@ def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
     `RENAME x TO x_old; RENAME x_new TO x; DROP x_old` replaces `x`; it does not move `x` with everything that reads it.
     """
     ordered = sorted(changes, key=_at)
-    for index, change in enumerate(ordered):
-        dropped_later = any(
-            later.kind is ChangeKind.DROP and later.dataset == change.other for later in ordered[index + 1 :]
-        )
-        if change.kind is ChangeKind.RENAME and dropped_later:
+    dropped_later: set[str] = set()
+    for index in reversed(range(len(ordered))):
+        change = ordered[index]
+        if change.kind is ChangeKind.RENAME and change.other in dropped_later:
             ordered[index] = replace(change, kind=ChangeKind.DROP, other=None)
+        elif change.kind is ChangeKind.DROP:
+            dropped_later.add(change.dataset)
     return ordered
 
 
@@ -70,14 +73,40 @@ class NamesOverTime:
     """The datasets whose key some change replaces; a quick test for all others."""
     with_changed_columns: frozenset[str] = field(init=False, compare=False)
     """The datasets (by key at the time) with renamed or dropped columns."""
+    _times: list[datetime] = field(init=False, compare=False, repr=False)
+    _positions: dict[DatasetChange, int] = field(init=False, compare=False, repr=False)
+    _of: dict[str, list[int]] = field(init=False, compare=False, repr=False)
+    """The positions of the changes of a key (at the time) that give the dataset, or its columns, another name."""
+    _drops: dict[str, list[DatasetChange]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        moves = [change for change in self.changes if _moves(change)]
-        names = {self.key_of(change.dataset) for change in moves}
-        names.update(self.key_of(change.other) for change in moves if change.kind is ChangeKind.SWAP and change.other)
-        object.__setattr__(self, "renamed", frozenset(names))
-        changed = {self.key_of(change.dataset) for change in self.changes if change.kind.of_column}
-        object.__setattr__(self, "with_changed_columns", frozenset(changed))
+        times = [change.at for change in self.changes]
+        positions = {change: place for place, change in reversed([*enumerate(self.changes)])}
+        of: dict[str, list[int]] = {}
+        renamed, with_changed_columns = set(), set()
+        for place, change in enumerate(self.changes):
+            keys = {self.key_of(change.dataset)}
+            if change.kind.of_column:
+                with_changed_columns |= keys
+            elif _moves(change):
+                if change.kind is ChangeKind.SWAP and change.other is not None:
+                    keys.add(self.key_of(change.other))
+                renamed |= keys
+            else:
+                continue
+            for key in keys:
+                of.setdefault(key, []).append(place)
+        self._set(renamed=frozenset(renamed), with_changed_columns=frozenset(with_changed_columns))
+        self._set(_times=times, _positions=positions, _of=of)
+        drops: dict[str, list[DatasetChange]] = {}
+        for change in self.changes:
+            if change.kind is ChangeKind.DROP:
+                drops.setdefault(self.after(change.dataset, change), []).append(change)
+        self._set(_drops=drops)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(
@@ -107,21 +136,22 @@ class NamesOverTime:
 
     def name_at(self, dataset: str, since: datetime, until: datetime) -> str:
         """Return the name just before `until` of the dataset that has this name at `since`."""
-        between = (change for change in self.changes if since < change.at < until)
-        return self._follow(self.key_of(dataset), since, between)[0]
+        end = bisect_left(self._times, until)
+        return self._follow(self.key_of(dataset), since, self._first_after(since), end)[0]
+
+    def drops_of(self, dataset: str) -> Sequence[DatasetChange]:
+        """Return the DROPs of the datasets that have this key today, in order; several may have had it."""
+        return self._drops.get(dataset, ())
 
     def drops_of_others(self, dataset: str, at: datetime) -> frozenset[datetime]:
         """Return the times of later DROPs of another dataset, whose name the one with this name at `at` has today."""
         key = self.key_of(dataset)
         if key not in self.renamed:
             return frozenset()
-        today = self.today(dataset, at)
-        later = (one for one in self.changes if one.kind is ChangeKind.DROP and one.at > at)
         return frozenset(
             drop.at
-            for drop in later
-            if self.after(drop.dataset, drop) == today
-            and self.name_at(dataset, at, drop.at) != self.key_of(drop.dataset)
+            for drop in self.drops_of(self.today(dataset, at))
+            if drop.at > at and self.name_at(dataset, at, drop.at) != self.key_of(drop.dataset)
         )
 
     def current_key(self, dataset: str, at: datetime) -> tuple[str, datetime]:
@@ -129,23 +159,33 @@ class NamesOverTime:
 
         At equal times a change precedes statements: a batch uses the final names of what one script builds and renames.
         """
-        return self._follow(self.key_of(dataset), at, (change for change in self.changes if change.at > at))
+        return self._follow(self.key_of(dataset), at, self._first_after(at))
 
     def after(self, dataset: str, change: DatasetChange) -> str:
         """Return the current key of the dataset that had this key when `change` happened."""
-        rest = self.changes[self.changes.index(change) + 1 :]
-        return self._follow(self.key_of(dataset), change.at, rest)[0]
+        return self._follow(self.key_of(dataset), change.at, self._positions[change] + 1)[0]
 
-    def _follow(self, dataset: str, since: datetime, changes: Iterable[DatasetChange]) -> tuple[str, datetime]:
-        for change in changes:
-            if not _moves(change) or change.other is None:
-                continue
-            moving, other = self.key_of(change.dataset), self.key_of(change.other)
-            if moving == dataset:
-                dataset, since = other, max(since, change.at)
-            elif change.kind is ChangeKind.SWAP and other == dataset:
-                dataset, since = moving, max(since, change.at)
+    def _first_after(self, at: datetime) -> int:
+        return bisect_right(self._times, at)
+
+    def _changes_of(self, dataset: str, start: int, end: int) -> Iterator[DatasetChange]:
+        """Yield the changes from `start` to `end` of the dataset that has a key by then, until it has another one."""
+        places = self._of.get(dataset, ())
+        for place in places[bisect_left(places, start) :]:
+            if place >= end:
+                return
+            yield self.changes[place]
+            if _moves(self.changes[place]):
+                return
+
+    def _follow(self, dataset: str, since: datetime, start: int, end: int = sys.maxsize) -> tuple[str, datetime]:
+        while (move := next((one for one in self._changes_of(dataset, start, end) if _moves(one)), None)) is not None:
+            dataset, since, start = self._moved(dataset, move), max(since, move.at), self._positions[move] + 1
         return dataset, since
+
+    def _moved(self, dataset: str, move: DatasetChange) -> str:
+        moving, other = self.key_of(move.dataset), self.key_of(move.other or "")
+        return other if moving == dataset else moving
 
     def renames_columns(self, dataset: str) -> bool:
         """Return whether columns of the dataset with this key may have other paths later."""
@@ -162,30 +202,31 @@ class NamesOverTime:
         root = self.key_of(dataset)
         if root != dataset:
             dataset, path = root, column_as_named(root, path)
-        return self._follow_column(dataset, path, (change for change in self.changes if change.at > at))
+        return self._follow_column(dataset, path, self._first_after(at))
 
     def column_after(self, change: DatasetChange) -> tuple[str, str]:
         """Return the current dataset key and path of the column of `change`."""
-        rest = self.changes[self.changes.index(change) + 1 :]
         path = (change.column if change.other is None else change.other) or ""
         root = self.key_of(change.dataset)
         if root != change.dataset:
             path = column_as_named(root, path)
-        return self._follow_column(root, path, rest)
+        return self._follow_column(root, path, self._positions[change] + 1)
 
-    def _follow_column(self, dataset: str, path: str, changes: Iterable[DatasetChange]) -> tuple[str, str]:
-        is_there = True
-        for change in changes:
-            if change.column is not None:
-                if self.key_of(change.dataset) != dataset or not is_there:
+    def _follow_column(self, dataset: str, path: str, start: int) -> tuple[str, str]:
+        is_there, move = True, None
+        while True:
+            for change in self._changes_of(dataset, start, sys.maxsize):
+                if _moves(change):
+                    move = change
+                elif not is_there or change.column is None:
                     continue
-                if change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
+                elif change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
                     path = renamed_path(path, {change.column: change.other})
                 elif renamed_path(path, {change.column: ""}) != path:  # another column may take the name
                     is_there = False
-            else:
-                dataset, _ = self._follow(dataset, change.at, (change,))
-        return dataset, path
+            if move is None:
+                return dataset, path
+            dataset, start, move = self._moved(dataset, move), self._positions[move] + 1, None
 
     def key_today(self, key: str, at: datetime) -> str:
         """Return the current key of the dataset or column that had this key at `at`."""

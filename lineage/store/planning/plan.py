@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Set
+from collections.abc import Container, Iterable, Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from lineage.model.statement import ChangeKind
 from lineage.store.planning.aliases import join_aliased
 from lineage.store.planning.chunks import Stage
 from lineage.store.planning.column_renames import drop_column, rename_column
+from lineage.store.planning.dataset_references import DatasetReference
 from lineage.store.planning.datasets import (
     AllDrops,
     date_datasets,
@@ -96,13 +97,17 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
             drop_column(state, move, naming)
         if move.kind is not ChangeKind.DROP:
             state.changes[change_key(move)] = KnownChange(move)
+    renames: dict[str, list[DatasetChange]] = defaultdict(list)
+    for move in intake.changes:
+        if move.kind is ChangeKind.RENAME and move.other is not None:
+            renames[naming.after(move.other, move)].append(move)
     for drop in new_changes:
         if drop.kind is ChangeKind.DROP:
             dataset = naming.after(drop.dataset, drop)
             reference = intake.references.get(dataset)
             if reference is not None:
                 see_dataset(state, dataset, reference)
-            replaced = _is_replaced(dataset, drop, existing, intake, naming)
+            replaced = _is_replaced(drop, existing, intake.references.get(dataset), renames[dataset])
             state.changes[change_key(drop)] = KnownChange(drop, replaced)
             if not replaced and drop_dataset(state, dataset, drop.at):
                 state.changes[change_key(drop)] = KnownChange(drop, remade=True)
@@ -113,13 +118,11 @@ def _drop_renamed(state: GraphState, move: DatasetChange, naming: NamesOverTime)
     moved = {naming.after(name, move) for name in (move.dataset, move.other) if name is not None}
     if move.kind is ChangeKind.RENAME and move.other is not None:
         moved = {naming.after(move.other, move)}
-    for drop in naming.changes:
-        known = state.changes.get(change_key(drop)) if drop.kind is ChangeKind.DROP and drop.at > move.at else None
-        if known is None or known.replaced:
-            continue
-        key = naming.after(drop.dataset, drop)
-        if key in moved and drop_dataset(state, key, drop.at):
-            state.changes[change_key(drop)] = replace(known, remade=True)
+    for key in sorted(moved):
+        for drop in naming.drops_of(key):
+            known = state.changes.get(change_key(drop)) if drop.at > move.at else None
+            if known is not None and not known.replaced and drop_dataset(state, key, drop.at):
+                state.changes[change_key(drop)] = replace(known, remade=True)
 
 
 def _retire(units: Units, intake: Intake) -> None:
@@ -131,19 +134,14 @@ def _retire(units: Units, intake: Intake) -> None:
 
 
 def _is_replaced(
-    dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: NamesOverTime
+    drop: DatasetChange, existing: Container[str], reference: DatasetReference | None, renames: Iterable[DatasetChange]
 ) -> bool:
-    """Return whether the batch creates the dropped dataset again, or renames another one to its name."""
-    reference = intake.references.get(dataset)
+    """Return whether the batch creates the dropped dataset again, or renames another one to its name.
+
+    `reference` is how the batch mentions it, `renames` are the batch's RENAMEs to its name.
+    """
     written = reference is not None and reference.written is not None
-    taken = any(
-        move.kind is ChangeKind.RENAME
-        and move.at >= drop.at
-        and move.other is not None
-        and naming.after(move.other, move) == dataset
-        and (written or move.dataset in existing)
-        for move in intake.changes
-    )
+    taken = any(move.at >= drop.at and (written or move.dataset in existing) for move in renames)
     return taken or (reference is not None and reference.is_made_again(drop.at))
 
 

@@ -129,6 +129,18 @@ class Variables:
                 found.around.append(number)
         return found
 
+    def end_of_loop(self, use: int, without: int | None) -> int | None:
+        """Return the last statement of the outermost loop around a statement; None if it is in no loop.
+
+        Loops around the statement `without` do not count.
+        """
+        outside = self._blocks[without] if without is not None else ()
+        loop = next((one for one in self._blocks[use] if one.kind is BlockKind.LOOP and one not in outside), None)
+        if loop is None:
+            return None
+        behind = (number for number in range(use, len(self._blocks)) if loop not in self._blocks[number])
+        return next(behind, len(self._blocks)) - 1
+
     def _add_by_calls(self, name: str, use: int, found: Reaching) -> None:
         """Add the assignments that may run before this routine is called, or in what it calls.
 

@@ -15,7 +15,7 @@ from lineage.sql.script.definitions import Position
 from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import Columns, StatementResolution
 from lineage.sql.script.sources import Text
-from lineage.sql.script.temp_tables import Content
+from lineage.sql.script.temp_tables import Content, same
 
 __all__ = ["Left", "ResolvedStatements"]
 
@@ -87,6 +87,16 @@ class ResolvedStatements:
         self._additions[position] = {
             target: with_source(relation, name, whole) for target, relation in left.additions.items()
         }
+
+    def contents(self, position: Position) -> tuple[Relation | None, Mapping[str | None, Relation]]:
+        """Return the relation that a statement creates or assigns, and the rows that it adds, by temporary table."""
+        return self.relations.get(position), self._additions.get(position, {})
+
+    def has(self, position: Position, left: tuple[Relation | None, Mapping[str | None, Relation]]) -> bool:
+        """Return whether a statement leaves the same sources as in an earlier run."""
+        relation, additions = self.contents(position)
+        names = additions.keys() | left[1].keys()
+        return same(relation, left[0]) and all(same(additions.get(one), left[1].get(one)) for one in names)
 
     def schema(self, position: Position) -> dict[str, str | None] | None:
         """Return the columns that a statement defines for its target; None if they are not known."""

@@ -32,6 +32,7 @@ from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, Tabl
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
+from lineage.sql.script.loops import LoopReads, changes_in_loop
 from lineage.sql.script.mentioned_names import defines_function
 from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import (
@@ -47,7 +48,7 @@ from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, w
 from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
-from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same, without_rows
+from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, without_rows
 from lineage.sql.script.transactions import without_effect
 
 __all__ = ["Decision", "Script", "ambiguous_columns"]
@@ -139,8 +140,9 @@ class Script:
         self._of_unknown: set[Position] = set()
         """The statements that read such a table or variable: what they fill is not known, either."""
         self._contents = TableContents()
+        self._loops = LoopReads()
         self._variables = VariableContents(
-            options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared
+            options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared, self._loops
         )
 
     def resolve(
@@ -408,8 +410,8 @@ class Script:
         return statement
 
     def _go_round(self, index: int) -> None:
-        """Resolve a loop and what follows it again, until its variables gain no more sources."""
-        first = self._variables.next_read_in_loop(index)
+        """Resolve a loop and what follows it again, until its variables and temporary tables gain no more sources."""
+        first = self._loops.take(index)
         if first is None:
             return
         self._looping.add(index)
@@ -417,11 +419,11 @@ class Script:
         if text.elsewhere is not None:
             self.doubtful.add(index)
         for _ in range(_MAX_ROUNDS):
-            known = {n: self._resolved.relations.get((index, n)) for n in range(first, len(text.results))}
+            known = [self._resolved.contents((index, number)) for number in range(first, len(text.results))]
             for number in range(first, len(text.results)):
                 self._resolve((index, number))
-            self._variables.next_read_in_loop(index)
-            if all(same(known[n], self._resolved.relations.get((index, n))) for n in known):
+            self._loops.take(index)
+            if all(self._resolved.has((index, number), left) for number, left in enumerate(known, first)):
                 break
 
     def _decide_ambiguous(self) -> None:
@@ -478,6 +480,7 @@ class Script:
         self._note_unfilled(name, use, (position, *additions))
         known = self._contents.count_merged(start, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
+        additions += self._from_earlier_runs(made, changes, use)
         # An ALTER keeps the rows.
         earlier = (*self._definitions.makers.get(made, ()), *changes)
         first = self._resolved.creation(position, self._resolved.tables_behind(position, earlier, self.renames))
@@ -485,6 +488,15 @@ class Script:
             first = without_rows(first)
         found = partial(self._resolved.addition, made=made)
         return self._contents.after(first, start, additions, found, self.renames, self._base.shared)
+
+    def _from_earlier_runs(self, made: Position | None, changes: Sequence[Position], use: Position) -> list[Position]:
+        """Return the changes of a table's rows that earlier runs of a loop around a use made, if they are resolved."""
+        results = self._texts[use[0]].results
+        later = changes_in_loop(self._texts[use[0]].variables, made, changes, use)
+        resolved = [one for one in later if results[one[1]] is not None]
+        if len(resolved) < len(later):
+            self._loops.note(use)
+        return resolved
 
     def _of_session(self, name: str, position: Position) -> bool:
         """Return whether a name is a temporary table that only this session sees, at a position."""

@@ -15,6 +15,7 @@ from lineage.sql.procedural import Names, Variables
 from lineage.sql.resolve.relations import BaseTables, Relation, Sources
 from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.script.definitions import Position
+from lineage.sql.script.loops import LoopReads
 from lineage.sql.script.renames import Renames
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same", "without_rows"]
@@ -94,6 +95,7 @@ class VariableContents:
         require: Callable[[Position, str, Position], bool],
         renames: Renames,
         shared: BaseTables,
+        loops: LoopReads,
     ) -> None:
         self._fold = Names(dialect).fold
         self._relations = relations
@@ -101,15 +103,11 @@ class VariableContents:
         self._renames = renames
         self._shared = shared
         self._last: dict[tuple[int, str], tuple[list[int], Relation | None]] = {}
-        self._looped: dict[int, int] = {}
+        self._loops = loops
 
     def forget(self) -> None:
         """Clear the cache after a statement is resolved again."""
         self._last.clear()
-
-    def next_read_in_loop(self, index: int) -> int | None:
-        """Return, once, the first statement of a text that reads a variable assigned later in the same loop."""
-        return self._looped.pop(index, None)
 
     def named(self, variables: Variables, parsed: ParsedStatement) -> tuple[str, ...]:
         """Return the variables of a text that a statement names."""
@@ -133,7 +131,7 @@ class VariableContents:
             for at in around:
                 where = (index, at)
                 if where not in self._relations:
-                    self._looped[index] = min(number, self._looped.get(index, number))
+                    self._loops.note(position)
                     continue
                 self._require(where, name, position)
                 held[name] = _add_assignment(name, held[name], self._relations.get(where))

@@ -25,7 +25,8 @@ def project(sql: str, day: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Return a project whose model `log` later builds add rows to, and a model of all its columns."""
     log = model("log", sql, RAW["unique_id"], **{**fields, "config": {**fields["config"]}})
     copy = model("copy", f"select * from {relation('log')}", "log")
-    return manifest(RAW, log, copy, at=f"2026-03-{day:02d}T06:00:00Z")
+    last = model("last", f"select * from {relation('copy')} where id > 0", "copy")
+    return manifest(RAW, log, copy, last, at=f"2026-03-{day:02d}T06:00:00Z")
 
 
 def ingest(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
@@ -140,13 +141,21 @@ def test_a_column_that_no_build_adds_is_reported_until_a_full_refresh(tmp_path: 
     wider = BEFORE.replace("email", "email, city")
     for day, sql, full in ((2, wider, False), (3, wider, False), (4, wider.replace("id", "id + 1 as id"), True)):
         summary = ingest(tmp_path, project(sql, day, fields), full=full)
-        assert said(summary) == ["the model's SQL returns `city`, which its table lacks: later builds add no column"]
-        assert summary.batch.run.counts["partial"] == 1
+        assert said(summary) == [
+            "the model's SQL returns `city`, which its table lacks: later builds add no column",
+            "the model reads `city` of wh.main.log, which that table lacks: later builds add no column to it",
+            "the model reads `city` of wh.main.copy, which that table lacks: later builds add no column to it",
+        ]
+        assert summary.batch.run.counts["partial"] == 3
         with open_store(tmp_path / "store.lbug") as store:
-            known = {one.path: one.inferred for one in store.columns(["postgres/wh.main.log"])}
-        assert known == {"id": False, "email": False, "city": True}
+            for table in ("log", "copy", "last"):
+                known = {one.path: one.inferred for one in store.columns([f"postgres/wh.main.{table}"])}
+                assert known == {"id": False, "email": False, "city": True}, table
     write(tmp_path / "target", project(wider, 5, fields))
     command(tmp_path, full_refresh=True)
     assert said(ingest(tmp_path, project(wider, 5, fields))) == []
+    with open_store(tmp_path / "store.lbug") as store:
+        for table in ("log", "copy", "last"):
+            assert not any(one.inferred for one in store.columns([f"postgres/wh.main.{table}"])), table
     command(tmp_path, full_refresh=False)
     assert said(ingest(tmp_path, project(wider, 6, fields), full=True)) == []

@@ -23,7 +23,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
-from lineage_ingest.dbt.table_columns import TableColumns, with_table_columns
+from lineage_ingest.dbt.table_columns import TableColumns, with_lacking_sources, with_table_columns
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
@@ -80,11 +80,15 @@ class ResolvedModel:
     lacking: tuple[str, ...] = ()
 
 
-def digest_columns(columns: Collection[str] | None) -> str:
-    """Return a digest of a table's columns in order; that of a table without known schema is empty."""
+def digest_columns(columns: Collection[str] | None, lacking: Collection[str] = ()) -> str:
+    """Return a digest of a table's columns in order, and of those (paths) of them that it is `lacking`.
+
+    That of a table without known schema is empty.
+    """
     if columns is None:
         return ""
-    return hashlib.sha256("\x1f".join(columns).encode()).hexdigest()[:16]
+    text = "\x1f".join(columns) + ("\x1e" + "\x1f".join(lacking) if lacking else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 Earlier = Callable[[ModelInput], ResolvedModel | None]
@@ -193,6 +197,8 @@ class ProjectResolution:
         statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         completeness = max((statement, *others.values()), key=lambda one: _WORST.index(one.completeness)).completeness
         statement = _with_unread(replace(statement, completeness=completeness), model, others.values())
+        statement, also_lacking = with_lacking_sources(statement, self.lacking)
+        lacking = tuple(dict.fromkeys((*lacking, *also_lacking)))
         return ResolvedModel(statement, columns, tables.lookups(), others, tuple(kept), lacking)
 
     def _other_builds(
@@ -260,7 +266,10 @@ class ProjectResolution:
         Raises:
             NeedsDefinitionError: another model must be resolved first.
         """
-        if any(digest_columns(self.columns(name, number)) != digest for name, digest in lookups.tables.items()):
+        if any(
+            digest_columns(self.columns(name, number), self.lacking(name)) != digest
+            for name, digest in lookups.tables.items()
+        ):
             return False
         if self._cyclic.get(number):
             return False
@@ -297,6 +306,12 @@ class ProjectResolution:
             columns = self._schemas.get(name) or (None if name in self._position else self._learnt(name))
             self._columns[name] = dict.fromkeys(columns) if columns else None
         return self._columns[name]
+
+    def lacking(self, name: str) -> Collection[str]:
+        """Return the columns (paths) that the table of a model has only after it is built anew."""
+        number = self._position.get(name)
+        resolved = self.results.get(self.models[number].key) if number is not None else None
+        return resolved.lacking if resolved is not None else ()
 
     def has_table(self, name: str) -> bool:
         """Return whether a table of this full name is known."""
@@ -368,7 +383,7 @@ class _ModelTables:
         """Return a table's full name, and its columns if they are known."""
         name = self.name(parts)
         columns = self._warehouse.columns(name, self._use)
-        self._tables[name] = digest_columns(columns)
+        self._tables[name] = digest_columns(columns, self._warehouse.lacking(name))
         return TableEntry(name, columns)
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnSchema, StatementLineage
+from lineage.model.statement import ColumnRef, ColumnSchema, StatementLineage
+from lineage.model.transformations import EdgeKind
 
-__all__ = ["TableColumns", "with_table_columns"]
+__all__ = ["TableColumns", "with_lacking_sources", "with_table_columns"]
 
 
 @frozen
@@ -48,6 +49,37 @@ def with_table_columns(statement: StatementLineage, table: TableColumns | None) 
         return statement.in_doubt(_kept(kept)) if kept else statement
     lacking = table.lacking([one.name for one in statement.schema])
     return statement.in_doubt(_lacking(lacking)) if lacking else statement
+
+
+def with_lacking_sources(
+    statement: StatementLineage, lacking_of: Callable[[str], Collection[str]]
+) -> tuple[StatementLineage, tuple[str, ...]]:
+    """Report what a model reads that its sources lack; return its lineage, and the columns that it then lacks, too.
+
+    `lacking_of` returns the columns (paths) that a table lacks.
+    """
+    lacking = {name: frozenset(found) for name in statement.sources if (found := lacking_of(name))}
+    if not lacking:
+        return statement, ()
+    sources = {edge.source for edge in statement.edges}
+    read = sorted((one.table, one.column) for one in sources if one.table and one.column in lacking.get(one.table, ()))
+    own = {
+        edge.target.column
+        for edge in statement.edges
+        if edge.kind is EdgeKind.CONTRIBUTES
+        and isinstance(edge.target, ColumnRef)
+        and edge.source.column in lacking.get(edge.source.table or "", ())
+    }
+    for table in dict.fromkeys(table for table, _ in read):
+        statement = statement.in_doubt(_lacking_source(table, [column for name, column in read if name == table]))
+    columns = map(column_text, (one.name for one in statement.schema))
+    return statement, tuple(path for path in columns if path in own)
+
+
+def _lacking_source(table: str, names: Collection[str]) -> Diagnostic:
+    listed = name_list([f"`{one}`" for one in names], 5)
+    message = f"the model reads {listed} of {table}, which that table lacks: later builds add no column to it"
+    return Diagnostic(DiagnosticCode.BUILT_OTHERWISE, Severity.WARNING, message, hint=_HINT)
 
 
 def _kept(columns: Collection[ColumnSchema]) -> Diagnostic:

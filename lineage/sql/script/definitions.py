@@ -10,6 +10,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.frozen import frozen
+from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.sql.parse.alterations import column_alterations, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers
@@ -112,11 +113,20 @@ def _definition_by_alter(
     return None
 
 
-def leaves_no_row(tree: exp.Expr) -> bool:
-    """Return whether a statement removes all rows of the tables that it writes: TRUNCATE, or DELETE without a test."""
+_OF_A_NAME = frozenset(("this", "db", "catalog", "alias", "only"))
+
+
+def leaves_no_row(tree: exp.Expr, dialect: Dialect) -> bool:
+    """Return whether a statement removes all rows of the tables that it writes: TRUNCATE, or DELETE without a test.
+
+    A DELETE of T-SQL may be of the TOP rows, which its tree does not show.
+    """
     if isinstance(tree, exp.TruncateTable):
         return not tree.args.get("partition")
-    return isinstance(tree, exp.Delete) and not any(value for name, value in tree.args.items() if name != "this")
+    if not isinstance(tree, exp.Delete) or dialect.needs_no_semicolon:
+        return False
+    is_whole = not any(value for name, value in tree.args.items() if name != "this")
+    return is_whole and not any(value for name, value in tree.this.args.items() if name not in _OF_A_NAME)
 
 
 def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName) -> Iterator[str]:

@@ -109,7 +109,7 @@ class TableWalk:
         if self._named:
             for name in written_tables(tree, identifiers, full_name):
                 if (made := self._of(name)) is not None and (definition is None or name != definition.name):
-                    empties = made.session and self._certain and leaves_no_row(tree)
+                    empties = made.session and self._certain and leaves_no_row(tree, naming.dialect)
                     self._mention(made, Definition(name, only_adds=True, empties=empties))
         return naming
 

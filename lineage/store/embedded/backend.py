@@ -50,7 +50,9 @@ CHECKPOINT_AFTER = 4_000
 
 VERSION_WITH_DEFERRED = 5
 
-_CHANGED_MEANING = (REKEYED, 22)
+READS_OF_JOBS = 22
+"""Schema version since which what a job still reads has no `last_seen`."""
+_CHANGED_MEANING = (REKEYED, READS_OF_JOBS)
 """Versions that changed what keys or times say: deferred writes of an earlier version are written before."""
 
 _FULL = "Cannot write to file"

@@ -273,6 +273,8 @@ class StoredJob:
 
     `retired_at` is the time since when its source no longer contains it.
 
+    `observed_at` are the latest times at which a job that defines its output was observed.
+
     `observations` (number of runs), `duration_us` (their total duration in microseconds) and `users` are sums over
     all ingests; `users` is None unless requested. `reads` and `writes` are those of the latest version of a job that
     defines its output, and all of any other job; a retired job has none. None of these is a property of the job's node.
@@ -296,6 +298,7 @@ class StoredJob:
     users: UserCounts | None = None
     file_key: str | None = None
     positions: tuple[SourcePosition, ...] = ()
+    observed_at: tuple[datetime, ...] = ()
 
     @property
     def origin(self) -> str | None:

@@ -34,6 +34,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.values import GraphDump
 from tests.ingest.folder_histories import AGAIN, Ingested, Way, random_history
+from tests.store.dumped_times import with_own_times
 
 __all__ = ["Outcome", "content_but_for_times", "difference", "run_history", "stored_content"]
 
@@ -60,14 +61,14 @@ def stored_content(store: GraphStore) -> list[str]:
 
     A live edge of a job that defines its output is as old as the job's observation of it, wherever that is stored.
     """
-    dump = store.dump()
+    dump = with_own_times(store.dump())
     nodes = [(label, key, _fixed(properties)) for label, key, properties in dump.nodes]
     return sorted(map(repr, [*nodes, *_relationships(dump), *store.datasets()]))
 
 
 def content_but_for_times(store: GraphStore) -> list[str]:
     """Return everything that a store contains, but for when it was seen, and by which runs."""
-    dump = store.dump()
+    dump = with_own_times(store.dump())
     found: list[object] = [(label, key, _untimed(props)) for label, key, props in dump.nodes if label != "Run"]
     found += ((name, *ends, _untimed(props)) for name, *ends, props in dump.relationships if name not in _OF_RUNS)
     return sorted(_TIMES.sub("-", repr(one)) for one in found)

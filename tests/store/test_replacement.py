@@ -306,7 +306,7 @@ def test_the_same_content_later_moves_last_seen_and_nothing_else(store: GraphSto
     store.apply(later(new_batch, 5))
     again = store.dump()
 
-    moving = ("last_seen", "observations")
+    moving = ("last_seen", "observations", "observed_at")
 
     def still(properties: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in properties.items() if name not in moving}

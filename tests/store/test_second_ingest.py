@@ -15,7 +15,7 @@ from lineage.traversal import impact, resolve, root_cause
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.truth.compare import DEMO
 
-MOVES = {"last_seen", "observations"}
+MOVES = {"last_seen", "observations", "observed_at"}
 
 
 def ingest(store: GraphStore, folder: Path) -> dict[str, int | float]:

@@ -8,7 +8,6 @@ import pytest
 
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key
 from lineage.store import GraphStore
-from lineage.store.planning.observations import ABSENT
 from lineage.store.values import Direction
 from tests.store.batch_builders import (
     JobWithEdges,
@@ -24,6 +23,7 @@ from tests.store.batch_builders import (
     table,
     view,
 )
+from tests.store.dumped_times import with_own_times
 
 LATE: dict[str, Callable[[str], LineageBatch]] = {
     "nothing": lambda p: batch(query(f"{p}q", at=8)),
@@ -87,17 +87,12 @@ def test_what_comes_late_finds_jobs_that_were_seen_again(store: GraphStore, late
 
 
 def observations(store: GraphStore, prefix: str) -> list[str]:
-    """Return what a store keeps of when jobs with a prefix read and write, without the prefix; contents are numbered.
-
-    Absences that are repeated at the end count once: runs have them, too.
-    """
+    """Return when jobs with a prefix read and write, without the prefix; contents are numbered."""
     numbers: dict[str, int] = {}
     found = []
-    for name, source, target, properties in store.dump().relationships:
+    for name, source, target, properties in with_own_times(store.dump()).relationships:
         if name in ("READS", "WRITES") and source.startswith(f"dbt:{prefix}"):
             texts = [text.split() for text in properties.get("observations", ())]
-            while len(texts) > 1 and texts[-1][1] == texts[-2][1] == ABSENT:
-                texts.pop()
             seen = [(at, numbers.setdefault(content, len(numbers))) for at, content in texts]
             found.append(f"{name} {source} {target} {properties['first_seen']} {properties.get('last_seen')} {seen}")
     return [one.replace(prefix, "") for one in found]

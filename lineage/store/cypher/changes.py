@@ -138,11 +138,12 @@ def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]
     for _, job in differing(state.jobs, other.jobs):
         yield job_node(job)
     for (job_key, dataset_key), seen in state.reads.items():
-        # What a job no longer reads changes when the job is seen without it.
+        # What a job no longer reads or writes changes when the job is seen without it.
         if other.reads.get((job_key, dataset_key)) != seen or other.jobs.get(job_key) != state.jobs[job_key]:
             yield reads_relationship(state.jobs[job_key], dataset_key, seen)
-    for (job_key, dataset_key), unit in differing(state.units, other.units):
-        yield writes_relationship(job_key, dataset_key, unit)
+    for (job_key, dataset_key), unit in state.units.items():
+        if other.units.get((job_key, dataset_key)) != unit or other.jobs.get(job_key) != state.jobs[job_key]:
+            yield writes_relationship(state.jobs[job_key], dataset_key, unit)
     for pair, history in differing(state.histories, other.histories):
         if pair not in refreshed:
             yield from lineage_records(pair, history)

@@ -11,7 +11,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.reads import edge_from, jobs
-from lineage.store.cypher.records import change_from, column_from, diagnostic_from, writes_from
+from lineage.store.cypher.records import change_from, column_from, diagnostic_from, still_writes
 from lineage.store.cypher.statements import query
 from lineage.store.page_requests import JobFilter
 from lineage.store.planning.graph_state import EdgeType
@@ -61,7 +61,7 @@ def job_keys_of(
     asked = [{"key": key} for key in sorted(found)]
     rows = [(row, row["still"]) for row in transaction.read(query("readers_of_dataset"), asked)]
     written = transaction.read(query("writers_of_dataset"), asked)
-    rows += ((row, writes_from(row["e"]).timeline.present) for row in written)
+    rows += ((row, still_writes(row["e"])) for row in written)
     for row, in_latest in rows:
         kind, retired = JobKind(row["kind"]), row["retired"]
         is_wanted = (not wanted.kinds or kind in wanted.kinds) and (wanted.retired or not retired)

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import Transaction
-from lineage.store.cypher.records import writes_from
 from lineage.store.cypher.statements import query
 from lineage.store.planning.rival_definitions import FILE_JOBS
 from lineage.store.values import StoredEdge, StoredFeed
@@ -24,8 +23,8 @@ T = TypeVar("T", StoredEdge, StoredFeed)
 def date_live(transaction: Transaction, found: Collection[T]) -> list[T]:
     """Return edges or feeds, in their order; the live ones of files are as old as the observation of their output."""
     jobs = {one.job for one in found if one.valid_to is None and one.job.startswith(FILE_JOBS)}
-    rows = transaction.read(query("writes_of_job"), [{"key": key} for key in sorted(jobs)]) if jobs else ()
-    seen = {(row["job"], row["dataset"]): writes_from(row["e"]).last_seen for row in rows}
+    rows = transaction.read(query("times_of_outputs"), [{"key": key} for key in sorted(jobs)]) if jobs else ()
+    seen = {(row["job"], row["dataset"]): row["last_seen"] for row in rows}
     dated = []
     for one in found:
         at = seen.get((one.job, dataset_of(one.target))) if one.valid_to is None else None

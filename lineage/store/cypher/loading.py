@@ -87,7 +87,7 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     for row in transaction.read(query("reads_of_job"), asked):
         state.reads[row["job"], row["dataset"]] = reads_from(row["e"], state.jobs[row["job"]])
     for row in transaction.read(query("writes_of_job"), asked):
-        state.units[row["job"], row["dataset"]] = writes_from(row["e"])
+        state.units[row["job"], row["dataset"]] = writes_from(row["e"], state.jobs[row["job"]])
     for row in transaction.read(query("observed_of_job"), asked):
         state.observed[row["run"], row["job"]] = observed_from(row["e"])
     _load_histories(transaction, state, state.units)
@@ -217,7 +217,7 @@ class _Loading:
         for row in self._by_key("reads_of_job", jobs):
             self.state.reads[row["job"], row["dataset"]] = reads_from(row["e"], self.state.jobs[row["job"]])
         for row in self._by_key("writes_of_job", jobs):
-            self.state.units[row["job"], row["dataset"]] = writes_from(row["e"])
+            self.state.units[row["job"], row["dataset"]] = writes_from(row["e"], self.state.jobs[row["job"]])
 
     def _load_units(self, observed: set[str]) -> None:
         """Load the lineage of the observed and retired jobs, including outputs that they no longer write."""
@@ -337,7 +337,8 @@ class _Loading:
         }
         self._load_jobs(jobs - self.state.jobs.keys())
         for row in self._by_key("writes_of_job", jobs):
-            self.state.units.setdefault((row["job"], row["dataset"]), writes_from(row["e"]))
+            unit = writes_from(row["e"], self.state.jobs[row["job"]])
+            self.state.units.setdefault((row["job"], row["dataset"]), unit)
 
 
 def _date_live_edges(transaction: Transaction, state: GraphState) -> None:
@@ -345,8 +346,8 @@ def _date_live_edges(transaction: Transaction, state: GraphState) -> None:
     jobs = {pair.job for pair, found in state.histories.items() if found[-1].live and pair.job.startswith(FILE_JOBS)}
     seen = {unit: one.last_seen for unit, one in state.units.items() if unit[0] in jobs}
     rows = [{"key": key} for key in sorted(jobs - {job for job, _ in seen})]
-    for row in transaction.read(query("writes_of_job"), rows):
-        seen[row["job"], row["dataset"]] = writes_from(row["e"]).last_seen
+    for row in transaction.read(query("times_of_outputs"), rows):
+        seen[row["job"], row["dataset"]] = row["last_seen"]
     for pair, history in state.histories.items():
         at = seen.get((pair.job, pair.output))
         if at is not None and history[-1].live and history[-1].last_seen < at:

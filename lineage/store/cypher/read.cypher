@@ -95,6 +95,10 @@ MATCH (j:Job {key: $key})-[e:READS]->(t:`Table`) RETURN j.key AS job, t.key AS d
 // name: writes_of_job
 MATCH (j:Job {key: $key})-[e:WRITES]->(t:`Table`) RETURN j.key AS job, t.key AS dataset, e
 
+// name: times_of_outputs
+MATCH (j:Job {key: $key})-[e:WRITES]->(t:`Table`)
+RETURN j.key AS job, t.key AS dataset, coalesce(e.last_seen, j.last_seen) AS last_seen
+
 // name: observed_of_job
 MATCH (r:Run)-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run, j.key AS job, e
 
@@ -530,9 +534,9 @@ MATCH (n:`Column`)
 WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN count(n) AS number
 
-// name: other_writes_of_jobs
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.last_seen <> $last_seen
-RETURN j.key AS job, t.key AS dataset, e
+// name: dated_writes_of_jobs
+UNWIND $jobs AS job MATCH (n:Job {key: job})-[w:WRITES]->(t:`Table`) WHERE w.last_seen IS NOT NULL
+RETURN t.key AS dataset, w.first_seen AS since, w.last_seen AS last_seen, w.observations AS observations, n
 
 // What is known from after a time; one row if there is anything. Few are that late: they are looked for in the lists.
 // name: changes_after

@@ -255,7 +255,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
         reads[row["job"]][row["dataset"]] = reads_from(row["e"], found[row["job"]])
     writes: dict[str, dict[str, JobOutput]] = defaultdict(dict)
     for row in _by_key(transaction, "writes_of_job", found):
-        writes[row["job"]][row["dataset"]] = writes_from(row["e"])
+        writes[row["job"]][row["dataset"]] = writes_from(row["e"], found[row["job"]])
     observations: dict[str, int] = defaultdict(int)
     durations: dict[str, int] = defaultdict(int)
     for row in _by_key(transaction, "counts_of_job", found):

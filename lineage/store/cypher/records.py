@@ -22,7 +22,6 @@ from lineage.store.cypher.schema import (
     TABLE,
     USAGE,
     USERS,
-    WRITES,
     Node,
     Relationship,
 )
@@ -37,6 +36,7 @@ from lineage.store.planning.graph_state import (
     Seen,
     change_key,
 )
+from lineage.store.planning.observations import Timeline
 from lineage.store.planning.validity import History, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -66,6 +66,7 @@ __all__ = [
     "reads_relationship",
     "run_from",
     "run_node",
+    "still_writes",
     "usage_from",
     "usage_node",
     "usage_records",
@@ -85,7 +86,6 @@ run_from = RUN.decode
 change_from = CHANGE.decode
 prune_from = PRUNE.decode
 diagnostic_from = DIAGNOSTIC.decode
-writes_from = WRITES.decode
 observed_from = OBSERVED.decode
 users_from = USERS.decode
 
@@ -132,9 +132,34 @@ def reads_from(relationship: Mapping[str, Any], job: StoredJob) -> Seen:
     return seen if seen.last_seen is not None else replace(seen, last_seen=job.last_seen)
 
 
-def writes_relationship(job: str, dataset: str, unit: JobOutput) -> Relationship:
-    """Return the relationship from a job to a dataset that it writes."""
-    return Relationship("WRITES", "Job", job, "Table", dataset, WRITES.encode(unit))
+def writes_relationship(job: StoredJob, dataset: str, unit: JobOutput) -> Relationship:
+    """Return the relationship from a job to a dataset that it writes.
+
+    As with what it reads, there is a `last_seen` only if the job was seen later without writing the dataset.
+    """
+    line, times = unit.timeline, job.observed_at
+    points = line.points
+    is_latest = unit.last_seen == job.last_seen and (
+        not points or (line.present and (not times or points[-1][0] == times[-1]))
+    )
+    properties = {
+        "first_seen": unit.first_seen,
+        "last_seen": None if is_latest else unit.last_seen,
+        "observations": line.to_texts(times if is_latest else (unit.last_seen,)),
+    }
+    return Relationship("WRITES", "Job", job.key, "Table", dataset, properties)
+
+
+def writes_from(relationship: Mapping[str, Any], job: StoredJob) -> JobOutput:
+    """Return when a job wrote a dataset, and with which content."""
+    last_seen, texts = relationship.get("last_seen"), relationship.get("observations") or ()
+    own_times = (last_seen,) if last_seen is not None and still_writes(relationship) else job.observed_at
+    return JobOutput(relationship["first_seen"], last_seen or job.last_seen, Timeline.from_texts(texts, own_times))
+
+
+def still_writes(relationship: Mapping[str, Any]) -> bool:
+    """Return whether a job that defines its outputs wrote the dataset when it was last observed."""
+    return Timeline.from_texts(relationship.get("observations") or (), ()).present
 
 
 def lineage_records(pair: JobEdge, history: History) -> Iterator[Relationship]:

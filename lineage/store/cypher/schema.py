@@ -26,8 +26,7 @@ from lineage.store.cypher.properties import (
     group,
     stored,
 )
-from lineage.store.planning.graph_state import EdgeType, JobCounts, JobOutput, KnownChange, Prune, RunUsage, Seen
-from lineage.store.planning.observations import Timeline, observation_text
+from lineage.store.planning.graph_state import EdgeType, JobCounts, KnownChange, Prune, RunUsage, Seen
 from lineage.store.planning.validity import Meaning, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -61,7 +60,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 22
+SCHEMA_VERSION = 23
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
@@ -179,6 +178,12 @@ JOB = PropertyMap(
         encode=lambda positions: [":".join(map(str, one)) for one in positions],
         decode=lambda texts: tuple(SourcePosition(*map(int, text.split(":"))) for text in texts or ()),
     ),
+    stored(
+        "observed_at",
+        _TEXTS,
+        encode=lambda times: [at.isoformat() for at in times],
+        decode=lambda texts: tuple(map(datetime.fromisoformat, texts or ())),
+    ),
     keyed=True,
 )
 RUN = PropertyMap(
@@ -255,19 +260,7 @@ MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at", "spelled_at"})
 
 _FIRST_SEEN, _LAST_SEEN = stored("first_seen", _TIME), stored("last_seen", _TIME)
 READS = PropertyMap(Seen, _FIRST_SEEN, _LAST_SEEN)
-WRITES = PropertyMap(
-    JobOutput,
-    _FIRST_SEEN,
-    _LAST_SEEN,
-    stored(
-        "observations",
-        _TEXTS,
-        field="timeline",
-        encode=Timeline.to_texts,
-        decode=lambda texts, last_seen: Timeline.from_texts(texts or [], last_seen),
-        reads=("observations", "last_seen"),
-    ),
-)
+WRITES = PropertyMap(dict, _FIRST_SEEN, _LAST_SEEN, stored("observations", _TEXTS))
 OBSERVED = PropertyMap(
     JobCounts,
     stored("observations", _INTEGER),
@@ -426,7 +419,8 @@ class Refresh:
 class SeenAgain:
     """Jobs that were observed again at `last_seen`, unchanged since they were at `since`, and datasets stated likewise.
 
-    What the jobs read and most of what they write, and the times of the datasets, move from the one time to the other.
+    The times of the jobs and datasets move from the one time to the other; those of what the jobs read and write are
+    theirs.
     """
 
     jobs: tuple[str, ...]
@@ -442,7 +436,7 @@ class SeenAgain:
             "datasets": list(self.datasets),
             "valid_from": self.since,
             "last_seen": self.last_seen,
-            "observed": observation_text(self.since, ""),
+            "observed": self.last_seen.isoformat(),
         }
 
 

@@ -1,21 +1,20 @@
 """Jobs that define their outputs and are observed again, unchanged: only times move, by a few statements for all.
 
-Live edges of such a job are as old as the job's observation of their output; writing that to each would take most of
-the time, so it is read from there (`loading`).
+What such a job reads and writes has no times of its own, and its live edges are as old as the observation of their
+output: writing that to each would take most of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from lineage.store.cypher.backend import Transaction
-from lineage.store.cypher.records import writes_from, writes_relationship
-from lineage.store.cypher.schema import Changes, SeenAgain
+from lineage.store.cypher.records import job_from, writes_from, writes_relationship
+from lineage.store.cypher.schema import Changes, Relationship, SeenAgain
 from lineage.store.cypher.statements import query
-from lineage.store.planning.graph_state import JobOutput
-from lineage.store.planning.observations import ABSENT
 
 __all__ = ["is_seen_after", "see_again"]
 
@@ -42,17 +41,17 @@ def see_again(
     """Record that jobs and datasets were observed again at `at`, as they were at `since`."""
     listed = tuple(sorted(jobs))
     transaction.write(Changes(seen_again=(SeenAgain(listed, tuple(sorted(datasets)), since, at),)))
-    # Few are left, and need more than a statement can do: outputs of earlier times, or with many observations.
-    rows = transaction.read(query("other_writes_of_jobs"), [{"jobs": [*listed], "last_seen": at}])
-    units = {(row["job"], row["dataset"]): writes_from(row["e"]) for row in rows}
-    seen = {key: _seen(unit, at) for key, unit in units.items()}
-    changed = (writes_relationship(*key, unit) for key, unit in sorted(seen.items()) if unit != units[key])
-    transaction.write(Changes(updated_relationships=tuple(changed)))
+    # Few have times of their own: those that the jobs no longer write, and those of jobs that others were merged with.
+    rows = transaction.read(query("dated_writes_of_jobs"), [{"jobs": [*listed]}])
+    changed = tuple(one for row in rows if (one := _written_again(row, at)) is not None)
+    transaction.write(Changes(updated_relationships=changed))
 
 
-def _seen(unit: JobOutput, at: datetime) -> JobOutput:
-    """Return a unit as an observation with the same content leaves it."""
+def _written_again(row: Mapping[str, Any], at: datetime) -> Relationship | None:
+    """Return the relationship to what a job still writes, after an observation with the same content."""
+    job = job_from(row["n"])
+    unit = writes_from({**row, "first_seen": row["since"]}, job)
     if not unit.timeline.present:
-        return replace(unit, timeline=unit.timeline.observe(at, ABSENT))
-    content = unit.timeline.points[-1][1]
-    return replace(unit, last_seen=max(unit.last_seen, at), timeline=unit.timeline.observe(at, content))
+        return None
+    line = unit.timeline.observe(at, unit.timeline.points[-1][1])
+    return writes_relationship(job, row["dataset"], replace(unit, last_seen=max(unit.last_seen, at), timeline=line))

@@ -9,7 +9,6 @@ from importlib import resources
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
 from lineage.store.planning.graph_state import EdgeType
-from lineage.store.planning.observations import CONTENT_SIZE, KEPT, TIE
 
 __all__ = [
     "LADYBUG_TYPES",
@@ -128,52 +127,15 @@ def refresh_statement(target_label: str, *types: str) -> str:
     return _fill(_named_statements("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
-# Writes of ad-hoc jobs have no observations, others have few, and a plan may look at them before it looks at the rest.
-_PADDED = f"[{', '.join([repr('')] * KEPT)}] + e.observations"
-
-
-def _is_plain(text: str) -> str:
-    """Return the condition that an observation's text is of a unit that was there, without a tie-breaker."""
-    return f"NOT {text} CONTAINS '{TIE}' AND left(right({text}, {CONTENT_SIZE + 1}), 1) = ' '"
-
-
-_GOES_ON = (
-    f"{_is_plain('last')} AND size(seen) < {KEPT} OR {_is_plain('last')} AND left(last, size(observed)) <> observed "
-    f"AND {' AND '.join(map(_is_plain, ('older', 'middle', 'newer')))}"
-)
-"""Whether another observation adds at most one text to a `Timeline`, and takes at most the middle one away: that which
-is no longer among the latest ones, between an older and a newer one."""
-_CONTENTS = [f"right({name}, {CONTENT_SIZE})" for name in ("older", "middle", "newer")]
-_IS_SPARSE = f"{_CONTENTS[0]} <> {_CONTENTS[1]} OR {_CONTENTS[1]} <> {_CONTENTS[2]}"
-"""Whether the middle one is not within a run of equal observations, of which only the first and the last are kept."""
-
-
 @cache
-def seen_again_statements(without_middle: str) -> tuple[str, ...]:
+def seen_again_statements(latest: str) -> tuple[str, ...]:
     """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order.
 
-    `without_middle` is the store's expression for the list `seen` without the middle element, `KEPT - 1` from its end.
+    `latest` is the store's expression for the list `j.observed_at`, of its last `KEPT - 1` elements.
     """
     named = _named_statements("cypher/write.cypher")
-    names = (
-        "see_jobs_again",
-        "see_writes_again",
-        "delete_earlier_writes",
-        "see_read_datasets_again",
-        "see_datasets_again",
-    )
-    parts = {
-        "goes_on": _GOES_ON,
-        "padded": _PADDED,
-        "kept": str(KEPT),
-        "older": str(KEPT),
-        "middle": str(KEPT - 1),
-        "newer": str(KEPT - 2),
-        "is_sparse": _IS_SPARSE,
-        "without_middle": without_middle,
-        "content_size": str(CONTENT_SIZE),
-    }
-    return tuple(_fill(named[one], parts) for one in names)
+    names = ("see_jobs_again", "see_read_datasets_again", "see_datasets_again")
+    return tuple(_fill(named[one], {"latest": latest}) for one in names)
 
 
 @cache

@@ -100,28 +100,8 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 
 // The statements for jobs that were observed again, unchanged since $valid_from.
 // name: see_jobs_again
-UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from SET j.last_seen = $last_seen
-
-// Outputs of which such an observation changes the last one only: their texts get that one's time, if they lack it. Of
-// a run of equal older ones, only the first and the last are kept (`Timeline`). Conditions in parentheses take ladybug's
-// parser ten times as long, as they may be nodes.
-// name: see_writes_again
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(t:`Table`) WHERE e.last_seen = $valid_from
-WITH j, t, e.first_seen AS first_seen, $last_seen AS at, $observed AS observed, e.observations AS seen,
-     <padded> AS padded
-WITH j, t, first_seen, at, observed, seen,
-     padded[-1] AS last, padded[-<older>] AS older, padded[-<middle>] AS middle, padded[-<newer>] AS newer
-WHERE <goes_on>
-WITH j, t, first_seen, at, seen, [observed + right(last, <content_size>)] AS newest,
-     left(last, size(observed)) = observed AS is_same, size(seen) < <kept> OR <is_sparse> AS is_longer
-CREATE (j)-[:WRITES {first_seen: first_seen, last_seen: at, observations:
-CASE WHEN is_same THEN seen WHEN is_longer THEN seen + newest ELSE <without_middle> + newest END}]->(t)
-
-// name: delete_earlier_writes
-UNWIND $jobs AS job MATCH (j:Job {key: job})-[e:WRITES]->(:`Table`) WHERE e.last_seen = $valid_from
-WITH e, $observed AS observed, e.observations AS seen, <padded> AS padded
-WITH e, observed, seen, padded[-1] AS last, padded[-<older>] AS older, padded[-<middle>] AS middle, padded[-<newer>] AS newer
-WHERE <goes_on> DELETE e
+UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from AND j.last_seen < $last_seen
+SET j.last_seen = $last_seen, j.observed_at = <latest> + [$observed]
 
 // What a job still reads has no `last_seen`.
 // name: see_read_datasets_again

@@ -50,9 +50,9 @@ CHECKPOINT_AFTER = 4_000
 
 VERSION_WITH_DEFERRED = 5
 
-READS_OF_JOBS = 22
-"""Schema version since which what a job still reads has no `last_seen`."""
-_CHANGED_MEANING = (REKEYED, READS_OF_JOBS)
+TIMES_OF_JOBS = (22, 23)
+"""Schema versions since which what a job still reads, and writes, has no `last_seen`."""
+_CHANGED_MEANING = (REKEYED, *TIMES_OF_JOBS)
 """Versions that changed what keys or times say: deferred writes of an earlier version are written before."""
 
 _FULL = "Cannot write to file"

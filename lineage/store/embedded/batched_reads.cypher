@@ -39,6 +39,12 @@ WHERE j.key IN $keys
 HINT (j JOIN e) JOIN t
 RETURN j.key AS wanted, j.key AS job, t.key AS dataset, e
 
+// name: times_of_outputs
+MATCH (j:Job)-[e:WRITES]->(t:`Table`)
+WHERE j.key IN $keys
+HINT (j JOIN e) JOIN t
+RETURN j.key AS wanted, j.key AS job, t.key AS dataset, coalesce(e.last_seen, j.last_seen) AS last_seen
+
 // For units, `jobs` contains the jobs of all keys, so rows must be filtered by the job of their key.
 // name: edges_of_units
 MATCH (t:`Table`)-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)

@@ -167,7 +167,7 @@ class EmbeddedTransaction:
         self._replace_relationships(changes.updated_relationships)
         self._refresh(changes.refreshed_units)
         for seen in changes.seen_again:
-            for statement in seen_again_statements(_WITHOUT_MIDDLE):
+            for statement in seen_again_statements(_LATEST_TIMES):
                 names = (name for name in seen.row if f"${name}" in statement)
                 self._run(statement, {name: seen.row[name] for name in names})
             self.rows_seen_again += len(seen.jobs) + len(seen.datasets)
@@ -344,7 +344,7 @@ def _rows_of(nodes: Iterable[Node], names: Sequence[str]) -> list[dict[str, Any]
     return [{"key": one.key, **{name: _to_store(one.properties[name]) for name in names}} for one in nodes]
 
 
-_WITHOUT_MIDDLE = f"list_slice(seen, 1, -{KEPT}) + list_slice(seen, -{KEPT - 2}, -1)"
+_LATEST_TIMES = f"list_slice(j.observed_at, -{KEPT - 1}, -1)"
 
 
 def _row_to_store(row: Row) -> dict[str, Any]:

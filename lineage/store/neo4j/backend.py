@@ -280,7 +280,7 @@ class Neo4jTransaction:
             refreshed[refresh_statement(unit.target_label, unit.type)].append(unit.row)
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
-        for statement in seen_again_statements(_WITHOUT_MIDDLE) if changes.seen_again else ():
+        for statement in seen_again_statements(_LATEST_TIMES) if changes.seen_again else ():
             self._run_rows(statement, [seen.row for seen in changes.seen_again])
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
@@ -298,7 +298,7 @@ class Neo4jTransaction:
         return created
 
 
-_WITHOUT_MIDDLE = f"seen[..-{KEPT - 1}] + seen[-{KEPT - 2}..]"
+_LATEST_TIMES = f"j.observed_at[-{KEPT - 1}..]"
 
 
 @lru_cache(maxsize=100_000)

@@ -11,7 +11,7 @@ from lineage.model.batch import JobRecord
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, Seen
 from lineage.store.planning.intake import Observation, Stated
-from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
+from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline, latest_times
 from lineage.store.planning.validity import Period, extend, retire_at, set_window
 from lineage.store.values import StoredJob
 
@@ -45,8 +45,8 @@ class Units:
         self.spared = observation.spared
         state = self.state
         observed = self._moments_observed(job.key)
-        state.jobs[job.key] = self._job(job)
         moments = self._moments_that_count(job)
+        state.jobs[job.key] = self._job(job, moments)
         for read in job.reads:
             seen = state.reads.get((job.key, read)) or Seen(job.first_seen, job.last_seen)
             state.reads[job.key, read] = seen.widened(job.first_seen, job.last_seen)
@@ -75,14 +75,17 @@ class Units:
         if job.last_seen <= at and job.retired_at is None:
             self.state.jobs[job.key] = replace(job, retired_at=at)
 
-    def _job(self, record: JobRecord) -> StoredJob:
+    def _job(self, record: JobRecord, moments: Iterable[datetime]) -> StoredJob:
         known = self.state.jobs.get(record.key)
+        observed_at = known.observed_at if known is not None else ()
+        if record.kind.defines_output:
+            observed_at = latest_times(observed_at, moments)
         first_seen, last_seen = record.first_seen, record.last_seen
         retired_at = min((at for at in self.absences.get(record.key, ()) if at > last_seen), default=None)
         if known is not None:
             first_seen = min(first_seen, known.first_seen)
             if known.last_seen > last_seen or (known.last_seen == last_seen and self._is_outranked(record, known)):
-                return replace(known, first_seen=first_seen)
+                return replace(known, first_seen=first_seen, observed_at=observed_at)
             if known.retired_at is not None and known.retired_at > last_seen:
                 retired_at = known.retired_at
         return StoredJob(
@@ -99,6 +102,7 @@ class Units:
             retired_at=retired_at,
             file_key=record.file_key,
             positions=record.positions,
+            observed_at=observed_at,
         )
 
     def _is_outranked(self, record: JobRecord, known: StoredJob) -> bool:
@@ -137,7 +141,7 @@ class Units:
     def _moments_observed(self, job: str) -> set[datetime]:
         """Return the known moments at which a job was observed, with whatever outputs."""
         known = self.state.jobs.get(job)
-        moments = {known.first_seen, known.last_seen} if known else set()
+        moments = {known.first_seen, known.last_seen, *known.observed_at} if known else set()
         for output in self.outputs[job]:
             moments.update(at for at, _ in self.state.units[job, output].timeline.points)
         return moments

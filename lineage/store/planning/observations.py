@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from lineage.frozen import frozen
 
-__all__ = ["ABSENT", "CONTENT_SIZE", "KEPT", "TIE", "UNOBSERVED", "Timeline", "observation_text"]
+__all__ = ["ABSENT", "CONTENT_SIZE", "KEPT", "TIE", "UNOBSERVED", "Timeline", "latest_times"]
 
 KEPT = 15
 """Number of latest observations that are always kept, so that late ones can be inserted."""
@@ -105,32 +106,54 @@ class Timeline:
         """Whether the job wrote the output at the last observation."""
         return bool(self.points) and _content(self.points[-1]) != ABSENT
 
-    def to_texts(self) -> list[str]:
-        """Return the observations as texts to store, without the end of the last run.
+    def to_texts(self, observed_at: Sequence[datetime]) -> list[str]:
+        """Return the observations as texts to store, without those that the times of its job tell.
 
-        That end is the unit's `last_seen`, so that the texts of a unit that is observed again unchanged stay the same.
+        These are the last equal observations, if the job has no other times since. So the texts of a unit that is
+        observed again unchanged stay the same. `observed_at` are the latest times of the job, in order; absences since
+        the first of a run are left out whatever they are.
+
+        >>> from datetime import UTC
+        >>> days = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 4)]
+        >>> line = Timeline().observe(days[0], "a").observe(days[1], "b").observe(days[2], "b")
+        >>> [text.partition("T")[0] for text in line.to_texts(days)]
+        ['2024-01-01', '2024-01-02']
+        >>> Timeline.from_texts(line.to_texts(days), days) == line
+        True
         """
         points = self.points
-        if self.present and len(points) > 1 and points[-1][1] == points[-2][1]:
-            points = points[:-1]
-        return [observation_text(at, content) for at, content in points]
+        number = len(points)
+        while number > 1 and _is_repeated(points[number - 1], points[number - 2]):
+            number -= 1
+        if self.present:
+            moments = [at for at, _ in points]
+            while number < len(points) and moments[number:] != _after(observed_at, moments[number - 1]):
+                number += 1
+        return [f"{at.isoformat()} {content}" for at, content in points[:number]]
 
     @classmethod
-    def from_texts(cls, texts: list[str], last_seen: datetime) -> Timeline:
-        """Return the timeline that `to_texts` stored; its last run ends at `last_seen`."""
-        line = cls(tuple((datetime.fromisoformat(at), content) for at, _, content in map(_parts, texts)))
-        if line.present and line.points[-1][0] < last_seen:
-            return line.observe(last_seen, line.points[-1][1])
-        return line
+    def from_texts(cls, texts: Sequence[str], observed_at: Sequence[datetime]) -> Timeline:
+        """Return the timeline that `to_texts` stored; its last content was observed at all later times of its job."""
+        points = tuple((datetime.fromisoformat(at), content) for at, _, content in map(_parts, texts))
+        if not points:
+            return UNOBSERVED
+        last, content = points[-1]
+        since = content if _content(points[-1]) != ABSENT else ABSENT
+        return cls(_compact((*points, *((at, since) for at in _after(observed_at, last)))))
 
 
 UNOBSERVED = Timeline()
 """The timeline of a unit of an ad-hoc job."""
 
 
-def observation_text(at: datetime, content: str) -> str:
-    """Return an observation as a text to store."""
-    return f"{at.isoformat()} {content}"
+def latest_times(known: Iterable[datetime], others: Iterable[datetime]) -> tuple[datetime, ...]:
+    """Return the times of a job that are kept, in order: those of its latest observations."""
+    return tuple(sorted({*known, *others})[-KEPT:])
+
+
+def _is_repeated(point: tuple[datetime, str], before: tuple[datetime, str]) -> bool:
+    """Return whether an observation is as the one before, also in its tie-breaker; an absence has none."""
+    return point[1] == (before[1] if _content(before) != ABSENT else ABSENT)
 
 
 def _moment(point: tuple[datetime, str]) -> datetime:
@@ -139,6 +162,10 @@ def _moment(point: tuple[datetime, str]) -> datetime:
 
 def _content(point: tuple[datetime, str]) -> str:
     return point[1].partition(TIE)[0]
+
+
+def _after(times: Sequence[datetime], at: datetime) -> list[datetime]:
+    return [*times[bisect_right(times, at) :]]
 
 
 def _parts(text: str) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ from lineage.store.planning.dataset_references import latest
 from lineage.store.planning.facts import joined_facts
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, RunUsage, Seen
 from lineage.store.planning.naming import NamesOverTime
-from lineage.store.planning.observations import UNOBSERVED
+from lineage.store.planning.observations import UNOBSERVED, latest_times
 from lineage.store.planning.validity import join, retire_at
 from lineage.store.values import StoredColumn, StoredDataset, StoredJob
 
@@ -265,7 +265,11 @@ def _join_datasets(arriving: StoredDataset, there: StoredDataset) -> StoredDatas
 def join_jobs(arriving: StoredJob, there: StoredJob) -> StoredJob:
     """Return two jobs merged into one."""
     newest = arriving if arriving.last_seen >= there.last_seen else there
-    return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))
+    return replace(
+        newest,
+        first_seen=min(arriving.first_seen, there.first_seen),
+        observed_at=latest_times(arriving.observed_at, there.observed_at),
+    )
 
 
 def join_units(arriving: JobOutput, there: JobOutput) -> JobOutput:

@@ -31,7 +31,7 @@ from tests.soundness.warehouse.world import Lineage, World
 __all__ = ["Answers", "Ingester", "ask", "day_of", "frozen"]
 
 _FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
-_MOVES = {"last_seen", "observations", "seconds"}
+_MOVES = {"last_seen", "observations", "observed_at", "seconds"}
 DIALECT = "duckdb"
 _CAUSES = 8
 """The root causes of about so many columns are asked for."""

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import LineageBatch
+from lineage.store.cypher.records import writes_from, writes_relationship
 from lineage.store.planning.aliases import find_main_keys
 from lineage.store.planning.chunks import BatchPart, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
-from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
 from tests.store.batch_builders import day, key
 
@@ -52,8 +52,8 @@ class MemoryGraph:
         after = plan(before, resolve_intake(part, naming), naming)
         after.changes = {**self.state.changes, **after.changes}
         for link, unit in after.units.items():
-            kept = Timeline.from_texts(unit.timeline.to_texts(), unit.last_seen)
-            after.units[link] = replace(unit, timeline=kept)
+            job = after.jobs[link[0]]
+            after.units[link] = writes_from(writes_relationship(job, link[1], unit).properties, job)
         self.state = after
 
     def _known(self, part: BatchPart, since: datetime | None = None) -> list[KnownChange]:

@@ -40,14 +40,24 @@ def test_the_newest_observation_is_kept_in_any_order(contents: dict[int, str], c
     assert line.present == (contents[newest] != ABSENT)
 
 
-@given(CONTENTS)
-def test_a_timeline_survives_being_stored(contents: dict[int, str]) -> None:
+@given(CONTENTS, st.randoms(use_true_random=False))
+def test_a_timeline_survives_being_stored(contents: dict[int, str], chance: Random) -> None:
+    """With all times of its job, or only some of those: then the texts have the others."""
     line = observed(contents, sorted(contents))
-    last_seen = max((at for at, content in line.points if content != ABSENT), default=day(1))
-    kept = Timeline.from_texts(line.to_texts(), last_seen)
-    assert kept.present == line.present
-    for number in sorted(contents):
-        assert kept.content_at(day(number)) == contents[number]
+    times = [day(number) for number in sorted(contents)[-KEPT:]]
+    assert Timeline.from_texts(line.to_texts(times), times) == line
+    if line.present:
+        some = [at for at in times if at == times[-1] or chance.random() < 0.5]
+        assert Timeline.from_texts(line.to_texts(some), some) == line
+        assert Timeline.from_texts(line.to_texts(()), ()) == line
+
+
+def test_a_job_that_was_seen_without_the_output_is_not_taken_for_one_that_wrote_it() -> None:
+    """Its times are those of two jobs that were merged: the texts go on until after the other's."""
+    line = Timeline().observe(day(1), "a").observe(day(2), "a").observe(day(4), "a").observe(day(5), "a")
+    times = [day(number) for number in (1, 2, 3, 4, 5)]
+    assert len(line.to_texts(times)) == 3
+    assert Timeline.from_texts(line.to_texts(times), times) == line
 
 
 def test_an_observation_of_the_same_moment_is_replaced() -> None:
@@ -57,7 +67,7 @@ def test_an_observation_of_the_same_moment_is_replaced() -> None:
 
 def test_another_look_at_the_same_content_changes_no_text() -> None:
     line = Timeline().observe(day(1), "a").observe(day(2), "b")
-    assert line.observe(day(5), "b").to_texts() == line.to_texts()
+    assert line.observe(day(5), "b").to_texts([day(2), day(5)]) == line.to_texts([day(2)])
     assert line.observe(day(5), "b").next_after(day(2)) == day(5)
 
 
@@ -77,7 +87,7 @@ def test_a_tie_decides_between_observations_of_one_moment() -> None:
         assert line.outranks(day(1), "2")
         assert not line.outranks(day(1), "3")
         assert not line.outranks(day(2), "1")
-        stored = Timeline.from_texts(line.to_texts(), day(1))
+        stored = Timeline.from_texts(line.to_texts([day(1)]), [day(1)])
         assert stored == line
         # Without a tie the last counts, as before; the same again takes no tie away.
         assert line.observe(day(1), "said3") == line
@@ -90,5 +100,6 @@ def test_ties_do_not_part_a_run_of_equal_observations() -> None:
     for number in range(1, 29):
         line = line.observe(day(number), "a", f"{number % 5}")
     assert len(line.points) == 16
-    assert Timeline.from_texts(line.to_texts(), day(28)) == line
+    times = [day(number) for number in range(14, 29)]
+    assert Timeline.from_texts(line.to_texts(times), times) == line
     assert line.present

@@ -15,7 +15,7 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
 from lineage.store.cypher import records
-from lineage.store.cypher.schema import LINEAGE, OBSERVED, READS, WRITES
+from lineage.store.cypher.schema import LINEAGE, OBSERVED
 from lineage.store.planning.graph_state import (
     EdgeType,
     JobCounts,
@@ -26,7 +26,7 @@ from lineage.store.planning.graph_state import (
     RunUsage,
     Seen,
 )
-from lineage.store.planning.observations import Timeline
+from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
 from lineage.store.planning.validity import Meaning, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -49,7 +49,8 @@ NODES = [
     ),
     (
         StoredJob("file:j", JobKind.SQL_FILE, "SELECT 1", "duckdb", "CREATE VIEW", "a.sql", 4, Completeness.FULL, AT,
-                  LATER, retired_at=LATER, file_key="p:a.sql@", positions=(SourcePosition(0, 4, 1),)),
+                  LATER, retired_at=LATER, file_key="p:a.sql@", positions=(SourcePosition(0, 4, 1),),
+                  observed_at=(AT, LATER)),
         records.job_node,
         records.job_from,
     ),
@@ -107,9 +108,22 @@ def test_a_relationship_of_lineage_holds_every_field(kind: EdgeType) -> None:
 
 
 def test_what_ties_jobs_to_datasets_and_runs_holds_every_field() -> None:
-    unit = JobOutput(AT, LATER, Timeline().observe(AT, "a").observe(LATER, "b"))
-    assert WRITES.decode(WRITES.encode(unit)) == unit
-    assert READS.decode(READS.encode(Seen(AT, LATER))) == Seen(AT, LATER)
+    unknown = (None,) * 5
+    job = StoredJob("j", JobKind.DBT, *unknown, Completeness.FULL, AT, LATER, observed_at=(AT, LATER))
+    lines = [
+        Timeline().observe(AT, "a").observe(LATER, "b"),
+        Timeline().observe(AT, "a").observe(LATER, "a"),
+        Timeline().observe(AT, "a").observe(LATER, ABSENT),
+        Timeline().observe(LATER, "a", "tie"),
+        UNOBSERVED,
+    ]
+    for line in lines:
+        unit = JobOutput(AT, LATER if line.present or not line.points else AT, line)
+        written = records.writes_relationship(job, "t", unit).properties
+        assert records.writes_from(written, job) == unit
+        assert (written["last_seen"] is None) == (unit.last_seen == LATER)
+    assert records.reads_from(records.reads_relationship(job, "t", Seen(AT, LATER)).properties, job) == Seen(AT, LATER)
+    assert records.reads_from(records.reads_relationship(job, "t", Seen(AT, AT)).properties, job) == Seen(AT, AT)
     counts = JobCounts(2, 3, USERS)
     assert OBSERVED.decode(OBSERVED.encode(counts)) == counts
     assert OBSERVED.decode({"observations": 2}) == JobCounts(2)

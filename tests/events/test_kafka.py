@@ -93,8 +93,9 @@ def graph(store: Path) -> list[str]:
     """Return what the store holds, but which of equal observations came together."""
     with open_store(store) as opened:
         dump = opened.dump()
-    for *_, properties in (*dump.nodes, *dump.relationships):
+    for *_, properties in dump.relationships:
         properties.pop("observations", None)
+    for *_, properties in dump.nodes:
         properties.pop("observed_at", None)
     return sorted(map(repr, (*dump.nodes, *dump.relationships)))
 

@@ -61,8 +61,9 @@ def graph(path: Path) -> list[str]:
     """Return what a store holds, but which of equal observations came together."""
     with open_store(path) as store:
         dump = store.dump()
-    for *_, properties in (*dump.nodes, *dump.relationships):
+    for *_, properties in dump.relationships:
         properties.pop("observations", None)
+    for *_, properties in dump.nodes:
         properties.pop("observed_at", None)
     return sorted(map(repr, (*dump.nodes, *dump.relationships)))
 

@@ -48,7 +48,6 @@ __all__ = [
     "TABLE",
     "USAGE",
     "USERS",
-    "WRITES",
     "Changes",
     "Node",
     "Properties",
@@ -260,7 +259,6 @@ MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at", "spelled_at"})
 
 _FIRST_SEEN, _LAST_SEEN = stored("first_seen", _TIME), stored("last_seen", _TIME)
 READS = PropertyMap(Seen, _FIRST_SEEN, _LAST_SEEN)
-WRITES = PropertyMap(dict, _FIRST_SEEN, _LAST_SEEN, stored("observations", _TEXTS))
 OBSERVED = PropertyMap(
     JobCounts,
     stored("observations", _INTEGER),
@@ -340,7 +338,7 @@ RELATIONSHIPS: Mapping[str, RelationshipType] = {
     "HAS_FIELD": RelationshipType((_COLUMN_TO_COLUMN,)),
     **dict(_lineage_types()),
     "READS": RelationshipType((("Job", "Table"),), READS.types),
-    "WRITES": RelationshipType((("Job", "Table"),), WRITES.types),
+    "WRITES": RelationshipType((("Job", "Table"),), {"first_seen": _TIME, "last_seen": _TIME, "observations": _TEXTS}),
     "OBSERVED": RelationshipType((("Run", "Job"),), OBSERVED.types),
     "REPORTED": RelationshipType((("Run", "Diagnostic"),)),
     "ABOUT": RelationshipType((("Diagnostic", "Job"),)),

@@ -78,6 +78,7 @@ def _untimed(properties: dict[str, object]) -> list[tuple[str, object]]:
     """Return properties in order, without what an ingest took; equal observations in a row are one."""
     fixed = dict(_fixed(properties))
     fixed.pop("run", None)
+    fixed.pop("observed_at", None)
     if isinstance(observed := fixed.get("observations"), list):
         contents = [str(one).partition(" ")[2] for one in observed]
         fixed["observations"] = [one for number, one in enumerate(contents) if contents[number - 1 : number] != [one]]

@@ -129,6 +129,7 @@ class VersionKeys:
     def go_on(self, key: str) -> None:
         """Record that a version from before the log is the same as the one that has its name at the end."""
         self.gone -= {key}
+        self.unseen -= {key}
         del self._gone_at[key]
 
     def since(self, key: str, at: datetime) -> datetime:
@@ -164,6 +165,14 @@ class VersionKeys:
         """Return the version that now has the last name of a version that no longer exists, if any."""
         return self._held.get(self._last.get(dataset, dataset))
 
+    def is_last(self, dataset: str) -> bool:
+        """Return whether no other version has the last name of this one at the end of the log."""
+        return not self.is_gone(dataset) and self.holder(dataset) in (None, dataset)
+
+    def version(self, name: str) -> str:
+        """Return the version that has a name, given as a key in the graph, at the end of the log."""
+        return self._held.get(name, name)
+
     @property
     def passed(self) -> frozenset[str]:
         """The versions that are not in the graph, or whose name refers to another version there."""
@@ -183,6 +192,7 @@ class VersionKeys:
                 yield DatasetChange(ChangeKind.DROP, name, at)
             elif name in left or (name not in defined and not self._renamings):
                 since = self._since.get(holder)
+                since = None if since is None else self.since(holder, since)
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
 
 

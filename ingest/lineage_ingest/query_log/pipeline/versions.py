@@ -20,6 +20,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import split_name, versioned_name
 from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
 from lineage.sql.scan.leading import LEADING
+from lineage_ingest.query_log.pipeline.replaced_names import replaced_names
 
 __all__ = [
     "Bindings",
@@ -404,6 +405,8 @@ class _Walk:
         self._since: dict[TableId, Moment] = {}
         self._gone: dict[TableId, Moment] = {}
         self._named: dict[TableId, Moment] = {}
+        self._left: dict[TableId, dict[str, Moment]] = defaultdict(dict)
+        """The names that each version has lost, in order of time."""
         self._before: set[TableId] = set()
         """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
@@ -479,6 +482,8 @@ class _Walk:
             return
         if old is not None and old != own:
             self._places[namespace, old].discard(name)
+            self._left[namespace, old].pop(name, None)
+            self._left[namespace, old][name] = at
             if not self._places[namespace, old]:
                 self._gone[namespace, old] = at
         if own is not None:
@@ -519,16 +524,17 @@ class _Walk:
             for table_id, (_, states) in lines.items()
             if any(s is not None and s != table_id[1] for s in states)
         }
+        replaced = replaced_names(self._last, self._places, self._left)
         ends = {
-            (namespace, own): End(
-                name,
-                bool(self._places[namespace, own]),
-                (namespace, own) not in self._before,
-                self._gone.get((namespace, own)),
-                self._since.get((namespace, own)),
-                self._named.get((namespace, own)),
+            one: End(
+                replaced[one][0] if one in replaced else name,
+                bool(self._places[one]),
+                one not in self._before,
+                replaced[one][1] if one in replaced else self._gone.get(one),
+                self._since.get(one),
+                self._named.get(one),
             )
-            for (namespace, own), name in self._last.items()
+            for one, name in self._last.items()
         }
         parts = {}
         for key, part in self._parts.items():
@@ -542,11 +548,12 @@ class _Walk:
                     part.late,
                     part.writes,
                 )
-        renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
+        renamings = [one for one in self._renamings if (one.namespace, one.version) not in replaced]
+        renamed = any((one.namespace, one.version) in self._before for one in renamings)
         return Versions(
             {table_id: lines[table_id] for table_id in bound},
             parts,
             ends,
-            self._renamings if renamed else [],
+            renamings if renamed else [],
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
         )

@@ -36,8 +36,9 @@ def mark_replaced_tables(
     for a table of an earlier log and for one that the log itself creates, however the new one takes its name.
     """
     made = _created_tables(jobs, keys)
-    holders = {key: keys.holder(key) for key in keys.gone}
-    new = {key: holder for key, holder in holders.items() if holder is not None and holder not in keys.before}
+    held = {key for key in keys.gone if keys.holder(key) is not None}
+    next_one = {key: keys.successor(key) for key in held}
+    new = {key: after for key, after in next_one.items() if after not in keys.before}
     versions = new.keys() - keys.before
     there = earlier.there(sorted({*made, *(new.keys() & keys.before)}))
     if not there and not versions:
@@ -49,10 +50,19 @@ def mark_replaced_tables(
         then = names.edge_at(edge, before_at, TODAY)
         before[dataset_of(then.target)].add(_said(then.source, then.target, then))
     same = _Unchanged(keys, set(there), set(versions), there)
+    first_one = {name: keys.first(name) for name in there}
     found = True
     while found:
-        replaced = {n for n in same.tables if not same.then(before[n]) <= same.now(edges[keys.version(n)])}
-        outdated = {key for key in same.versions if not same.now(edges[key]) <= same.now(edges[new[key]])}
+        replaced = {
+            name
+            for name in same.tables
+            if not (same.lasts(first_one[name]) and same.then(before[name]) <= same.now(edges[first_one[name]]))
+        }
+        outdated = {
+            key
+            for key in same.versions
+            if not (same.lasts(next_one[key]) and same.now(edges[key]) <= same.now(edges[next_one[key]]))
+        }
         same.tables -= replaced
         same.versions -= outdated
         found = bool(replaced or outdated)
@@ -75,6 +85,10 @@ class _Unchanged:
     versions: set[str]
     there: Container[str]
     """All tables of earlier logs that this one creates again."""
+
+    def lasts(self, version: str) -> bool:
+        """Return whether a version is there at the end of the log, perhaps recreated."""
+        return version in self.versions or not self.keys.is_gone(version)
 
     def then(self, edges: Iterable[_Said]) -> set[_Said]:
         """Return edges into a table of an earlier log, with sources that are equal only if the tables are the same."""

@@ -101,7 +101,9 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
         yield from _restate(store, keys | views, into, drop, (), ())
 
 
-def _is_recreated_unchanged(store: GraphStore, keys: Collection[str], drop: DatasetChange, changed: Container[str]) -> bool:
+def _is_recreated_unchanged(
+    store: GraphStore, keys: Collection[str], drop: DatasetChange, changed: Container[str]
+) -> bool:
     """Return whether all edges into a dropped table were stated again later, of sources that have not changed.
 
     `changed` are tables that others replaced. Within a log, `pipeline/replaced_tables.py` decides this.

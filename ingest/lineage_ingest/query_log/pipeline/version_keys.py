@@ -205,7 +205,6 @@ class VersionKeys:
                 yield DatasetChange(ChangeKind.DROP, name, at)
             elif name in left or (name not in defined and not self._renamings):
                 since = self._since.get(holder)
-                since = None if since is None else self.since(holder, since)
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
 
 

@@ -90,8 +90,8 @@ def chained(day: int, query: str) -> list[str]:
 Day = Callable[[int, str], list[str]]
 DIALECTS: dict[Day, str] = {swap_with: "snowflake", or_replace: "snowflake", sp_rename: "tsql", rename_table: "mysql"}
 BEGIN = ["CREATE TABLE src (a int)", "CREATE TABLE other (b int)"]
-FIRST = {of_views: "CREATE VIEW t AS SELECT a FROM src", filled: "CREATE TABLE t (a int)"}
-LIVE = {through_a_view: "v", chained: "u"}
+FIRST: dict[Day, str] = {of_views: "CREATE VIEW t AS SELECT a FROM src", filled: "CREATE TABLE t (a int)"}
+LIVE: dict[Day, str] = {through_a_view: "v", chained: "u"}
 """The table that is read, where it is not `t`."""
 
 

@@ -97,24 +97,6 @@ class MergedJobs:
         """The keys of the jobs."""
         return self._by_key.keys()
 
-    def joined(self, other: MergedJob) -> MergedJob:
-        """Return this job and another one with the same text as one job, with the runs of both."""
-        runs = JobRuns()
-        runs.add(self.runs)
-        runs.add(other.runs)
-        record = replace(
-            runs.into(self.record),
-            first_seen=min(self.record.first_seen, other.record.first_seen),
-            last_seen=max(self.record.last_seen, other.record.last_seen),
-            reads=tuple(sorted({*self.record.reads, *other.record.reads})),
-            writes=tuple(sorted({*self.record.writes, *other.record.writes})),
-            completeness=max(self.record.completeness, other.record.completeness, key=_WORST.index),
-        )
-        joined = MergedJob(record, dict(self.edges), runs, min(self.began, other.began))
-        for edge in other.stated():
-            joined.state(edge)
-        return joined
-
     def add(self, record: JobRecord, began: datetime) -> MergedJob:
         """Add a record, and return its job, merged with earlier records of the job."""
         versions = self._by_key[record.key]

@@ -30,7 +30,7 @@ def replaced_names(
         namespace = table[0]
         if not places.get(table) and (namespace, name) not in held:
             lost = left.get(table, {})
-            own = next((one for one in reversed(lost) if (namespace, one) in held), None)
+            own = next((one for one in reversed(tuple(lost)) if (namespace, one) in held), None)
             if own is not None:
                 found[table] = own, lost[own]
     return found

@@ -92,11 +92,11 @@ class _Unchanged:
 
     def then(self, edges: Iterable[_Said]) -> set[_Said]:
         """Return edges into a table of an earlier log, with sources that are equal only if the tables are the same."""
-        return {(self._source_then(source), *rest) for source, *rest in edges}
+        return {(self._source_then(edge[0]), *edge[1:]) for edge in edges}
 
     def now(self, edges: Iterable[_Said]) -> set[_Said]:
         """Return edges into a version, with sources that are equal only if the tables are the same."""
-        return {(self._source_now(source), *rest) for source, *rest in edges}
+        return {(self._source_now(edge[0]), *edge[1:]) for edge in edges}
 
     def _source_then(self, source: str) -> str:
         name = dataset_of(source)

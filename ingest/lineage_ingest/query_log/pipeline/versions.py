@@ -485,11 +485,12 @@ class _Walk:
         if not self._places[namespace, own] <= {name}:
             return False
         seen: set[str] = set()
-        after: str | None = own
-        while (after := self._replaced_by.get((namespace, after))) is not None and after not in seen:
+        after = self._replaced_by.get((namespace, own))
+        while after is not None and after not in seen:
             if after not in known:
                 return False
             seen.add(after)
+            after = self._replaced_by.get((namespace, after))
         return True
 
     def begin_with(self, table_id: TableId) -> None:

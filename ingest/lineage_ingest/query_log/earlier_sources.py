@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from operator import attrgetter
 
-from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
+from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord, definition_job_key
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.graph_state import change_key
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction
+from lineage.store.values import Direction, StoredEdge
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.query_log.earlier_graph import record_of
@@ -29,6 +29,7 @@ from lineage_ingest.restated_jobs import StatedOutput, observe_again, stated_out
 __all__ = ["copies_of_later_logs", "with_earlier_sources"]
 
 _MOMENT = timedelta(microseconds=1)
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
 _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 
@@ -64,7 +65,7 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         at = min((drop.at, *(move.at for move in moves)))
         yield from _restate(store, keys | views, into_all, replace(drop, at=at), stating, gone)
         if drop.column is not None:  # readers of a dropped table are handled by table versions
-            batch = _with_sources(batch, keys, into, drop, names)
+            batch = _with_sources(batch, keys, [edge for _, edge in into], drop, names)
     yield batch
 
 
@@ -89,11 +90,26 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
         StoreError: the store could not be read.
     """
     drops = [*_drops_since(store, batches), *_replacements_since(store, batches)]
+    changed: set[str] = set()
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset)):  # each may use the edges stored for earlier ones
         keys = _keys(store, drop, ColumnNames(()))
+        if _is_recreated_unchanged(store, keys, drop, changed):
+            continue
+        changed.add(drop.dataset)
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys | views, drop)
         yield from _restate(store, keys | views, into, drop, (), ())
+
+
+def _is_recreated_unchanged(
+    store: GraphStore, keys: Collection[str], drop: DatasetChange, changed: Container[str]
+) -> bool:
+    """Return whether all edges into a dropped table were stated again later, of sources that have not changed.
+
+    `changed` are tables that others replaced. Within a log, `pipeline/replaced_tables.py` decides this.
+    """
+    into = _stored_edges_into(store, keys, drop)
+    return bool(into) and all(edge.last_seen > drop.at and dataset_of(edge.source) not in changed for edge in into)
 
 
 def _drops_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
@@ -167,9 +183,20 @@ def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) ->
     return frozenset(found)
 
 
-def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[EdgeRecord]:
+def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[tuple[datetime, EdgeRecord]]:
+    """Return the edges into these keys just before a DROP, each with the time since when a copy may come from it."""
+    return [_dated(record_of(edge), edge.valid_from, drop) for edge in _stored_edges_into(store, keys, drop)]
+
+
+def _dated(edge: EdgeRecord, since: datetime, drop: DatasetChange) -> tuple[datetime, EdgeRecord]:
+    """Return an edge with the time since when a copy may come from it: only a definition replaces what was there."""
+    return since if edge.job == definition_job_key(drop.dataset) else _ALWAYS, edge
+
+
+def _stored_edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[StoredEdge]:
+    """Return the edges into these keys just before a DROP."""
     hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=drop.at - _MOMENT)
-    return [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
+    return [hop.edge for hop in hops if hop.edge.target in keys]
 
 
 def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Sequence[tuple[datetime, EdgeRecord]]]:
@@ -184,16 +211,16 @@ def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Se
 
 def _batch_edges_into(
     wrote: Mapping[str, Sequence[tuple[datetime, EdgeRecord]]], keys: Iterable[str], drop: DatasetChange
-) -> Iterator[EdgeRecord]:
-    """Yield the edges into these keys that were first seen by the time of the DROP."""
+) -> Iterator[tuple[datetime, EdgeRecord]]:
+    """Yield the edges into these keys that were first seen by the time of the DROP, dated like those of the store."""
     for key in sorted(keys):
-        yield from (edge for first_seen, edge in wrote.get(key, ()) if first_seen <= drop.at)
+        yield from (_dated(edge, first_seen, drop) for first_seen, edge in wrote.get(key, ()) if first_seen <= drop.at)
 
 
 def _restate(
     store: GraphStore,
     keys: frozenset[str],
-    into: Iterable[EdgeRecord],
+    into: Collection[tuple[datetime, EdgeRecord]],
     drop: DatasetChange,
     stating: Collection[str],
     gone: Collection[str],
@@ -215,7 +242,8 @@ def _restate(
         own = [record_of(edge) for edge in said.edges]
         stated = {(edge.source, edge.target, edge.kind) for edge in own}
         read = (edge for edge in own if edge.source in keys)
-        found = edges_past(into, read, keys.__contains__)
+        then = (edge for since, edge in into if since <= said.job.last_seen)
+        found = edges_past(then, read, keys.__contains__)
         past = [edge for edge in found if (edge.source, edge.target, edge.kind) not in stated]
         if past:
             restated.append(said)

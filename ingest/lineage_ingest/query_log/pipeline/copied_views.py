@@ -111,7 +111,7 @@ class _Views:
         """Return whether a view had other sources at a time than at the end of the log."""
         return view not in seen and any(
             self._keys.is_gone(source)
-            or self._then(source, at) != source
+            or not self._keys.is_one_table(self._then(source, at), source)
             or (source in self._dropped and at < self._dropped[source])
             or self.has_changed(source, at, seen | {view})
             for source in self._sources.get(view, ())

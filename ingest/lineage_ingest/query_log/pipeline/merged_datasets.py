@@ -116,7 +116,7 @@ class MergedDatasets:
         `last_seen` has the last time that the log reads or writes each dataset that it renames.
         """
         records: dict[str, DatasetRecord] = {}
-        for key in sorted(self._records, key=lambda one: (not keys.is_gone(one), one)):
+        for key in sorted(self._records, key=lambda one: (keys.is_last(one), one)):
             if not keys.is_unseen(key):
                 record = self._records[key]
                 if key in last_seen:

@@ -44,6 +44,24 @@ class MergedJob:
         """Remove an edge."""
         self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
 
+    def joined(self, other: MergedJob) -> MergedJob:
+        """Return this job and another one with the same text as one job, with the runs of both."""
+        runs = JobRuns()
+        runs.add(self.runs)
+        runs.add(other.runs)
+        record = replace(
+            runs.into(self.record),
+            first_seen=min(self.record.first_seen, other.record.first_seen),
+            last_seen=max(self.record.last_seen, other.record.last_seen),
+            reads=tuple(sorted({*self.record.reads, *other.record.reads})),
+            writes=tuple(sorted({*self.record.writes, *other.record.writes})),
+            completeness=max(self.record.completeness, other.record.completeness, key=_WORST.index),
+        )
+        joined = MergedJob(record, dict(self.edges), runs, min(self.began, other.began))
+        for edge in other.stated():
+            joined.state(edge)
+        return joined
+
     def add(self, record: JobRecord, began: datetime) -> None:
         """Merge the job's record from another unit."""
         self.began = min(self.began, began)
@@ -110,7 +128,9 @@ class MergedJobs:
                 new = _rename_job(job, keys)
                 if new is not None:
                     gone = [key for key in job.record.writes if keys.is_gone(key)]
-                    renamed[new.record.key][f"{text}\x01{gone[0]}" if gone else text] = new
+                    name = f"{text}\x01{gone[0]}" if gone else text
+                    known = renamed[new.record.key].get(name)
+                    renamed[new.record.key][name] = new if known is None else known.joined(new)
         self._by_key = renamed
 
     def last_seen(self, keys: VersionKeys) -> dict[str, datetime]:

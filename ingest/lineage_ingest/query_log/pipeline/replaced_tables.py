@@ -1,9 +1,10 @@
-"""Finds tables of earlier logs that a log replaces: rows copied earlier do not come from the new table."""
+"""Finds tables that a log replaces by others: rows copied earlier do not come from the new table."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from lineage.model.batch import DatasetChange, EdgeRecord
@@ -29,33 +30,88 @@ def mark_replaced_tables(
     earlier: Earlier,
     before_at: datetime,
 ) -> None:
-    """Mark in `keys` which earlier tables the log replaces by others, and which it recreates unchanged.
+    """Mark in `keys` which tables the log replaces by others, and which it recreates unchanged.
 
-    A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too.
+    A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too. This holds
+    for a table of an earlier log and for one that the log itself creates, however the new one takes its name.
     """
     made = _created_tables(jobs, keys)
-    there = earlier.there(sorted(made))
-    if not there:
+    held = {key for key in keys.gone if keys.holder(key) is not None}
+    next_one = {key: keys.successor(key) for key in held}
+    new = {key: after for key, after in next_one.items() if after not in keys.before}
+    versions = new.keys() - keys.before
+    there = earlier.there(sorted({*made, *(new.keys() & keys.before)}))
+    if not there and not versions:
         return
     names = ColumnNames(changes)
-    before: dict[str, set[_Said]] = defaultdict(set)
+    edges = _edges_by_version(jobs, keys, names)
+    before = {name: set(edges[name]) if name in new and name in keys.before else set() for name in there}
     for edge in earlier.edges_into(sorted(there)):
-        own = names.edge_at(edge, before_at, TODAY)
-        before[dataset_of(own.target)].add(_said(own.source, own.target, own))
-    now = _edges_by_table(jobs, keys, names)
-    replaced: set[str] = set()
-    while found := {
-        name
-        for name in there - replaced
-        if not before[name] <= {(_same(source, keys, made, there - replaced), *rest) for source, *rest in now[name]}
-    }:
-        replaced |= found
+        then = names.edge_at(edge, before_at, TODAY)
+        before[dataset_of(then.target)].add(_said(then.source, then.target, then))
+    same = _Unchanged(keys, set(there), set(versions), there)
+    first_one = {name: keys.first(name) for name in there}
+    found = True
+    while found:
+        replaced = {
+            name
+            for name in same.tables
+            if not (same.lasts(first_one[name]) and same.then(before[name]) <= same.now(edges[first_one[name]]))
+        }
+        outdated = {
+            key
+            for key in same.versions
+            if not (same.lasts(next_one[key]) and same.now(edges[key]) <= same.now(edges[next_one[key]]))
+        }
+        same.tables -= replaced
+        same.versions -= outdated
+        found = bool(replaced or outdated)
+    for key in sorted(same.versions):
+        keys.go_on(key)
     for name in sorted(there):
         if keys.is_gone(name) and name in keys.before:
-            if name not in replaced and not keys.moves(name):  # one that was renamed was dropped under another name
+            if name in same.tables and not keys.moves(name):  # one that moves is dropped under another name
                 keys.go_on(name)
-        elif name in replaced:
+        elif name not in same.tables:
             keys.replace(name, made[name])
+
+
+@dataclass(slots=True)
+class _Unchanged:
+    """What is taken for recreated unchanged: tables of earlier logs, by key, and versions of this one."""
+
+    keys: VersionKeys
+    tables: set[str]
+    versions: set[str]
+    there: Container[str]
+    """All tables of earlier logs that this one creates again."""
+
+    def lasts(self, version: str) -> bool:
+        """Return whether a version is there at the end of the log, perhaps recreated."""
+        return version in self.versions or not self.keys.is_gone(version)
+
+    def then(self, edges: Iterable[_Said]) -> set[_Said]:
+        """Return edges into a table of an earlier log, with sources that are equal only if the tables are the same."""
+        return {(self._source_then(edge[0]), *edge[1:]) for edge in edges}
+
+    def now(self, edges: Iterable[_Said]) -> set[_Said]:
+        """Return edges into a version, with sources that are equal only if the tables are the same."""
+        return {(self._source_now(edge[0]), *edge[1:]) for edge in edges}
+
+    def _source_then(self, source: str) -> str:
+        name = dataset_of(source)
+        return source if name in self.tables or name not in self.there else _old(source)
+
+    def _source_now(self, source: str) -> str:
+        dataset = dataset_of(source)
+        if dataset in self.keys.before:
+            return self._source_then(source)
+        return source if self.keys.is_gone(source) and dataset not in self.versions else self.keys.key(source)
+
+
+def _old(source: str) -> str:
+    """Return a key that no present table has."""
+    return f"\x00{source}"
 
 
 def _created_tables(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
@@ -71,29 +127,15 @@ def _created_tables(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, 
     return made
 
 
-def _edges_by_table(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
-    """Return the log's edges into tables that exist at its end, by the table's key in the graph."""
+def _edges_by_version(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
+    """Return the log's edges into each version; the targets are named by the key that the table has in the graph."""
     found: dict[str, set[_Said]] = defaultdict(set)
     for job in jobs:
         for edge in job.stated():
-            if not keys.is_gone(edge.target):
-                own = names.edge_at(edge, job.record.last_seen, TODAY)
-                target = keys.key(own.target)
-                found[dataset_of(target)].add(_said(own.source, target, own))
+            own = names.edge_at(edge, job.record.last_seen, TODAY)
+            found[dataset_of(own.target)].add(_said(own.source, keys.key(own.target), own))
     return found
 
 
 def _said(source: str, target: str, edge: EdgeRecord) -> _Said:
     return source, target, edge.kind, edge.subtypes, edge.masking, edge.partly_masking
-
-
-def _same(source: str, keys: VersionKeys, made: Mapping[str, datetime], kept: Collection[str]) -> str:
-    """Return the key that a source had before the log; empty for a source that is new or replaced."""
-    dataset = dataset_of(source)
-    if dataset in keys.before:
-        return source
-    own = keys.key(source)
-    name = dataset_of(own)
-    if name in made and (name not in kept or keys.is_gone(source)):
-        return ""
-    return own

@@ -129,6 +129,7 @@ class VersionKeys:
     def go_on(self, key: str) -> None:
         """Record that a version from before the log is the same as the one that has its name at the end."""
         self.gone -= {key}
+        self.unseen -= {key}
         del self._gone_at[key]
 
     def since(self, key: str, at: datetime) -> datetime:
@@ -163,6 +164,27 @@ class VersionKeys:
     def holder(self, dataset: str) -> str | None:
         """Return the version that now has the last name of a version that no longer exists, if any."""
         return self._held.get(self._last.get(dataset, dataset))
+
+    def is_last(self, dataset: str) -> bool:
+        """Return whether no other version has the last name of this one at the end of the log."""
+        return not self.is_gone(dataset) and self.holder(dataset) in (None, dataset)
+
+    def is_one_table(self, version: str, last: str) -> bool:
+        """Return whether a version is `last`, which exists at the end of the log, or was recreated unchanged as it."""
+        return version == last or (not self.is_gone(version) and self.key(version) == self.key(last))
+
+    def successor(self, version: str) -> str:
+        """Return the version that took the last name of a version after it, or else the one that has it in the end."""
+        return self._taking(self._last.get(version, version), version)
+
+    def first(self, name: str) -> str:
+        """Return the version that first took the name of a table from before the log."""
+        return self._taking(name, name if name in self.before else "")
+
+    def _taking(self, name: str, version: str) -> str:
+        namespace, plain = split_dataset_key(name)
+        found = self._versions.successor(namespace, plain, split_dataset_key(version)[1] if version else "")
+        return self._held.get(name, name) if found is None else dataset_key(namespace, found)
 
     @property
     def passed(self) -> frozenset[str]:

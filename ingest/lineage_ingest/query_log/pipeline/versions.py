@@ -20,6 +20,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import split_name, versioned_name
 from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
 from lineage.sql.scan.leading import LEADING
+from lineage_ingest.query_log.pipeline.replaced_names import replaced_names
 
 __all__ = [
     "Bindings",
@@ -214,7 +215,7 @@ class End(NamedTuple):
     since: Moment | None = None
     """When the log first created it."""
     named: Moment | None = None
-    """When it took its last name over from another version."""
+    """When it first took its last name, if another version had the name before."""
 
 
 @dataclass(slots=True)
@@ -301,6 +302,15 @@ class Versions:
         later = (state for state in states[index:] if state is not None)
         earlier = (state for state in reversed(states[: index - 1]) if state is not None)
         return next(later, None) or next(earlier, name)
+
+    def successor(self, namespace: str, name: str, version: str) -> str | None:
+        """Return the version that took a name over from a version, and None if none did.
+
+        For a version that never had the name, return the first one that took it.
+        """
+        _, states = self.timelines.get((namespace, name), ((), ()))
+        last = max((index for index, state in enumerate(states) if state == version), default=-1)
+        return next((state for state in states[last + 1 :] if state not in (None, version)), None)
 
     def _end_of_view(self, part: NamesOfPart, created: Collection[str], at: Moment) -> Moment | None:
         """Return when the view that a part creates is dropped or replaced; None if it exists at the end."""
@@ -403,7 +413,15 @@ class _Walk:
         self._last: dict[TableId, str] = {}
         self._since: dict[TableId, Moment] = {}
         self._gone: dict[TableId, Moment] = {}
-        self._named: dict[TableId, Moment] = {}
+        self._named: dict[TableId, dict[str, Moment | None]] = defaultdict(dict)
+        """The names that each version has taken, with the time of the first if another version had the name before."""
+        self._left: dict[TableId, dict[str, Moment]] = defaultdict(dict)
+        """The names that each version has lost, in order of time."""
+        self._made_as: dict[TableId, str] = {}
+        self._holders: dict[TableId, str] = {}
+        """The last version of each name, except those that were made under it and then renamed."""
+        self._replaced_by: dict[TableId, str] = {}
+        """The version that took a name of each version after it."""
         self._before: set[TableId] = set()
         """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
@@ -445,7 +463,7 @@ class _Walk:
         if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:
             return
         known = self._known[table_id, maker, meant]
-        own = next((one for one in known if self._places[namespace, one] <= {name}), None)
+        own = next((one for one in known if self._is_free(namespace, one, name, known)), None)
         every = self._made_by[table_id, maker]
         if own is None and len(every) >= _MAX_VERSIONS:
             own = next((one for one in every if self._places[namespace, one] <= {name}), None)
@@ -456,7 +474,24 @@ class _Walk:
             every.append(own)
             self._makers[namespace, own] = maker
             self._since[namespace, own] = event.at
+            self._made_as[namespace, own] = name
         self._set(table_id, own, event.at)
+
+    def _is_free(self, namespace: str, own: str, name: str, known: Collection[str]) -> bool:
+        """Return whether a version can be made again under a name; `known` are those of the same definition.
+
+        It cannot if a table of another definition has been in its place since: what was read before must be told apart.
+        """
+        if not self._places[namespace, own] <= {name}:
+            return False
+        seen: set[str] = set()
+        after = self._replaced_by.get((namespace, own))
+        while after is not None and after not in seen:
+            if after not in known:
+                return False
+            seen.add(after)
+            after = self._replaced_by.get((namespace, after))
+        return True
 
     def begin_with(self, table_id: TableId) -> None:
         """Record that a name referred to another table before the log."""
@@ -479,11 +514,18 @@ class _Walk:
             return
         if old is not None and old != own:
             self._places[namespace, old].discard(name)
+            self._left[namespace, old].pop(name, None)
+            self._left[namespace, old][name] = at
             if not self._places[namespace, old]:
                 self._gone[namespace, old] = at
         if own is not None:
-            if any(state not in (None, own) for state in states) or table_id in self._before:
-                self._named[namespace, own] = at
+            taken = any(state not in (None, own) for state in states) or table_id in self._before
+            self._named[namespace, own].setdefault(name, at if taken else None)
+            holder = self._holders.get(table_id, own)
+            if holder != own:
+                self._replaced_by[namespace, holder] = own
+            self._replaced_by.pop((namespace, own), None)
+            self._holders[table_id] = own
             self._places[namespace, own].add(name)
             self._last[namespace, own] = name
             self._gone.pop((namespace, own), None)
@@ -500,6 +542,8 @@ class _Walk:
         for old, new, version in ((table, other, moving), (other, table, there)):
             if version is not None:
                 self._renamings.append(Renaming(at, namespace, version, old, new))
+        if self._made_as.get((namespace, moving)) == table:
+            self._holders.pop((namespace, table), None)
         self._places[namespace, moving].add(other)  # the version must not count as dropped between the two calls
         self._set((namespace, table), there, at)
         self._set((namespace, other), moving, at)
@@ -519,16 +563,18 @@ class _Walk:
             for table_id, (_, states) in lines.items()
             if any(s is not None and s != table_id[1] for s in states)
         }
+        replaced = replaced_names(self._last, self._places, self._left)
         ends = {
-            (namespace, own): End(
+            one: End(
                 name,
-                bool(self._places[namespace, own]),
-                (namespace, own) not in self._before,
-                self._gone.get((namespace, own)),
-                self._since.get((namespace, own)),
-                self._named.get((namespace, own)),
+                bool(self._places[one]),
+                one not in self._before,
+                gone,
+                self._since.get(one),
+                self._named[one].get(name),
             )
-            for (namespace, own), name in self._last.items()
+            for one, last in self._last.items()
+            for name, gone in (replaced.get(one, (last, self._gone.get(one))),)
         }
         parts = {}
         for key, part in self._parts.items():
@@ -542,11 +588,12 @@ class _Walk:
                     part.late,
                     part.writes,
                 )
-        renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
+        renamings = [one for one in self._renamings if (one.namespace, one.version) not in replaced]
+        renamed = any((one.namespace, one.version) in self._before for one in renamings)
         return Versions(
             {table_id: lines[table_id] for table_id in bound},
             parts,
             ends,
-            self._renamings if renamed else [],
+            renamings if renamed else [],
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
         )

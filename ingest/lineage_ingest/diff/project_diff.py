@@ -20,6 +20,7 @@ from lineage_ingest.diff.classification import (
     TableEffect,
 )
 from lineage_ingest.diff.comparison import compare_projects
+from lineage_ingest.diff.consumer_columns import ConsumerColumns
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import Form
@@ -210,7 +211,7 @@ def diff_projects(
         extras = {
             "owners": {key: owner for key in tables
                        if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
-            "consumers": affected_consumers(base.manifest, head.manifest, named),
+            "consumers": affected_consumers(base.manifest, head.manifest, named, _consumer_columns(head)),
             "tests": tests_to_run(base.manifest, head.manifest, named),
             "modified": state_modified_plus(base.manifest, head.manifest),
         }  # fmt: skip
@@ -226,6 +227,10 @@ def diff_projects(
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
+
+
+def _consumer_columns(side: Revision) -> ConsumerColumns:
+    return ConsumerColumns(side.request.artifacts.manifest.consumers if side.request is not None else {})
 
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))

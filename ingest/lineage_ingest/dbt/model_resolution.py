@@ -46,6 +46,8 @@ class ModelInput:
     unread: tuple[Diagnostic, ...] = ()
     other_builds: tuple[str, ...] = ()
     functions: tuple[ProjectFunction, ...] = ()
+    read_by_hooks: tuple[str, ...] = ()
+    """The tables that its hooks read, which are jobs of their own."""
     table_columns: TableColumns | None = None
     """What its table had before, if later builds depend on it."""
 
@@ -337,7 +339,8 @@ def _with_unread(
     A macro may have queried them while dbt compiled the model, a hook may read them, or another branch of the template.
     """
     read = {name for one in (statement, *others) for name in one.sources}
-    unread = [name for name in model.reads if name not in read and name != model.table]
+    read |= {model.table, *model.read_by_hooks}
+    unread = [name for name in model.reads if name not in read]
     if not unread:
         return statement
     names = name_list(unread, 5)

@@ -78,13 +78,13 @@ def test_what_a_hook_of_the_project_writes(tmp_path: Path, compiled: bool) -> No
     """The table is created by a hook that runs first, in the schema of dbt's target."""
     texts = {
         "start": ("create table if not exists {{ target.schema }}.log (order_id int, cents int)", "main"),
-        "end": ("insert into {{ target.schema }}.log select id, amount from {{ ref('orders') }} -- {{ run_started_at }}",
+        "end": ("insert into {{ target.schema }}.log select id, amount from {{ ref('orders') }} -- {{ invocation_id }}",
                 "main"),
     }  # fmt: skip
     ref = '"wh"."main"."orders"'
     nodes = [
         operation(name, raw, raw.replace("{{ target.schema }}", schema).replace("{{ ref('orders') }}", ref)
-                  .replace("{{ run_started_at }}", "now") if compiled else None, f"on-run-{name}")
+                  .replace("{{ invocation_id }}", "1") if compiled else None, f"on-run-{name}")
         for name, (raw, schema) in texts.items()
     ]  # fmt: skip
     assert found(ingest(tmp_path, manifest(RAW, model("orders", ORDERS, NEEDS), *nodes))) == set()
@@ -199,12 +199,14 @@ def test_the_database_agrees(project: Path, tmp_path: Path) -> None:
     """dbt's own example, with hooks that fill tables: columns as DuckDB has them, and their sources."""
     file = project / "dbt_project.yml"
     file.write_text(file.read_text(encoding="utf-8") + ON_RUN_END, encoding="utf-8")
-    macro = "{% macro spent_by_customer() %}select customer_id, sum(amount) from {{ ref('orders') }} group by 1{% endmacro %}"
+    query = "select customer_id, sum(amount) from {{ ref('orders') }} group by 1"
+    macro = f"{{% macro spent_by_customer() %}}{query}{{% endmacro %}}"
     (project / "macros").mkdir(exist_ok=True)
     (project / "macros" / "spent.sql").write_text(macro, encoding="utf-8")
     orders = project / "models" / "orders.sql"
-    hooks = "create schema if not exists {{ target.schema }}_audit", (
-        "create or replace table {{ target.schema }}_audit.orders_kept as select order_id, amount from {{ this }}"
+    hooks = (
+        "create schema if not exists {{ target.schema }}_audit",
+        ("create or replace table {{ target.schema }}_audit.orders_kept as select order_id, amount from {{ this }}"),
     )
     orders.write_text(f"{{{{ config(post_hook={list(hooks)!r}) }}}}\n{orders.read_text(encoding='utf-8')}", "utf-8")
     run_dbt(project, "build")

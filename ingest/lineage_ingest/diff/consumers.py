@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from lineage.frozen import frozen
@@ -82,7 +83,7 @@ class _SemanticModels:
     """Says whether what a change does to semantic models concerns some of their columns."""
 
     def __init__(
-        self, base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff], moved: Collection[str]
+        self, base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff], moved: AbstractSet[str]
     ) -> None:
         self._base, self._head = base.section("semantic_models"), head.section("semantic_models")
         self._tables = tables

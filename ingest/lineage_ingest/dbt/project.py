@@ -106,7 +106,7 @@ class DbtProject:
             unread = (*sql.unread, *self.hooks.unread_of(key), *steps.unread_of(table.node), *unfollowed)
             given = ModelInput(
                 key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions,
-                self.hooks.read_for(key),
+                self.hooks.read_for(key), _contract_of(table),
             )  # fmt: skip
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
@@ -232,6 +232,16 @@ class DbtProject:
                 done.add(key)
                 stack.append((key, True))
                 stack.extend((other, False) for other in reversed(self._nodes[key].depends_on.nodes))
+
+
+def _contract_of(table: DbtTable) -> tuple[str, ...]:
+    """Return the columns of an enforced contract of a table; that of a view does not order them.
+
+    https://docs.getdbt.com/reference/resource-configs/contract
+    """
+    config = table.node.config
+    is_table = config.materialized in ("table", "incremental") and not table.node.is_python
+    return tuple(one.name for one in table.described) if config.contract.enforced and is_table else ()
 
 
 def _compiled_earlier(models: int) -> Diagnostic:

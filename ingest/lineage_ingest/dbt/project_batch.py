@@ -216,7 +216,8 @@ class ProjectBatch:
             for name in one.texts
         }
         naming = self._names.naming
-        schemas = (TableSchema(one.name, one.complete, exact=True) for one in self._tables.values() if one.complete)
+        tables = (one for one in self._tables.values() if one.complete and split_location(one.name) is None)
+        schemas = (TableSchema(one.name, one.complete, exact=True) for one in tables)
         builder = BatchBuilder(naming, Catalog(schemas, naming.dialect), self._at, self._attribute, files=files)
         for key, (model, statement) in self._models.items():
             builder.add_file(key, model.given.text, [statement])

@@ -135,6 +135,9 @@ class Dialect:
     unnamed_column_prefix: str | None = None
     """An expression without an alias is named by this prefix and its position in the output, from 0: Hive's `_c0`
     (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
+    values_columns: tuple[str, int] = ("column", 1)
+    """The columns of VALUES without an alias: a prefix, and the first number. DuckDB and MySQL count from 0, Spark's
+    are `col1` (AstBuilder.visitInlineTable), Trino's `_col0`."""
     created_column_prefix: str | None = None
     """That prefix in a table made by CREATE TABLE AS from other tables (Hive: `c0`)."""
     exploded_columns: tuple[str, str] | None = None
@@ -507,6 +510,7 @@ _HIVE = Dialect(
     has_transform_scripts=True,
     fields_by_dot=True,
     unnamed_column_prefix="_c",
+    values_columns=("col", 1),
     exploded_columns=("pos", "val"),
     created_column_prefix="c",
     exchange_moves_partition=True,
@@ -516,6 +520,7 @@ _HIVE = Dialect(
 )
 _SPARK = Dialect(
     "spark",
+    values_columns=("col", 1),
     unnamed_column_text=ExpressionText.SPARK,
     has_transform_scripts=True,
     aliases=("sparksql", "spark2", "spark3"),
@@ -548,6 +553,7 @@ _DUCKDB = Dialect(
     bare_keys_hide_aliases=True,
     chains_functions=True,
     repeated_column_mark="_",
+    values_columns=("col", 0),
     using_keeps_positions=True,
     implicit_lateral=True,
     pivots_whole_joins=True,
@@ -564,8 +570,15 @@ _TRINO = Dialect(
     unnests_fields=True,
     set_assigns_variables=True,
     unnamed_column_prefix="_col",
+    values_columns=("_col", 0),
 )
-_PRESTO = Dialect("presto", fields_by_dot=True, unnests_fields=True, unnamed_column_prefix="_col")
+_PRESTO = Dialect(
+    "presto",
+    fields_by_dot=True,
+    unnests_fields=True,
+    unnamed_column_prefix="_col",
+    values_columns=("_col", 0),
+)
 _SQLITE = Dialect(
     "sqlite",
     unnamed_column_text=ExpressionText.SQLITE,

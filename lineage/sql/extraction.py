@@ -291,7 +291,7 @@ def _finish_outcome(resolver: Resolver, outcome: Outcome, query_target: str | No
     """Add what the rule's queries write, the dataset that a bare query defines, and which targets are temporary."""
     outcome.others.extend(resolver.side_effects)
     if query_target is not None:
-        define_by_query(outcome, query_target)
+        define_by_query(outcome, query_target, resolver.repeated_name_mark)
     for written in (outcome, *outcome.others):
         if written.defines and UncertainName in map(type, written.names):
             report_uncertain_names(resolver, written)

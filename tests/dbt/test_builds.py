@@ -1,4 +1,4 @@
-"""What builds a table besides the compiled SQL of its model: other builds, macros, hooks, materializations."""
+"""What builds a table besides the compiled SQL of its model: other builds, macros, materializations."""
 
 from __future__ import annotations
 
@@ -88,52 +88,6 @@ def test_what_dbt_needs_and_the_sql_does_not_read_is_table_level_lineage(tmp_pat
         assert (str(job.completeness), sorted(job.reads)) == ("partial", reads)
         affected = impact(store, resolve(store, "wh.main.stg.amount")).possibly_affected
         assert "postgres/wh.main.pivoted" in {one.dataset for one in affected}
-
-
-@pytest.mark.parametrize(
-    ("hook", "expected"),
-    [
-        ("grant select on {{ this }} to role reader", None),
-        ("-- insert\n{# update #} analyze {{ this }}; create unique index if not exists i on {{ this }} (id)", None),
-        ("begin; grant select on {{ this }} to x; commit;", None),
-        ("insert into audit select id from {{ this }}", "warning"),
-        ("{% if true %} grant select on {{ this }} to x; update {{ this }} set a = 1 {% endif %}", "warning"),
-        ("{{ audit_it(this) }}", "info"),
-        ("", None),
-    ],
-)
-@pytest.mark.parametrize("as_object", [True, False])
-def test_hooks_that_may_move_data_are_reported(
-    tmp_path: Path, hook: str, expected: str | None, as_object: bool
-) -> None:
-    hooks = [{"sql": hook, "transaction": True, "index": None}] if as_object else [hook]
-    hooked = model("hooked", ORDERS, "source.shop.raw.orders", config={"post-hook": hooks})
-    end = {**model("end", hook), "resource_type": "operation", "unique_id": "operation.shop.end"}
-    summary = ingest(tmp_path, manifest(RAW, hooked, end))
-    assert [str(one.diagnostic.severity) for one in summary.diagnostics] == ([expected] * 2 if expected else [])
-    with open_store(tmp_path / "store.lbug") as store:
-        assert [str(job.completeness) for job in store.jobs()] == ["partial" if expected == "warning" else "full"]
-
-
-@pytest.mark.parametrize(
-    ("sql", "severity"),
-    [
-        ("update {{ rel }} set amount = 0", "warning"),
-        ("{% do run_query('insert into t select 1') %}", "warning"),
-        ("create or replace transient table x as select 1", "warning"),
-        ("{{ inner_one(rel) }}", "warning"),
-        ("{# update t set a = 1 #} grant select on {{ rel }} to x -- delete from t", "info"),
-    ],
-)
-def test_a_hook_that_a_macro_writes(tmp_path: Path, sql: str, severity: str) -> None:
-    inner = {"name": "inner_one", "package_name": "acme", "macro_sql": "delete from {{ rel }}"}
-    outer = {"name": "fix", "package_name": "shop", "macro_sql": sql,
-             "depends_on": {"macros": ["macro.acme.inner_one"] if "inner" in sql else []}}  # fmt: skip
-    hooked = model("hooked", ORDERS, "source.shop.raw.orders", config={"post-hook": ["{{ fix(this) }}"]})
-    macros = {"macro.acme.inner_one": inner, "macro.shop.fix": outer}
-    assert found(ingest(tmp_path, manifest(RAW, hooked, macros=macros))) == {(severity, "NOT_FOLLOWED")}
-    with open_store(tmp_path / "store.lbug") as store:
-        assert [str(job.completeness) for job in store.jobs()] == ["partial" if severity == "warning" else "full"]
 
 
 def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:

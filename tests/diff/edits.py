@@ -460,6 +460,29 @@ def _rename_all(rng: random.Random, shop: Shop, model: Model) -> Shop | None:
     return edited if pattern.search(model.sql) else None
 
 
+@_edit("rename a model")
+def _rename_model(_rng: random.Random, shop: Shop, model: Model) -> Shop | None:
+    return _read_instead(shop, model.name, replace(model, name=f"{model.name}_renamed"), keep=False)
+
+
+@_edit("read through a new model")
+def _read_through(rng: random.Random, shop: Shop, model: Model) -> Shop | None:
+    sql = f"select * from {{{{ ref('{model.name}') }}}}"
+    return _read_instead(shop, model.name, Model(f"{model.name}_again", sql, rng.choice(["view", "table"])), keep=True)
+
+
+def _read_instead(shop: Shop, name: str, other: Model, *, keep: bool) -> Shop:
+    """Return the shop in which whatever reads a model reads another one, which is new."""
+    models: dict[str, Model] = {}
+    for one in shop.models.values():
+        if one.name == name:
+            models |= {name: one} if keep else {}
+            models[other.name] = other
+        else:
+            models[one.name] = replace(one, sql=one.sql.replace(f"ref('{name}')", f"ref('{other.name}')"))
+    return replace(shop, models=models)
+
+
 # Settings, seeds, macros of later builds
 
 

@@ -27,7 +27,7 @@ from time import perf_counter
 import duckdb
 
 from lineage_ingest.dbt.request import prepare_project
-from lineage_ingest.diff.classification import ColumnEffect, TableDiff
+from lineage_ingest.diff.classification import ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.comparison import compare_projects
 from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
@@ -126,8 +126,10 @@ def _check(
     found: Campaign, label: str, shop: Shop, before: Warehouse, after: Warehouse, diffs: Mapping[str, TableDiff]
 ) -> None:
     for diff in diffs.values():
+        if diff.effect in (TableEffect.ADDED, TableEffect.REMOVED):
+            continue
         name = diff.title
-        one, other = before.contents[name], after.contents[name]
+        one, other = before.contents[diff.earlier or name], after.contents[name]
         differs = one != other
         found.differing += differs
         found.touched += diff.is_content

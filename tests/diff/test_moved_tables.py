@@ -68,3 +68,31 @@ def test_another_target_moves_nothing(tmp_path: Path, macro: str) -> None:
     assert {str(one.effect) for one in found.tables.values()} == {"unchanged"}
     notices = [one for one in found.notices if one.startswith("the macros that decide schemas and names")]
     assert len(notices) == (macro == "after")
+
+
+@pytest.mark.parametrize("through", [False, True], ids=["renamed", "read through a new model"])
+def test_what_reads_the_same_rows_elsewhere_is_left(tmp_path: Path, through: bool) -> None:
+    """Only a view names the table that it reads; rows that were made of it are what they were.
+
+    A new table between may have its rows in another order, on which LIMIT may depend: that is built again.
+    """
+    order = "" if through else " order by id limit 3"
+
+    def shop(name: str, *more: dict[str, Any]) -> dict[str, Any]:
+        def over(reader: str, kind: str, sql: str) -> dict[str, Any]:
+            return model(reader, sql.format(f'"wh"."main"."{name}"'), name, config={"materialized": kind})
+
+        readers = [
+            over("shown", "view", "select id from {} where id > 1"),
+            over("stored", "table", "select id, count(*) over (order by id) as n from {}"),
+            over("grown", "incremental", f"select id from {{}}{order}"),
+        ]
+        return manifest(ORDERS, *more, *readers)
+
+    stg = 'select id from "wh"."raw"."orders"'
+    base = shop("stg", model("stg", stg, ORDERS["unique_id"]))
+    again = [model("stg", stg, ORDERS["unique_id"]), model("again", 'select * from "wh"."main"."stg"', "stg")]
+    head = shop("again", *(again if through else [model("again", stg, ORDERS["unique_id"])]))
+    found = diff(tmp_path, base, head)
+    assert {one.title: one.full_refresh for one in found.rebuild} == {"again": False, "shown": False}
+    assert {one.title for one in found.cosmetic} == {"shown", "stored", "grown"}

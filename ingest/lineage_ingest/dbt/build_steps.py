@@ -1,6 +1,5 @@
-"""What dbt runs besides a node's own query: hooks, materializations and strategies that are not dbt's own.
-
-They are not read, but reported if they may move data.
+"""What dbt runs besides a node's own query, and is not read: materializations and strategies that are not dbt's own,
+and what `project_hooks` cannot read of hooks. It is reported if it may move data.
 
 https://docs.getdbt.com/reference/resource-configs/pre-hook-post-hook
 https://docs.getdbt.com/guides/create-new-materializations
@@ -31,6 +30,7 @@ _MOVES_NO_DATA = frozenset(
 _INDEX = re.compile(
     r"create\s+(?:unique\s+)?(?:clustered\s+|nonclustered\s+)?(?:columnstore\s+)?index\b", re.IGNORECASE
 )
+_RUNS_QUERIES = re.compile(r"\b(?:run_query|statement|run_query_statement|adapter\s*\.\s*execute)\b\s*\(")
 _CALLED = re.compile(r"(?:(\w+)\.)?(\w+)\s*\(")
 _MOVES_DATA = re.compile(
     r"\b(insert\s+(?:into|overwrite)|update\s+(?!set\b)[^;]+?\bset|delete\s+from|merge\s+into|truncate|copy\s+into"
@@ -65,10 +65,7 @@ class BuildSteps:
                 self._strategies.setdefault(strategy[1], str(package))
 
     def unread_of(self, node: DbtNode) -> Iterator[Diagnostic]:
-        """Yield what is run besides a node's query and may move data."""
-        for hook, statements in (("pre-hook", node.config.pre_hook), ("post-hook", node.config.post_hook)):
-            for statement in statements:
-                yield from self._unread_statement(f"the {hook} of {node.name}", statement)
+        """Yield what is run besides a node's query and its hooks, and may move data."""
         package = self._own.get(node.config.materialized or "view")
         if package is not None:
             message = (
@@ -84,11 +81,18 @@ class BuildSteps:
             )
             yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
 
-    def operation_diagnostic(self, node: DbtNode) -> Diagnostic | None:
-        """Return the diagnostic of a hook of the project (on-run-start, on-run-end) that may move data."""
-        return next(self._unread_statement(f"the hook {node.name} of the project", node.raw_code or ""), None)
+    def unread_query(self, what: str, template: str) -> Iterator[Diagnostic]:
+        """Yield a diagnostic if a template, or a macro behind it, runs a query that moves data while it is rendered."""
+        named = [key for _, name in _CALLED.findall(template) for key in self._by_name.get(name, ())]
+        macros = (str(macro.get("macro_sql", "")) for macro in macros_below(named, self._macros, self._dbt))
+        for text in (_NOTE.sub(" ", template), *(_NOTE.sub(" ", one) for one in macros)):
+            found = _MOVES_DATA.search(_COMMENT.sub(" ", text))
+            if found is not None and _RUNS_QUERIES.search(text):
+                message = f"{what} runs {found[0].split()[0].upper()} from a template: what it does to rows is not read"
+                yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
+                return
 
-    def _unread_statement(self, what: str, text: str) -> Iterator[Diagnostic]:
+    def unread_statement(self, what: str, text: str) -> Iterator[Diagnostic]:
         """Yield a diagnostic if a statement may move data; of one that macros write, what their texts show."""
         for found in _unread_statement(what, text):
             moving = self._moving_macro(text) if found.severity is Severity.INFO else None
@@ -120,7 +124,7 @@ def _strategy_macro(node: DbtNode) -> str:
 
 def _unread_statement(what: str, text: str) -> Iterator[Diagnostic]:
     """Yield a diagnostic if a statement may move data; of one that macros write, it is not known."""
-    plain = _COMMENT.sub(" ", _TEMPLATE.sub(lambda found: " " if found[0].startswith("{#") else " {} ", text))
+    plain = _COMMENT.sub(" ", _TEMPLATE.sub(lambda found: " {} " if found[0].startswith("{{") else " ", text))
     unknown = False
     for statement in plain.split(";"):
         word = _WORD.search(statement)

@@ -25,8 +25,9 @@ from lineage_ingest.batch_application import apply_batch
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
+from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
-from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.model_resolution import ModelInput, ModelLookups, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
 from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
@@ -95,6 +96,8 @@ class _Ingest:
         self.batch = ProjectBatch(self.project, request.at)
         self.concerned: frozenset[str] = frozenset()
         """The nodes that are stated again because of what other projects have stated since."""
+        self.hooks: Mapping[str, NodeState] = {}
+        """The hooks that were stated before."""
         self.earlier = self._earlier_state()
         self.known = self._nodes_to_compare()
         self.nodes: dict[str, NodeState] = {}
@@ -114,6 +117,7 @@ class _Ingest:
             request.state.forget()
         unchanged = self._add_models()
         self._add_other_tables()
+        self._add_hooks()
         self._add_consumers()
         silent = self._add_facts()
         for source, problem in self.project.problems():
@@ -159,6 +163,7 @@ class _Ingest:
             return None
         if not found.lasting and (found.at != request.at or found.others_since):
             return None
+        self.hooks = {key: node for key, node in found.nodes.items() if is_hook(key)}
         if found.others_since:
             stored = {key: self._stored_node(key, node) for key, node in found.nodes.items()}
             self.concerned = nodes_to_state_again(store, stored, found.at)
@@ -173,7 +178,7 @@ class _Ingest:
     def _stored(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the jobs and the datasets of nodes."""
         listed = list(keys)
-        datasets = [found for key in listed if (found := self._dataset_of(key)) is not None]
+        datasets = [found for key in listed for found in (self._dataset_of(key), *self._written_by(key)) if found]
         return [dbt_job_key(str(self.request.names.file_key(key))) for key in listed], datasets
 
     def _dataset_of(self, key: str) -> str | None:
@@ -184,6 +189,11 @@ class _Ingest:
         if key in project.exports:
             return self.batch.key_of(project.exports[key].table)
         return consumer_key(key) if key in project.consumers else None
+
+    def _written_by(self, key: str) -> list[str]:
+        """Return the datasets that a hook wrote when it was stated last."""
+        node = self.hooks.get(key)
+        return list(map(self.batch.key_of, node.lookups.schemas)) if node is not None else []
 
     def _nodes_to_compare(self) -> dict[str, NodeState]:
         """Return the nodes that were stated before, apart from those that are to be stated again in any case."""
@@ -329,6 +339,29 @@ class _Ingest:
             else:
                 self.batch.add_table(table)
 
+    def _add_hooks(self) -> None:
+        """Add the jobs of hooks that have changed; they see the tables as they are after all models."""
+        project = self.project
+        columns: dict[str, Collection[ColumnSchema]] = {
+            table.name: table.complete or tuple(ColumnSchema(name) for name in self.nodes[key].columns or ())
+            for key, table in project.tables.items()
+            if key in self.nodes
+        }
+        learnt = LearntSchemas(self.store, self.batch.key_of, (), self.request.catalog)
+        for one in project.hooks.resolve(self.request.options, columns, learnt):
+            key, problems = one.hook.key, [found for each in one.statements for found in each.diagnostics]
+            self.nodes[key] = state = NodeState(
+                digest_of([each.to_dict() for each in one.statements], list(one.texts.values())),
+                digest_of(one.hook.node.original_file_path, one.hook.kind),
+                lookups=ModelLookups(dict.fromkeys((*one.reads, *one.writes), ""), dict.fromkeys(one.writes, True)),
+                completeness=str(one.completeness),
+                diagnostics=len(problems),
+                edges=_count_edges(one.statements),
+                errors=sum(problem.severity is Severity.ERROR for problem in problems),
+            )
+            if not self._is_known(key, state):
+                self.batch.add_hook(one)
+
     def _is_stated_by_events(self, table: DbtTable) -> bool:
         """Return whether OpenLineage events of the model's Spark run have its columns."""
         key = self.batch.key_of(table.name)
@@ -446,7 +479,11 @@ class _Ingest:
 
     def _take_over_definitions(self, batch: LineageBatch) -> None:
         """Make what a log has stated as definitions of the tables observations of the models, with their history."""
-        models = {definition_job_key(job.writes[0]): job for job in batch.jobs if len(job.writes) == 1}
+        models = {
+            definition_job_key(job.writes[0]): job
+            for job in batch.jobs
+            if len(job.writes) == 1 and not is_hook(self.request.names.id_of(str(job.file_key)))
+        }
         stated = self.store.jobs(sorted(models)) if models else []
         identities = {
             one.key: JobIdentity(models[one.key].key, str(models[one.key].file_key), models[one.key].source or "")

@@ -245,6 +245,8 @@ class DbtNode(ManifestValue):
     tags: _Texts = ()
     constraints: _Constraints = ()
     patch_path: str | None = None
+    # Hooks of the project
+    index: int | None = None
 
     @property
     def is_python(self) -> bool:

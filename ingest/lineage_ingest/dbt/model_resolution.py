@@ -23,7 +23,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
-from lineage_ingest.dbt.table_columns import TableColumns, with_lacking_sources, with_table_columns
+from lineage_ingest.dbt.table_columns import TableColumns, in_contract_order, with_lacking_sources, with_table_columns
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
@@ -46,6 +46,10 @@ class ModelInput:
     unread: tuple[Diagnostic, ...] = ()
     other_builds: tuple[str, ...] = ()
     functions: tuple[ProjectFunction, ...] = ()
+    read_by_hooks: tuple[str, ...] = ()
+    """The tables that its hooks read, which are jobs of their own."""
+    contract: tuple[str, ...] = ()
+    """The columns of an enforced contract, in whose order dbt creates the table, whatever that of its query is."""
     table_columns: TableColumns | None = None
     """What its table had before, if later builds depend on it."""
 
@@ -181,13 +185,13 @@ class ProjectResolution:
                 [functions.inline(one) for one in parse_statements(text, dialect, budget)] for text in texts
             ]
         tables = _ModelTables(self, number, self._options.naming)
-        statement = self._lineage(model, parsed[number][0], tables)
+        statement = in_contract_order(self._lineage(model, parsed[number][0], tables), model.contract)
         columns = tuple(column.name for column in statement.schema) or None
         if columns is not None and model.table in statement.sources:  # an incremental model reads what it wrote before
             self._own[number] = dict.fromkeys(columns)
             tables = _ModelTables(self, number, self._options.naming)
-            statement = self._lineage(model, parsed[number][0], tables)
-            columns = tuple(column.name for column in statement.schema) or None
+            statement = in_contract_order(self._lineage(model, parsed[number][0], tables), model.contract)
+        columns = tuple(column.name for column in statement.schema) or None
         before = model.table_columns if columns else None
         kept = before.kept_beside(columns) if before is not None and columns else ()
         lacking = before.lacking(columns) if before is not None and columns else ()
@@ -337,7 +341,8 @@ def _with_unread(
     A macro may have queried them while dbt compiled the model, a hook may read them, or another branch of the template.
     """
     read = {name for one in (statement, *others) for name in one.sources}
-    unread = [name for name in model.reads if name not in read and name != model.table]
+    read |= {model.table, *model.read_by_hooks}
+    unread = [name for name in model.reads if name not in read]
     if not unread:
         return statement
     names = name_list(unread, 5)

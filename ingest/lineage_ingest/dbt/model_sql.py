@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.compiled_files import CompiledFiles
+from lineage_ingest.dbt.hooks import Hook, HookReader, run_values
 from lineage_ingest.dbt.macro_calls import called_macros
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -105,6 +106,16 @@ class ModelTexts:
         others.pop(found.text, None)
         text = _snapshot_sql(found.text, node.config) if is_snapshot else found.text
         return found._replace(text=text, other_builds=tuple(others))
+
+    def hooks(self) -> Iterator[Hook]:
+        """Yield the hooks of the project and of its nodes."""
+        values = run_values(self._manifest)
+        variables = ProjectVariables(self._folder)
+        try:
+            renderer = RawSqlRenderer(self._manifest, self._macros, _relation, variables, values)
+        except RenderingMissingError:
+            renderer = None
+        return HookReader(self._manifest, renderer).hooks()
 
     def body_of(self, function: DbtNode) -> str:
         """Return the body of a function."""

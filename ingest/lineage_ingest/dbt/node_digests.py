@@ -22,6 +22,8 @@ def digest_input(model: DbtModel) -> str:
         given.unread,
         given.other_builds,
         given.functions,
+        given.read_by_hooks,
+        given.contract,
     )
 
 

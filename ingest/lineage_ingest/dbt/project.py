@@ -10,6 +10,7 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.extraction import ExtractionOptions
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.built_otherwise import ReferredTables, cloned
@@ -18,6 +19,7 @@ from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
+from lineage_ingest.dbt.project_hooks import HookEffects, read_hooks
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_query_exports import exports_of
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
@@ -101,10 +103,11 @@ class DbtProject:
             sql = texts.sql_of(table.node)
             reads = tuple(dict.fromkeys(self._reads_of(table, sql)))
             functions, unfollowed = called_functions(table.node, manifest.functions, texts.body_of)
-            unread = (*sql.unread, *steps.unread_of(table.node), *unfollowed)
+            unread = (*sql.unread, *self.hooks.unread_of(key), *steps.unread_of(table.node), *unfollowed)
             given = ModelInput(
-                key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions
-            )
+                key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions,
+                self.hooks.read_for(key), _contract_of(table),
+            )  # fmt: skip
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
@@ -137,6 +140,14 @@ class DbtProject:
             reads = tuple(dict.fromkeys(self.reads(consumer.depends_on.nodes)))
             table = DbtTable(node, name, DatasetKind.EXPOSURE, self.names.naming)
             yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
+
+    @cached_property
+    def hooks(self) -> HookEffects:
+        """What the hooks of the project and of its nodes do to tables."""
+        if self._as_defined:
+            return HookEffects()
+        built = {table.name for table in self.tables.values() if table.node.resource_type != ResourceType.SOURCE}
+        return read_hooks(self._texts().hooks(), self._build_steps(), ExtractionOptions(self.names.naming), built)
 
     def _texts(self) -> ModelTexts:
         return ModelTexts(self.artifacts, self._folder, self._compiled, as_defined=self._as_defined)
@@ -186,10 +197,9 @@ class DbtProject:
         steps = self._build_steps()
         for node in self._nodes.values():
             if node.resource_type == ResourceType.SEED or node.is_python:
-                yield from ((node.original_file_path, problem) for problem in steps.unread_of(node))
-        for operation in self.artifacts.manifest.operations.values():
-            if (problem := steps.operation_diagnostic(operation)) is not None:
-                yield operation.original_file_path, problem
+                problems = (*self.hooks.unread_of(node.unique_id), *steps.unread_of(node))
+                yield from ((node.original_file_path, problem) for problem in problems)
+        yield from ((hook.node.original_file_path, problem) for hook, problem in self.hooks.of_project())
 
     def _build_steps(self) -> BuildSteps:
         return BuildSteps(self.artifacts.macros, self.artifacts.manifest.metadata.adapter_type)
@@ -222,6 +232,16 @@ class DbtProject:
                 done.add(key)
                 stack.append((key, True))
                 stack.extend((other, False) for other in reversed(self._nodes[key].depends_on.nodes))
+
+
+def _contract_of(table: DbtTable) -> tuple[str, ...]:
+    """Return the columns of an enforced contract of a table; that of a view does not order them.
+
+    https://docs.getdbt.com/reference/resource-configs/contract
+    """
+    config = table.node.config
+    is_table = config.materialized in ("table", "incremental") and not table.node.is_python
+    return tuple(one.name for one in table.described) if config.contract.enforced and is_table else ()
 
 
 def _compiled_earlier(models: int) -> Diagnostic:

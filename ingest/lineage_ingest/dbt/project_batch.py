@@ -28,6 +28,7 @@ from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.facts import TableFacts
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
+from lineage_ingest.dbt.project_hooks import HOOK_TEXT, ReadHook
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_query_exports import SavedQueryExport
 from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of, subtype_of
@@ -63,6 +64,7 @@ class ProjectBatch:
         self._models: dict[str, tuple[DbtModel, StatementLineage]] = {}
         self._other_builds: dict[str, Mapping[int, StatementLineage]] = {}
         self._lacking: dict[str, frozenset[str]] = {}
+        self._hooks: dict[str, ReadHook] = {}
         self._tables: dict[str, DbtTable] = {}
         self._alone: list[_Alone] = []
         self._gone: list[str] = []
@@ -97,6 +99,10 @@ class ProjectBatch:
         )
         self._models[model.given.key] = model, replace(statement, schema=schema)
         self.add_table(model.table)
+
+    def add_hook(self, hook: ReadHook) -> None:
+        """Add what a hook does to tables: it is a job of its own."""
+        self._hooks[hook.hook.key] = hook
 
     def add_without_sql(self, table: DbtTable, problem: Diagnostic | None) -> None:
         """Add a table whose SQL is not known, of a Python model: what it reads is all that the manifest knows."""
@@ -204,14 +210,23 @@ class ProjectBatch:
             for key, (model, _) in self._models.items()
             for name in (key, *(f"{key}{_BUILD}{number}" for number in self._other_builds[key]))
         }
+        files |= {
+            name: FileOrigin(one.hook.node.original_file_path, str(self._names.file_key(key)))
+            for key, one in self._hooks.items()
+            for name in one.texts
+        }
         naming = self._names.naming
-        schemas = (TableSchema(one.name, one.complete, exact=True) for one in self._tables.values() if one.complete)
+        tables = (one for one in self._tables.values() if one.complete and split_location(one.name) is None)
+        schemas = (TableSchema(one.name, one.complete, exact=True) for one in tables)
         builder = BatchBuilder(naming, Catalog(schemas, naming.dialect), self._at, self._attribute, files=files)
         for key, (model, statement) in self._models.items():
             builder.add_file(key, model.given.text, [statement])
             for number, other in self._other_builds[key].items():
                 name = f"{key}{_BUILD}{number}"
                 builder.add_texts({name: model.given.other_builds[number]}, [replace(other, source=name)])
+        for one in self._hooks.values():
+            for name, text in one.texts.items():
+                builder.add_file(name, text, [replace(each, source=name) for each in one.statements_of(name)])
         for file_key in (*self._gone, *(str(one.job.file_key) for one in self._alone)):
             builder.add_gone_file(file_key)
         batch = builder.batch("dbt", run, content, seconds)
@@ -257,14 +272,18 @@ class ProjectBatch:
         )
 
     def _attribute(self, statement: StatementLineage, _target: str | None) -> Attribution:
-        key = (statement.source or "").partition(_BUILD)[0]
+        key = (statement.source or "").partition(_BUILD)[0].partition(HOOK_TEXT)[0]
         file_key = str(self._names.file_key(key))
-        source = self._models[key][0].table.node.original_file_path
+        node = self._hooks[key].hook.node if key in self._hooks else self._models[key][0].table.node
+        source = node.original_file_path
         return Attribution(dbt_job_key(file_key), JobKind.DBT, source, self._at, self._at, file_key)
 
     def _finished(self, job: JobRecord) -> JobRecord:
         """Return a model's job: how it is stored; positions in the compiled text are not those in the source file."""
         key = self._names.id_of(str(job.file_key))
+        if key in self._hooks:
+            operation = f"DBT_{self._hooks[key].hook.kind.replace('-', '_')}".upper()
+            return replace(job, source_line=None, positions=(), operation=operation)
         node = self._models[key][0].table.node
         kind = node.config.materialized or node.resource_type
         return replace(job, source_line=None, positions=(), operation=f"DBT_{kind}".upper())

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lineage.frozen import frozen
@@ -22,7 +23,7 @@ from lineage_ingest.dbt.project_variables import ProjectVariables
 if TYPE_CHECKING:
     from jinja2 import Undefined
 
-__all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
+__all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError", "RunValue"]
 
 _CTE = "__dbt__cte__"
 _SPACE = re.compile(r"\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
@@ -54,8 +55,11 @@ class RawSqlRenderer:
         macros: Mapping[str, Any],
         relation: Callable[[DbtNode], str],
         variables: ProjectVariables,
+        values: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
+
+        `values` are further names that templates may use.
 
         Raises:
             RenderingMissingError: Jinja is not installed.
@@ -90,6 +94,7 @@ class RawSqlRenderer:
             **{"return": _return},
             print=_nothing,
         )
+        self._environment.globals.update(values)
         self._load_macros(macros)
 
     def render(self, node: DbtNode, *, first_build: bool = False) -> RenderedSql:
@@ -261,6 +266,28 @@ class RelationText(str):
         made.database, made.schema = node.database, node.schema_
         made.identifier = made.name = made.table = node.identifier or node.alias or node.name
         return made
+
+
+class RunValue(str):
+    """A value that each run of dbt has anew, as in a literal: whatever is made of it is the same mark."""
+
+    MARK = "dbt_run_value"
+
+    def __new__(cls) -> RunValue:
+        """Return the value."""
+        return super().__new__(cls, cls.MARK)
+
+    def strftime(self, _format: str) -> RunValue:
+        """Return it as a text."""
+        return self
+
+    def isoformat(self, *_: str) -> RunValue:
+        """Return it as a text."""
+        return self
+
+    def astimezone(self, _zone: object = None) -> RunValue:
+        """Return it for another time zone."""
+        return self
 
 
 @frozen

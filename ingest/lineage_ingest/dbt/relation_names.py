@@ -10,6 +10,7 @@ from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, split_name
+from lineage.sql.extraction import extract
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 
@@ -19,6 +20,10 @@ _ADAPTERS = {"sqlserver": "tsql", "synapse": "tsql", "fabric": "tsql", "fabricsp
              "spark": "spark", "glue": "spark", "starburst": "trino", "mariadb": "mysql", "mysql5": "mysql",
              "materialize": "postgres", "greenplum": "postgres", "singlestore": "mysql"}  # fmt: skip
 """Adapters that are not called like the dialect of their SQL."""
+
+
+_FILE = re.compile(r"'|\w+\s*\(")
+"""A path, or a function that reads one: https://github.com/duckdb/dbt-duckdb#reading-and-writing-external-files."""
 
 
 def dialect_of_adapter(adapter: str | None) -> str | None:
@@ -90,7 +95,12 @@ class ProjectNames:
         return self.relation_of([part for part in (node.database, node.schema_, last) if part], quoted=True)
 
     def relation(self, text: str) -> str:
-        """Return the full name of a relation, as compiled SQL names it."""
+        """Return the full name of a relation, as compiled SQL names it; of a file (dbt-duckdb's sources), its path."""
+        if _FILE.match(text):
+            query = f"select * from {text}"  # noqa: S608  it is read, not run
+            read = [name for one in extract(query, self.naming.dialect) for name in one.sources]
+            if len(read) == 1:
+                return read[0]
         parts = list(split_name(text))
         if len(parts) == 1 and self.naming.dialect.quotes_whole_paths:
             parts = [(part, True) for part in parts[0][0].split(".")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
 from lineage_ingest.dbt.manifest_nodes import DbtNode
 
@@ -43,8 +44,25 @@ def header_of(node: DbtNode, folder: Path | None) -> list[str]:
     If dbt has read another content than its file has now, they are those of now.
     """
     for row in rows_of(node, folder) or ():
-        return [name.strip() for name in row]
+        return _names_in(row)
     return next(_headers(node, folder), [])
+
+
+def _names_in(row: Sequence[str]) -> list[str]:
+    """Return the names that dbt gives to columns: a missing one is a letter, a repeated one has a number (agate).
+
+    >>> _names_in(["id", " id", "", "id"])
+    ['id', 'id_2', 'c', 'id_3']
+    """
+    found: dict[str, None] = {}
+    for number, cell in enumerate(row):
+        name = base = cell.strip() or ascii_lowercase[number % 26] * (number // 26 + 1)
+        repeated = 1
+        while name in found:
+            repeated += 1
+            name = f"{base}_{repeated}"
+        found[name] = None
+    return list(found)
 
 
 def _headers(node: DbtNode, folder: Path | None) -> Iterator[list[str]]:
@@ -55,7 +73,7 @@ def _headers(node: DbtNode, folder: Path | None) -> Iterator[list[str]]:
         except (OSError, UnicodeDecodeError, csv.Error, TypeError):
             continue
         if row:
-            yield [name.strip() for name in row]
+            yield _names_in(row)
 
 
 def _roots(node: DbtNode, folder: Path | None) -> Iterator[Path]:

@@ -14,12 +14,13 @@ from lineage.frozen import frozen
 from lineage.model.transformations import Subtype
 from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType, SemanticElement
 
-__all__ = ["SemanticUse", "groups_of", "has_all_groups", "uses_of"]
+__all__ = ["SemanticUse", "finds_all_uses", "groups_of", "has_all_groups", "times_of", "uses_of"]
 
 _CALL = re.compile(
     r"\b(?P<kind>Dimension|TimeDimension|Entity|Metric)\(\s*['\"](?P<name>[^'\"]+)['\"](?P<arguments>[^)]*)\)"
     r"(?P<more>(?:\s*\.\s*\w+\([^)]*\))*)"
 )
+_EXPRESSION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _GRAIN = re.compile(
     r"(?:\A\s*,\s*|time_granularity_name\s*=\s*|\bgrain\(\s*)['\"](\w+)['\"]",
 )
@@ -94,6 +95,34 @@ def groups_of(consumer: Consumer, consumers: Mapping[str, Consumer]) -> tuple[st
 def has_all_groups(consumer: Consumer, consumers: Mapping[str, Consumer]) -> bool:
     """Return whether all is found by which a saved query groups: then its columns are known."""
     return len(groups_of(consumer, consumers)) == len(set(consumer.query_params.group_by))
+
+
+def finds_all_uses(consumer: Consumer, consumers: Mapping[str, Consumer]) -> bool:
+    """Return whether all is found that filters and groups name: then no other column decides the result."""
+    query = consumer.query_params
+    filters = [consumer.filter, query.where, *(one.filter for one in consumer.type_params.inputs())]
+    named = [found for text in _texts(filters) for found in _EXPRESSION.findall(text)]
+    named += [*query.group_by, *(query.order_by if query.limit is not None else ())]
+    return all(_is_found(one, consumer, consumers) for one in named)
+
+
+def _is_found(text: str, consumer: Consumer, consumers: Mapping[str, Consumer]) -> bool:
+    """Return whether a text names columns that are found, each by one entity at most: others lead there by more."""
+    calls = list(_CALL.finditer(text))
+    return bool(calls) and all(
+        call["name"].count("__") <= 1 and any(_named([call[0]], consumer, consumers)) for call in calls
+    )
+
+
+def times_of(consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator[tuple[str, str]]:
+    """Yield the time dimensions by which the measures of a metric are aggregated, each after its semantic model."""
+    names = {one.name for one in consumer.type_params.inputs()}
+    for key in consumer.depends_on.nodes:
+        model = consumers.get(key)
+        for measure in model.measures if model is not None else ():
+            time = measure.agg_time_dimension or (model.defaults.agg_time_dimension if model is not None else None)
+            if measure.name in names and time:
+                yield key, time
 
 
 def _grouped(consumer: Consumer, consumers: Mapping[str, Consumer]) -> list[_Named]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from lineage.frozen import frozen
@@ -12,7 +12,7 @@ from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, ColumnSchema, StatementLineage
 from lineage.model.transformations import EdgeKind
 
-__all__ = ["TableColumns", "with_lacking_sources", "with_table_columns"]
+__all__ = ["TableColumns", "in_contract_order", "with_lacking_sources", "with_table_columns"]
 
 
 @frozen
@@ -35,6 +35,15 @@ class TableColumns:
         """Return the columns (paths) that its SQL returns and that the table has only after it is built anew."""
         known = {column_text(one.name) for one in self.columns}
         return () if self.is_kept else tuple(path for path in map(column_text, names) if path not in known)
+
+
+def in_contract_order(statement: StatementLineage, contract: Sequence[str]) -> StatementLineage:
+    """Return the lineage of a model whose table has its columns in the order of a contract; as it is without one."""
+    order = {column_text(name): number for number, name in enumerate(contract)}
+    if not order or order.keys() != {column_text(one.name) for one in statement.schema}:
+        return statement
+    schema = sorted(statement.schema, key=lambda one: order[column_text(one.name)])
+    return replace(statement, schema=tuple(schema))
 
 
 def with_table_columns(statement: StatementLineage, table: TableColumns | None) -> StatementLineage:

@@ -230,7 +230,7 @@ def _removed(form: Form) -> TableDiff:
 def _compared(base: Form, head: Form) -> TableDiff:
     rows = base.full.rows != head.full.rows
     own_rows = base.own.rows != head.own.rows
-    order = base.own.order != head.own.order and not own_rows
+    order = base.own.order != head.own.order and base.full.order != head.full.order and not own_rows
     differing_text = base.text != head.text
     settings, applied = _settings(base, head), _settings(base, head, "applied")
     columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
@@ -248,7 +248,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
         effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
     else:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
-    why = _why_rebuild(base, head, columns, own_rows or order, bool(settings))
+    why = _why_rebuild(base, head, columns, rows or order, bool(settings))
     history = any(side.definition.build.is_kept for side in (base, head))
     diff = _diff(head, effect, columns, *reasons)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
@@ -269,15 +269,21 @@ def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
     return list(dict.fromkeys(reasons))
 
 
-def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], own_rows: bool, settings: bool) -> str | None:
-    """Return why a table must be built again; None if what is stored of it is still right."""
+def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: bool) -> str | None:
+    """Return why a table must be built again; None if what is stored of it is still right.
+
+    `rows`: its row set, or their order, differs. A definition may be edited so that both are what they were: it reads
+    a model of another name that contains the same, or a condition has moved here from upstream.
+    """
     if settings:
         return "its settings differ"
-    if own_rows:
+    is_query = head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL)
+    own_rows = base.own.rows != head.own.rows or base.own.order != head.own.order
+    if own_rows and (rows or is_query):
         return "its row set is edited"
     content = [one for one in columns if one.is_content]
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
-    if head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL):
+    if is_query:
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
             return (
                 "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"

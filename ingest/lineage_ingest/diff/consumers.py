@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage_ingest.diff.classification import TableDiff, TableEffect
+from lineage_ingest.diff.classification import ColumnEffect, TableDiff, TableEffect
+from lineage_ingest.diff.consumer_columns import ConsumerColumns
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 
 __all__ = ["AffectedConsumer", "affected_consumers", "owner_of", "tests_to_run"]
@@ -51,19 +53,22 @@ class AffectedConsumer:
 
 
 def affected_consumers(
-    base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff]
+    base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff], columns: ConsumerColumns
 ) -> list[AffectedConsumer]:
     """Return the consumers that are edited or removed, or read what is, sorted by kind and name.
 
-    Which columns an exposure reads is not known: any change of a table reaches it.
+    Which columns an exposure reads is not known: any change of a table reaches it. Semantic models, metrics and saved
+    queries are reached by way of `columns` that they read.
     """
     before, nodes = _consumers(base), _consumers(head)
     moved = moved_sources(base, head)
     edited = {key for key, (section, node) in nodes.items() if key in before
               and _definition(section, before[key][1]) != _definition(section, node)}  # fmt: skip
+    models = _SemanticModels(base, head, tables, moved.keys())
     found = []
     for key, (_, node) in nodes.items():
-        below = _below(head, nodes, key)
+        read = columns.read_by(key)
+        below = _below(head, nodes, key, lambda one, read=read: models.is_reached(one, read.get(one)))  # type: ignore[misc]
         reads = {tables[one].title for one in below if one in tables and _is_other(tables[one]) and one != key}
         reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
         reads |= {moved[one] for one in below & moved.keys()}
@@ -72,6 +77,62 @@ def affected_consumers(
     gone = (key for key in before if key not in nodes)
     found += (_affected(base, key, before[key][1], (), "removed") for key in gone)
     return sorted(found, key=lambda one: (one.kind, one.name, one.key))
+
+
+class _SemanticModels:
+    """Says whether what a change does to semantic models concerns some of their columns."""
+
+    def __init__(
+        self, base: ManifestJson, head: ManifestJson, tables: Mapping[str, TableDiff], moved: AbstractSet[str]
+    ) -> None:
+        self._base, self._head = base.section("semantic_models"), head.section("semantic_models")
+        self._tables = tables
+        self._moved = moved
+
+    def is_reached(self, key: str, columns: Collection[str] | None) -> bool:
+        """Return whether a change reaches these columns of a semantic model; None: any. Others are always reached."""
+        after, before = self._head.get(key), self._base.get(key)
+        table = self._tables.get(key)
+        if after is None or table is None:
+            return True
+        needs = ManifestJson.needs_of(after)
+        renamed = (one for one in needs if one in self._tables and self._tables[one].effect is TableEffect.RENAMED)
+        if any(renamed) or not self._moved.isdisjoint(needs) or _reads_columns(table, columns):
+            return True
+        edited = _edited_elements(before, after) if before is not None else set[str]()
+        return edited is None or bool(edited if columns is None else edited.intersection(columns))
+
+
+def _reads_columns(table: TableDiff, columns: Collection[str] | None) -> bool:
+    """Return whether some of these columns of a semantic model (None: any) contain something else."""
+    if columns is None or not table.columns:
+        return table.is_content
+    names = {*columns, "*"}
+    return any(
+        one.is_content
+        and (ColumnEffect.ROWS in one.effects or not names.isdisjoint((one.name.lower(), (one.earlier or "").lower())))
+        for one in table.columns
+    )
+
+
+_ELEMENTS = ("entities", "dimensions", "measures")
+
+
+def _edited_elements(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str] | None:
+    """Return the columns of a semantic model whose definitions differ; None if they are edited all together."""
+    settings = [name for name in _DEFINITION["semantic_models"] if name not in _ELEMENTS]
+    if any(_without_unset(before.get(name)) != _without_unset(after.get(name)) for name in settings):
+        return None
+    found: set[str] = set()
+    for name in _ELEMENTS:
+        sides = [_by_name(side.get(name)) for side in (before, after)]
+        found |= {one for one in sides[0].keys() | sides[1].keys() if sides[0].get(one) != sides[1].get(one)}
+    return found
+
+
+def _by_name(elements: object) -> dict[str, object]:
+    listed = elements if isinstance(elements, list) else []
+    return {str(one.get("name")).lower(): _without_unset(one) for one in listed if isinstance(one, Mapping)}
 
 
 def _is_other(table: TableDiff) -> bool:
@@ -121,12 +182,18 @@ def _without_unset(value: Any) -> Any:
     return [_without_unset(one) for one in value] if isinstance(value, list) else value
 
 
-def _below(manifest: ManifestJson, nodes: Mapping[str, tuple[str, Mapping[str, Any]]], key: str) -> set[str]:
+def _below(
+    manifest: ManifestJson,
+    nodes: Mapping[str, tuple[str, Mapping[str, Any]]],
+    key: str,
+    is_reached: Callable[[str], bool],
+) -> set[str]:
+    """Return the consumers that one needs, itself included, and the other nodes that these need, as far as reached."""
     seen: set[str] = set()
     stack = [key]
     while stack:
         one = stack.pop()
-        if one in seen:
+        if one in seen or not is_reached(one):
             continue
         seen.add(one)
         if one in nodes:

@@ -14,7 +14,7 @@ from lineage_ingest.diff.edges import Place, ProjectEdges
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.revisions import Revision
 
-__all__ = ["NewCarrier", "is_any_tagged", "new_carriers"]
+__all__ = ["NewCarrier", "is_any_tagged", "is_tagged_otherwise", "new_carriers"]
 
 
 @frozen(order=True)
@@ -78,6 +78,12 @@ def _as_in_sql(tagged: set[Place], flow: ProjectEdges) -> set[Place]:
 def is_any_tagged(sides: tuple[Revision, Revision], tag: str) -> bool:
     """Return whether a column of either side is tagged in dbt."""
     return any(side.manifest is not None and _tagged_columns(side.manifest, tag) for side in sides)
+
+
+def is_tagged_otherwise(sides: tuple[Revision, Revision], tag: str) -> bool:
+    """Return whether the columns that are tagged in dbt are others in the second side."""
+    before, after = (_tagged_columns(side.manifest, tag) if side.manifest is not None else set() for side in sides)
+    return before != after
 
 
 def _origin(flow: Mapping[Place, Place], place: Place) -> Place:

@@ -19,12 +19,13 @@ from lineage_ingest.diff.classification import (
     TableDiff,
     TableEffect,
 )
-from lineage_ingest.diff.comparison import compare_projects
+from lineage_ingest.diff.comparison import ProjectComparison, compare_projects
+from lineage_ingest.diff.consumer_columns import ConsumerColumns
 from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
 from lineage_ingest.diff.edges import MissingRead, project_edges
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
-from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, new_carriers
+from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
@@ -197,10 +198,7 @@ def diff_projects(
     after, tables = compared.after, compared.tables
     named = {**compared.inlined, **tables}  # what tests and consumers may name
     notify("tracing", 0, None)
-    only = None  # where personal data flows depends on the whole project
-    if store is None and not is_any_tagged((base, head), pii_tag):
-        only = {one.name for one in tables.values() if one.effect is not TableEffect.UNCHANGED}
-    edges = project_edges(base, head, only)
+    edges = project_edges(base, head, _tables_to_trace((base, head), compared, store, pii_tag))
     missing = sorted(
         {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
     )
@@ -210,7 +208,7 @@ def diff_projects(
         extras = {
             "owners": {key: owner for key in tables
                        if (owner := owner_of(head.manifest, key) or owner_of(base.manifest, key))},
-            "consumers": affected_consumers(base.manifest, head.manifest, named),
+            "consumers": affected_consumers(base.manifest, head.manifest, named, _consumer_columns(head)),
             "tests": tests_to_run(base.manifest, head.manifest, named),
             "modified": state_modified_plus(base.manifest, head.manifest),
         }  # fmt: skip
@@ -226,6 +224,26 @@ def diff_projects(
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
     )
+
+
+def _tables_to_trace(
+    sides: tuple[Revision, Revision], compared: ProjectComparison, store: GraphStore | None, pii_tag: str
+) -> set[str] | None:
+    """Return the names of the tables of which edges are needed; None for all.
+
+    Where personal data flows depends on all that is above and below an edit, which is what was compared; and on the
+    whole project, if tags are edited.
+    """
+    if store is None and not is_any_tagged(sides, pii_tag):
+        return {one.name for one in compared.tables.values() if one.effect is not TableEffect.UNCHANGED}
+    if is_tagged_otherwise(sides, pii_tag):
+        return None
+    found = {form.definition.name for forms in (compared.before, compared.after) for form in forms.values()}
+    return found if 2 * len(found) < len(compared.tables) else None
+
+
+def _consumer_columns(side: Revision) -> ConsumerColumns:
+    return ConsumerColumns(side.request.artifacts.manifest.consumers if side.request is not None else {})
 
 
 _READ = frozenset((TableEffect.REMOVED, TableEffect.RENAMED, TableEffect.CHANGED))

@@ -128,7 +128,8 @@ def values(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
             if position == len(columns):
                 columns.append({})
             resolver.evaluate(scope, value, IDENTITY, columns[position])
-    names = [f"column{position + 1}" for position in range(len(columns))]
+    prefix, first = resolver.naming.dialect.values_columns
+    names = [f"{prefix}{position}" for position in range(first, first + len(columns))]
     relation = order_output(resolver, node, Relation(names, columns), scope)
     return relation.renamed(alias_columns(resolver, node))
 

@@ -18,8 +18,10 @@ def rows_of(relation: Relation) -> Sources:
     return rows
 
 
-def define_by_query(outcome: Outcome, target: str) -> None:
-    """Make a bare query the definition of a dataset, like a view."""
+def define_by_query(outcome: Outcome, target: str, repeated_name_mark: str | None) -> None:
+    """Make a bare query the definition of a dataset, like a view: its repeated names get the mark and a number."""
+    if repeated_name_mark is not None:
+        outcome.names = Relation(outcome.names, outcome.columns).with_distinct_names(repeated_name_mark).names
     outcome.target, outcome.target_kind, outcome.defines = target, DatasetKind.VIEW, True
     if STAR not in outcome.names:
         outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)

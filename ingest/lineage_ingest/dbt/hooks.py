@@ -1,0 +1,109 @@
+"""The hooks of a project and of its nodes, as dbt runs them: the SQL of each, with references and macros resolved.
+
+dbt compiles on-run-start and on-run-end hooks when it runs them; those of nodes are in no file that it writes.
+
+https://docs.getdbt.com/reference/project-configs/on-run-start-on-run-end
+https://docs.getdbt.com/reference/resource-configs/pre-hook-post-hook
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage.frozen import frozen
+from lineage.model.diagnostics import Diagnostic
+from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RunValue
+from lineage_ingest.dbt.relation_names import target_defaults
+
+__all__ = ["Hook", "HookReader", "is_hook", "run_values"]
+
+_AT_END = "on-run-end"
+_TAGS = ("on-run-start", _AT_END)
+_HOOKED = (ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED)
+
+
+@frozen
+class Hook:
+    """A hook: its key beside the nodes of the project, what people call it, and when it runs (`kind`).
+
+    `texts` are its SQL: that of later builds, and that of the first one if it is another. `raw` is the template, and
+    `doubts` what is not known of it. `node` is the node whose hook it is, or the hook itself if it is the project's.
+    """
+
+    key: str
+    title: str
+    kind: str
+    node: DbtNode
+    raw: str
+    texts: tuple[str, ...]
+    doubts: tuple[Diagnostic, ...] = ()
+
+    @property
+    def of_project(self) -> bool:
+        """Whether it runs once, before or after all nodes."""
+        return self.kind in _TAGS
+
+
+class HookReader:
+    """Reads the hooks of one manifest, in the order in which dbt runs them as far as it is fixed."""
+
+    def __init__(self, manifest: Manifest, renderer: RawSqlRenderer | None) -> None:
+        """Read with a renderer that knows the values of `run_values`; without one, templates stay as they are."""
+        self._manifest = manifest
+        self._renderer = renderer
+
+    def hooks(self) -> Iterator[Hook]:
+        """Yield the hooks."""
+        operations = sorted(self._manifest.operations.values(), key=lambda one: (one.package_name, one.index or 0))
+        yield from (self._of_project(one) for one in operations if _AT_END not in one.tags)
+        for node in self._manifest.nodes.values():
+            if node.resource_type in _HOOKED and not node.is_ephemeral and not node.is_of_another_project:
+                for kind, statements in (("pre-hook", node.config.pre_hook), ("post-hook", node.config.post_hook)):
+                    for number, raw in enumerate(statements):
+                        key = f"{kind}.{node.unique_id}.{number}"
+                        yield Hook(key, f"the {kind} of {node.name}", kind, node, raw, *self._rendered(node, raw))
+        yield from (self._of_project(one) for one in operations if _AT_END in one.tags)
+
+    def _of_project(self, node: DbtNode) -> Hook:
+        kind = next((tag for tag in node.tags if tag in _TAGS), _TAGS[0])
+        title, raw = f"the hook {node.name} of the project", node.raw_code or ""
+        if node.compiled_code:
+            return Hook(node.unique_id, title, kind, node, raw, (node.compiled_code,))
+        return Hook(node.unique_id, title, kind, node, raw, *self._rendered(node, raw))
+
+    def _rendered(self, node: DbtNode, raw: str) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+        if "{" not in raw or self._renderer is None:
+            return (raw,), ()
+        own = node.model_copy(update={"raw_code": raw, "compiled_code": None})
+        builds = [self._renderer.render(own, first_build=first) for first in (False, True)]
+        texts = tuple(dict.fromkeys(one.text for one in builds))
+        return texts, tuple(dict.fromkeys(problem for one in builds for problem in one.doubts))
+
+
+def is_hook(key: str) -> bool:
+    """Return whether a key beside the nodes of a project is that of a hook."""
+    return key.partition(".")[0] in ("operation", "pre-hook", "post-hook")
+
+
+def run_values(manifest: Manifest) -> Mapping[str, Any]:
+    """Return what templates of hooks may ask for: dbt's target, as the manifest shows it, and values of one run."""
+    database, schema = target_defaults(manifest)
+    operation = next(iter(manifest.operations.values()), None)
+    if operation is not None:  # is where the target is
+        database, schema = operation.database, operation.schema_
+    known = {"database": database, "dbname": database, "schema": schema, "type": manifest.metadata.adapter_type}
+    return {
+        "target": _TargetValues({name: value for name, value in known.items() if value}),
+        "invocation_id": RunValue(),
+        "run_started_at": RunValue(),
+    }
+
+
+class _TargetValues:
+    """What is known of dbt's target: other attributes are not there."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.__dict__.update(values)

@@ -1,0 +1,182 @@
+"""What the hooks of a project do to tables: the statements that can be read, and what is to be reported of others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.frozen import frozen
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
+from lineage.sql.extraction import ExtractionOptions
+from lineage.sql.script.script import Script
+from lineage_ingest.dbt.build_steps import BuildSteps
+from lineage_ingest.dbt.hooks import Hook
+from lineage_ingest.dbt.raw_sql import RunValue
+
+__all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks"]
+
+HOOK_TEXT = "#text "
+"""Between a hook's key and the number of another text of it, in the name of that text."""
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_REMOVES = ("DELETE", "TRUNCATE")
+_NOT_FOLLOWED = ("CALL", "EXECUTE", "UNKNOWN", "ALTER_TABLE", "ALTER_VIEW")
+
+
+@frozen
+class ReadHook:
+    """A hook with statements that are followed: its texts by name, and their lineage in the order of the texts."""
+
+    hook: Hook
+    texts: Mapping[str, str]
+    statements: Sequence[StatementLineage]
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The full names of the tables that it writes."""
+        return tuple(
+            dict.fromkeys(name for one in self.statements for name in one.targets if name not in one.temporary)
+        )
+
+    @property
+    def completeness(self) -> Completeness:
+        """How far its statements are resolved, all together."""
+        return max((one.completeness for one in self.statements), key=_WORST.index)
+
+    def statements_of(self, name: str) -> list[StatementLineage]:
+        """Return the statements of one of its texts."""
+        return [one for one in self.statements if (one.source or next(iter(self.texts))) == name]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The full names of the tables that it reads."""
+        return tuple(dict.fromkeys(name for one in self.statements for name in one.sources))
+
+
+@frozen
+class HookEffects:
+    """The hooks of a project that may move data: what is `unread` of each, by key, and those that are followed."""
+
+    hooks: Mapping[str, Hook] = field(default_factory=dict)
+    unread: Mapping[str, Sequence[Diagnostic]] = field(default_factory=dict)
+    followed: Mapping[str, ReadHook] = field(default_factory=dict)
+
+    def unread_of(self, unique_id: str) -> Iterator[Diagnostic]:
+        """Yield what is not read of the hooks of a node."""
+        for key, problems in self.unread.items():
+            if not self.hooks[key].of_project and self.hooks[key].node.unique_id == unique_id:
+                yield from problems
+
+    def read_for(self, unique_id: str) -> tuple[str, ...]:
+        """Return the tables that the hooks of a node read."""
+        hooks = (one for one in self.followed.values() if one.hook.node.unique_id == unique_id)
+        return tuple(dict.fromkeys(name for one in hooks for name in one.reads))
+
+    def of_project(self) -> Iterator[tuple[Hook, Diagnostic]]:
+        """Yield what is not read of the project's own hooks."""
+        for key, problems in self.unread.items():
+            if self.hooks[key].of_project:
+                yield from ((self.hooks[key], problem) for problem in problems)
+
+    def resolve(
+        self,
+        options: ExtractionOptions,
+        known: Mapping[str, Collection[ColumnSchema]],
+        learnt: Callable[[str], Collection[str] | None],
+    ) -> Iterator[ReadHook]:
+        """Yield the hooks that are followed, with the columns of the tables that they name.
+
+        `known` are columns by full name; `learnt` returns those of any other table.
+        """
+        if not self.followed:
+            return
+        named = {name for one in self.followed.values() for name in (*one.reads, *one.writes)}
+        columns = {name: tuple(known[name]) for name in named if known.get(name)}
+        for name in sorted(named - columns.keys()):
+            columns[name] = tuple(ColumnSchema(one) for one in learnt(name) or ())
+        tables = [TableSchema(name, listed, exact=True) for name, listed in columns.items() if listed]
+        catalog = Catalog(tables, options.naming.dialect)
+        resolved = _resolve([self.hooks[key] for key in self.followed], options, catalog)
+        for key, one in self.followed.items():
+            positions = {(found.source, found.span) for found in one.statements}
+            statements = [found for found in resolved[key] if (found.source, found.span) in positions]
+            yield replace(one, statements=[_in_doubt(found, one.hook.doubts) for found in statements])
+
+
+def read_hooks(
+    hooks: Iterable[Hook], steps: BuildSteps, options: ExtractionOptions, built: Collection[str]
+) -> HookEffects:
+    """Return what is read of hooks; `built` are the full names of the tables that the project builds.
+
+    Which columns the tables have does not matter here.
+    """
+    listed = list(hooks)
+    queries = {hook.key: list(steps.unread_query(hook.title, hook.raw)) for hook in listed}
+    moving = [
+        hook for hook in listed
+        if queries[hook.key] or any(any(steps.unread_statement(hook.title, text)) for text in (hook.raw, *hook.texts))
+    ]  # fmt: skip
+    if not moving:
+        return HookEffects()
+    resolved = _resolve(moving, options, Catalog())
+    unread, followed = {}, {}
+    for hook in moving:
+        texts = _texts_of(hook)
+        statements, problems = [], list(queries[hook.key])
+        for one in resolved[hook.key]:
+            text = _text_of(one, texts)
+            if "{{" not in text and _is_followed(one):
+                statements.append(one)
+            elif "{{" in text or not _moves_nothing(one, built):
+                problems += steps.unread_statement(hook.title, text)
+        if hook.doubts:
+            problems += steps.unread_statement(hook.title, hook.raw)
+        unread[hook.key] = list({one.message: one for one in problems}.values())
+        if statements:
+            followed[hook.key] = ReadHook(hook, texts, statements)
+    return HookEffects({hook.key: hook for hook in moving}, unread, followed)
+
+
+def _resolve(hooks: Sequence[Hook], options: ExtractionOptions, catalog: Catalog) -> dict[str, list[StatementLineage]]:
+    """Return the statements of hooks by the key of the hook."""
+    texts = {name: text for hook in hooks for name, text in _texts_of(hook).items()}
+    found: dict[str, list[StatementLineage]] = defaultdict(list)
+    for one in Script(texts, options, catalog).resolve():
+        found[(one.source or next(iter(texts))).partition(HOOK_TEXT)[0]].append(one)
+    return found
+
+
+def _texts_of(hook: Hook) -> dict[str, str]:
+    return {f"{hook.key}{HOOK_TEXT}{n}" if n else hook.key: text for n, text in enumerate(hook.texts)}
+
+
+def _text_of(statement: StatementLineage, texts: Mapping[str, str]) -> str:
+    text = texts[statement.source or next(iter(texts))]
+    span = statement.span
+    return text[span.start : span.end] if span is not None else text
+
+
+def _moves_nothing(one: StatementLineage, built: Collection[str]) -> bool:
+    """Return whether a statement without edges is known to concern no rows that the project knows."""
+    if one.operation in _REMOVES:
+        return one.target not in built
+    is_other = one.operation.startswith("CREATE_") and one.operation not in ("CREATE_TABLE", "CREATE_VIEW")
+    return is_other and not one.targets and one.completeness is Completeness.FULL
+
+
+def _is_followed(one: StatementLineage) -> bool:
+    """Return whether the edges of a statement say all that it does to tables."""
+    if one.changes or one.altered or one.operation in _NOT_FOLLOWED or not one.targets:
+        return False
+    if one.completeness is Completeness.NONE or (one.operation in _REMOVES and not one.edges):
+        return False
+    names = (*one.targets, *one.sources)
+    return not any(RunValue.MARK in name for name in names)
+
+
+def _in_doubt(statement: StatementLineage, doubts: Iterable[Diagnostic]) -> StatementLineage:
+    for problem in doubts:
+        statement = statement.in_doubt(problem)
+    return statement

@@ -300,6 +300,35 @@ def test_a_contract_casts_what_is_stored_and_what_reads_it(
     assert [one.title for one in diff.edited] == (["daily"] if touched else [])
 
 
+@pytest.mark.parametrize(
+    ("kind", "of", "is_moved"),
+    [
+        ("table", "contract", True),
+        ("incremental", "contract", True),
+        ("table", "SQL", False),
+        ("view", "contract", False),
+        ("view", "SQL", True),
+    ],
+)
+def test_the_order_of_a_contract_is_that_of_the_table(tmp_path: Path, kind: str, of: str, is_moved: bool) -> None:
+    """Whatever order its SQL has; `reader` reads by position, and `named` by name."""
+
+    def shop(sql: str, *names: str) -> Manifest:
+        config = {"materialized": kind, "contract": {"enforced": True}}
+        columns = {name: {"name": name, "data_type": "int"} for name in names}
+        raw = source("orders", {"id": "int", "amount": "int"})
+        return manifest(
+            raw,
+            model("made", f'select {sql} from "wh"."raw"."orders"', raw["unique_id"], config=config, columns=columns),
+            model("reader", f"select 1 as a, 2 as b union all select * from {relation('made')}", "made"),
+            model("named", f"select amount from {relation('made')}", "made"),
+        )
+
+    head = shop("amount, id", "id", "amount") if of == "SQL" else shop("id, amount", "amount", "id")
+    found = _diff(tmp_path, lambda data: data.update(head), shop("id, amount", "id", "amount"))
+    assert {one.title for one in found.rebuild} == ({"made", "reader"} if is_moved else set())
+
+
 def test_a_constraint_of_a_contract_is_built(tmp_path: Path) -> None:
     base = _project()
     _with_contract(base, "bigint")

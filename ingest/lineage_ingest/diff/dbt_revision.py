@@ -235,8 +235,8 @@ class _Reader:
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
             if build.has_history else (),
-            relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {}, doubts, written,
-            unread, applied,
+            relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {},
+            tuple(contract) if build in _CAST else (), doubts, written, unread, applied,
         )  # fmt: skip
 
     def _contract(self, node: DbtNode) -> dict[str, str]:

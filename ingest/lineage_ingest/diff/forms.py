@@ -6,7 +6,7 @@ as given, so that a difference in it is an edit of this definition, and not of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lineage.frozen import frozen
@@ -132,6 +132,8 @@ class ProjectForms:
             own = self._form(definition, sql, self._given)
         if definition.contract:
             full, own = (_cast(one, definition.contract) for one in (full, own))
+        if definition.column_order:
+            full, own = (_in_order(one, definition.column_order) for one in (full, own))
         if definition.content:
             settings = digest("settings", [list(pair) for pair in definition.content])
             full, own = (replace(one, rows=digest(one.rows, settings)) for one in (full, own))
@@ -214,6 +216,14 @@ def _cast(form: TableForm, types: Mapping[str, str]) -> TableForm:
 
     columns = tuple((name, stored(value, types[name]) if name in types else value) for name, value in form.columns)
     return replace(form, columns=columns)
+
+
+def _in_order(form: TableForm, names: Sequence[str]) -> TableForm:
+    """Return a table with its columns in the order of a contract; as it is if that does not name all of them."""
+    places = {name: number for number, name in enumerate(names)}
+    if form.is_open or sorted(places) != sorted(name for name, _ in form.columns):
+        return form
+    return replace(form, columns=tuple(sorted(form.columns, key=lambda one: places[one[0]])), is_ordered=True)
 
 
 def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], kind: str) -> TableForm:

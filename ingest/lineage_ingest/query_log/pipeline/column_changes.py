@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_ingest.query_log.pipeline.members import Member
-from lineage_ingest.query_log.pipeline.versions import Event, Moment, NamesOfPart, UnitPart, last_part
+from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, UnitPart, last_part
+from lineage_ingest.query_log.pipeline.versions import Event, Moment
 
 __all__ = ["ColumnChange", "ColumnChanges", "column_changes_of", "parts_that_change_columns"]
 

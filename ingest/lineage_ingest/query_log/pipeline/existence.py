@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, NameStep, TableId, UnitPart
+from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
+from lineage_ingest.query_log.pipeline.versions import Event
 
 __all__ = ["Existence", "steps_on"]
 

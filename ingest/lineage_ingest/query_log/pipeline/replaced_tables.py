@@ -13,8 +13,8 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.query_log.pipeline.copied_tables import StatingJob
 from lineage_ingest.query_log.pipeline.earlier import Earlier
+from lineage_ingest.query_log.pipeline.names_of_parts import keeps_what_is_there
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
-from lineage_ingest.query_log.pipeline.versions import keeps_what_is_there
 
 __all__ = ["mark_replaced_tables"]
 

@@ -17,8 +17,8 @@ from lineage.model.statement import ColumnSchema
 from lineage.sql.script.script import Decision
 from lineage_ingest.query_log.pipeline.existence import Existence
 from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, TableId, UnitSummary
+from lineage_ingest.query_log.pipeline.names_of_parts import UnitPart
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
-from lineage_ingest.query_log.pipeline.versions import UnitPart
 
 __all__ = ["Definitions", "RunInterval"]
 

@@ -26,20 +26,19 @@ from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
 from lineage_ingest.query_log.pipeline.graph_batches import Merger
 from lineage_ingest.query_log.pipeline.members import Member
-from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
-from lineage_ingest.query_log.pipeline.versions import (
-    Event,
+from lineage_ingest.query_log.pipeline.names_of_parts import (
     NamesOfPart,
-    Versions,
     deciding_parts,
     made_and_left,
     made_in,
     new_in,
     read_before_made,
-    versions_of,
 )
+from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
+from lineage_ingest.query_log.pipeline.version_walk import versions_of
+from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 

@@ -122,6 +122,7 @@ def impact(
         target = resolve(opened, name)
         print_answer(opened, find_impact(opened, target, options), output, rows)
         _note_times(opened, options.as_of, target)
+        _note_former_holders(opened, target)
 
 
 def root_cause(
@@ -208,6 +209,17 @@ def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
         if column.dropped_at is not None:
             at = f"{column.dropped_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+
+
+def _note_former_holders(store: GraphStore, target: Target) -> None:
+    """Print which tables had the name of the one that was asked before: what read it then is found under theirs."""
+    holders = {one.key: one.until for one in store.name_holders([target.dataset])[target.dataset]}
+    for dataset in store.datasets(holders) if holders else ():
+        if dataset.dropped_at is None:
+            until = f"{holders[dataset.key].astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            name = ".".join([dataset.display_name, *([target.column] if target.column else ())])
+            note(f"another table had this name until {until}, and is now {name}", "yellow")
+            note(f"what read that one: lineage impact {name}", "yellow")
 
 
 def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:

@@ -27,6 +27,7 @@ from lineage.store.values import (
     JobHead,
     JobIdentity,
     JobSelection,
+    NameHolder,
     NodeAnnotation,
     RetiredJobs,
     SearchHit,
@@ -180,6 +181,9 @@ class GraphStore(Protocol):
 
     def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
         """Return the names that these datasets had before they were renamed, in order of time."""
+
+    def name_holders(self, datasets: Collection[str]) -> dict[str, list[NameHolder]]:
+        """Return which datasets had the names of these before them, until a RENAME or SWAP, in order of time."""
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; dropped ones if `dropped`."""

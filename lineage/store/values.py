@@ -32,6 +32,7 @@ __all__ = [
     "Hop",
     "ColumnHead",
     "JobHead",
+    "NameHolder",
     "JobIdentity",
     "JobSelection",
     "RetiredJobs",
@@ -115,6 +116,14 @@ class FormerName:
     """A name that a dataset had until a RENAME. Another dataset may have it by now."""
 
     name: str
+    until: datetime
+
+
+@frozen
+class NameHolder:
+    """The key of a dataset that had the name of another one until a RENAME or SWAP."""
+
+    key: str
     until: datetime
 
 

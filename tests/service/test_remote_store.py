@@ -84,6 +84,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "column_spellings": (({key("users.surname")},), {}),
         "column_heads": (([key("users"), key("staged")],), {}),
         "former_names": (([key("users")],), {}),
+        "name_holders": (([key("users")],), {}),
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
         "dataset_keys": ((), {}),

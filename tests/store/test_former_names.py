@@ -12,6 +12,7 @@ import pytest
 from lineage.export.openlineage import openlineage_events
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
+from tests.cli.running import lineage
 from tests.service.running import running
 from tests.store.batch_builders import batch, day, drop, query, rename, swap, table
 
@@ -43,6 +44,37 @@ def test_a_name_that_another_table_takes(store: GraphStore) -> None:
     assert names(store) == {"a_old": [("a", 2)]}
     store.apply(applied_together(changes=[rename("a", "b", 5)]))
     assert names(store) == {"a_old": [("a", 2)], "b": [("a", 5)]}
+
+
+def test_the_table_that_had_a_name_before_is_found(store: GraphStore) -> None:
+    store.apply(applied_together(table("a", "x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "b", 2)]))
+    store.apply(applied_together(table("a", "y", at=3), table("n", "z", at=3)))
+    store.apply(applied_together(changes=[swap("a", "n", 4)]))
+    held = store.name_holders(["pg/a", "pg/b", "pg/n", "pg/nothing"])
+    assert {key.partition("/")[2]: [(one.key, one.until) for one in found] for key, found in held.items()} == {
+        "a": [("pg/b", day(2)), ("pg/n", day(4))],
+        "b": [],
+        "n": [("pg/a", day(4))],
+        "nothing": [],
+    }
+
+
+def test_impact_names_the_table_that_had_the_name_before(tmp_path: Path) -> None:
+    """A column of that name, or the table; a table that is dropped since is left out."""
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
+        store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
+        store.apply(applied_together(table("a", "x", at=3)))
+    for asked, found in (("a.x", "a_old.x"), ("a", "a_old")):
+        done = lineage("impact", asked, "--store", path)
+        assert "had this name until 2024-01-02 00:00 UTC" in done.err
+        assert f"lineage impact {found}\n" in done.err
+    with open_store(path) as store:
+        store.apply(applied_together(changes=[drop("a_old", 4)]))
+    assert "had this name" not in lineage("impact", "a", "--store", path).err
+    assert "had this name" not in lineage("impact", "r", "--store", path).err
 
 
 def test_there_and_back_is_no_earlier_name_of_its_own(store: GraphStore) -> None:

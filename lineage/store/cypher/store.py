@@ -17,7 +17,7 @@ from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
 from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.dump import dump_graph
 from lineage.store.cypher.facts import fact_sources, forget_facts
-from lineage.store.cypher.former_names import former_names
+from lineage.store.cypher.former_names import former_names, name_holders
 from lineage.store.cypher.known_names import load_names
 from lineage.store.cypher.loading import load_state
 from lineage.store.cypher.schema import Changes
@@ -197,6 +197,7 @@ class CypherStore:
     dataset_names = _reading(reads.dataset_names)
     column_spellings = _reading(reads.column_spellings)
     former_names = _reading(former_names)
+    name_holders = _reading(name_holders)
     columns = _reading(reads.columns)
     column_heads = _reading(reads.column_heads)
     expand = _reading(reads.expand)

@@ -8,7 +8,8 @@ https://docs.getdbt.com/reference/resource-configs/pre-hook-post-hook
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from lineage.frozen import frozen
@@ -50,10 +51,13 @@ class Hook:
 class HookReader:
     """Reads the hooks of one manifest, in the order in which dbt runs them as far as it is fixed."""
 
-    def __init__(self, manifest: Manifest, renderer: RawSqlRenderer | None) -> None:
-        """Read with a renderer that knows the values of `run_values`; without one, templates stay as they are."""
+    def __init__(self, manifest: Manifest, renderer: Callable[[], RawSqlRenderer | None]) -> None:
+        """Read with a renderer that knows the values of `run_values`; if there is none, templates stay as they are.
+
+        Few projects have hooks with templates: `renderer` is called for the first one.
+        """
         self._manifest = manifest
-        self._renderer = renderer
+        self._renderer = cache(renderer)
 
     def hooks(self) -> Iterator[Hook]:
         """Yield the hooks."""
@@ -75,10 +79,11 @@ class HookReader:
         return Hook(node.unique_id, title, kind, node, raw, *self._rendered(node, raw))
 
     def _rendered(self, node: DbtNode, raw: str) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        if "{" not in raw or self._renderer is None:
+        renderer = self._renderer() if "{" in raw else None
+        if renderer is None:
             return (raw,), ()
         own = node.model_copy(update={"raw_code": raw, "compiled_code": None})
-        builds = [self._renderer.render(own, first_build=first) for first in (False, True)]
+        builds = [renderer.render(own, first_build=first) for first in (False, True)]
         texts = tuple(dict.fromkeys(one.text for one in builds))
         return texts, tuple(dict.fromkeys(problem for one in builds for problem in one.doubts))
 

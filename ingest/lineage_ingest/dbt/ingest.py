@@ -342,6 +342,8 @@ class _Ingest:
     def _add_hooks(self) -> None:
         """Add the jobs of hooks that have changed; they see the tables as they are after all models."""
         project = self.project
+        if not project.hooks.followed:
+            return
         columns: dict[str, Collection[ColumnSchema]] = {
             table.name: table.complete or tuple(ColumnSchema(name) for name in self.nodes[key].columns or ())
             for key, table in project.tables.items()

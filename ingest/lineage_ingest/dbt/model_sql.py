@@ -109,12 +109,14 @@ class ModelTexts:
 
     def hooks(self) -> Iterator[Hook]:
         """Yield the hooks of the project and of its nodes."""
-        values = run_values(self._manifest)
-        variables = ProjectVariables(self._folder)
-        try:
-            renderer = RawSqlRenderer(self._manifest, self._macros, _relation, variables, values)
-        except RenderingMissingError:
-            renderer = None
+
+        def renderer() -> RawSqlRenderer | None:
+            variables, values = ProjectVariables(self._folder), run_values(self._manifest)
+            try:
+                return RawSqlRenderer(self._manifest, self._macros, _relation, variables, values)
+            except RenderingMissingError:
+                return None
+
         return HookReader(self._manifest, renderer).hooks()
 
     def body_of(self, function: DbtNode) -> str:

@@ -553,5 +553,5 @@ RETURN j.key AS key ORDER BY key LIMIT 1
 MATCH (d:`Table`) WHERE d.last_seen > $at AND d.key IN $datasets RETURN d.key AS key ORDER BY key LIMIT 1
 
 // name: datasets_of_jobs_seen_after
-MATCH (j:Job)-[:READS|WRITES]->(d:`Table`) WHERE d.last_seen > $at AND j.key IN $jobs
+UNWIND $jobs AS job MATCH (j:Job {key: job})-[:READS|WRITES]->(d:`Table`) WHERE d.last_seen > $at
 RETURN d.key AS key ORDER BY key LIMIT 1

@@ -27,6 +27,7 @@ from lineage.store.cypher.properties import (
     stored,
 )
 from lineage.store.planning.graph_state import EdgeType, JobCounts, KnownChange, Prune, RunUsage, Seen
+from lineage.store.planning.observations import times_from, times_text
 from lineage.store.planning.validity import Meaning, Period
 from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -177,12 +178,7 @@ JOB = PropertyMap(
         encode=lambda positions: [":".join(map(str, one)) for one in positions],
         decode=lambda texts: tuple(SourcePosition(*map(int, text.split(":"))) for text in texts or ()),
     ),
-    stored(
-        "observed_at",
-        _TEXTS,
-        encode=lambda times: [at.isoformat() for at in times],
-        decode=lambda texts: tuple(map(datetime.fromisoformat, texts or ())),
-    ),
+    stored("observed_at", _TEXT, encode=times_text, decode=times_from),
     keyed=True,
 )
 RUN = PropertyMap(
@@ -434,7 +430,7 @@ class SeenAgain:
             "datasets": list(self.datasets),
             "valid_from": self.since,
             "last_seen": self.last_seen,
-            "observed": self.last_seen.isoformat(),
+            "observed": times_text([self.last_seen]),
         }
 
 

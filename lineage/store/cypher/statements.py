@@ -9,6 +9,7 @@ from importlib import resources
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
 from lineage.store.planning.graph_state import EdgeType
+from lineage.store.planning.observations import KEPT, TIME_SIZE
 
 __all__ = [
     "LADYBUG_TYPES",
@@ -128,14 +129,11 @@ def refresh_statement(target_label: str, *types: str) -> str:
 
 
 @cache
-def seen_again_statements(latest: str) -> tuple[str, ...]:
-    """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order.
-
-    `latest` is the store's expression for the list `j.observed_at`, of its last `KEPT - 1` elements.
-    """
+def seen_again_statements() -> tuple[str, ...]:
+    """Return the statements of `cypher/write.cypher` for jobs that were observed again unchanged, in order."""
     named = _named_statements("cypher/write.cypher")
     names = ("see_jobs_again", "see_read_datasets_again", "see_datasets_again")
-    return tuple(_fill(named[one], {"latest": latest}) for one in names)
+    return tuple(_fill(named[one], {"size": str(TIME_SIZE * (KEPT - 1))}) for one in names)
 
 
 @cache

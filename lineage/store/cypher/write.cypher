@@ -101,7 +101,7 @@ MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <ident
 // The statements for jobs that were observed again, unchanged since $valid_from.
 // name: see_jobs_again
 UNWIND $jobs AS job MATCH (j:Job {key: job}) WHERE j.last_seen = $valid_from AND j.last_seen < $last_seen
-SET j.last_seen = $last_seen, j.observed_at = <latest> + [$observed]
+SET j.last_seen = $last_seen, j.observed_at = right(j.observed_at, <size>) + $observed
 
 // What a job still reads has no `last_seen`.
 // name: see_read_datasets_again

@@ -45,7 +45,6 @@ from lineage.store.embedded.deferred_writes import (
 )
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.statements import Statements
-from lineage.store.planning.observations import KEPT
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["EmbeddedTransaction"]
@@ -167,7 +166,7 @@ class EmbeddedTransaction:
         self._replace_relationships(changes.updated_relationships)
         self._refresh(changes.refreshed_units)
         for seen in changes.seen_again:
-            for statement in seen_again_statements(_LATEST_TIMES):
+            for statement in seen_again_statements():
                 names = (name for name in seen.row if f"${name}" in statement)
                 self._run(statement, {name: seen.row[name] for name in names})
             self.rows_seen_again += len(seen.jobs) + len(seen.datasets)
@@ -342,9 +341,6 @@ def _in_parts(nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
 def _rows_of(nodes: Iterable[Node], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the nodes' properties of these names, in this order, and their keys."""
     return [{"key": one.key, **{name: _to_store(one.properties[name]) for name in names}} for one in nodes]
-
-
-_LATEST_TIMES = f"list_slice(j.observed_at, -{KEPT - 1}, -1)"
 
 
 def _row_to_store(row: Row) -> dict[str, Any]:

@@ -48,7 +48,6 @@ from lineage.store.exploring import Explorer, View
 from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.chunks import LOCK_STRIPES
-from lineage.store.planning.observations import KEPT
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
@@ -280,7 +279,7 @@ class Neo4jTransaction:
             refreshed[refresh_statement(unit.target_label, unit.type)].append(unit.row)
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
-        for statement in seen_again_statements(_LATEST_TIMES) if changes.seen_again else ():
+        for statement in seen_again_statements() if changes.seen_again else ():
             self._run_rows(statement, [seen.row for seen in changes.seen_again])
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
@@ -296,9 +295,6 @@ class Neo4jTransaction:
             summary = self._managed.run(statement, rows=sent).consume()
             created += summary.counters.relationships_created
         return created
-
-
-_LATEST_TIMES = f"j.observed_at[-{KEPT - 1}..]"
 
 
 @lru_cache(maxsize=100_000)

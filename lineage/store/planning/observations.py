@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from lineage.frozen import frozen
 
-__all__ = ["ABSENT", "CONTENT_SIZE", "KEPT", "TIE", "UNOBSERVED", "Timeline", "latest_times"]
+__all__ = [
+    "ABSENT",
+    "CONTENT_SIZE",
+    "KEPT",
+    "TIE",
+    "TIME_SIZE",
+    "UNOBSERVED",
+    "Timeline",
+    "latest_times",
+    "times_from",
+    "times_text",
+]
 
 KEPT = 15
 """Number of latest observations that are always kept, so that late ones can be inserted."""
+
+TIME_SIZE = 33
+"""Number of characters of a stored time, with the space before it."""
 
 CONTENT_SIZE = 12
 """Number of characters of a digest of content."""
@@ -149,6 +163,21 @@ UNOBSERVED = Timeline()
 def latest_times(known: Iterable[datetime], others: Iterable[datetime]) -> tuple[datetime, ...]:
     """Return the times of a job that are kept, in order: those of its latest observations."""
     return tuple(sorted({*known, *others})[-KEPT:])
+
+
+def times_text(times: Iterable[datetime]) -> str:
+    """Return times as a text to store, of `TIME_SIZE` characters each. (ladybug takes longer to change lists.)
+
+    >>> from datetime import UTC
+    >>> times_text([datetime(2024, 1, 2, tzinfo=UTC)])
+    ' 2024-01-02T00:00:00.000000+00:00'
+    """
+    return "".join(f" {at.astimezone(UTC).isoformat(timespec='microseconds')}" for at in times)
+
+
+def times_from(text: str | None) -> tuple[datetime, ...]:
+    """Return the times of such a text; older jobs have none."""
+    return tuple(map(datetime.fromisoformat, (text or "").split()))
 
 
 def _is_repeated(point: tuple[datetime, str], before: tuple[datetime, str]) -> bool:

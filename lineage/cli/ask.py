@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -212,14 +213,17 @@ def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
 
 
 def _note_former_holders(store: GraphStore, target: Target) -> None:
-    """Print which tables had the name of the one that was asked before: what read it then is found under theirs."""
+    """Print which tables had the name of the one that is asked before it: what read them then is found under theirs."""
     holders = {one.key: one.until for one in store.name_holders([target.dataset])[target.dataset]}
     for dataset in store.datasets(holders) if holders else ():
         if dataset.dropped_at is None:
             until = f"{holders[dataset.key].astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            name = ".".join([dataset.display_name, *([target.column] if target.column else ())])
-            note(f"another table had this name until {until}, and is now {name}", "yellow")
-            note(f"what read that one: lineage impact {name}", "yellow")
+            own = [dataset.key + target.key[len(target.dataset) :]]
+            columns = () if target.is_table else store.columns_by_key(own)
+            name = dataset.display_name
+            asked = next((f"{name}.{one.display_path}" for one in columns), name)
+            note(f"until {until}, {name} had this name", "yellow")
+            note(f"what read it then: lineage impact {shlex.quote(asked)}", "yellow")
 
 
 def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:

@@ -32,9 +32,9 @@ def traced(monkeypatch: pytest.MonkeyPatch, base: Path, head: Path) -> tuple[lis
     """Return the new carriers, and the tables that were traced (None: all)."""
     asked: list[object] = []
 
-    def observed(one: Any, other: Any, only: object = None) -> Any:
+    def observed(one: Any, other: Any, only: set[str] | None = None) -> Any:
         asked.append(only)
-        return project_edges(one, other, only)  # type: ignore[arg-type]
+        return project_edges(one, other, only)
 
     monkeypatch.setattr(project_diff, "project_edges", observed)
     found = diff_revisions(base, head)

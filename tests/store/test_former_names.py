@@ -66,10 +66,10 @@ def test_impact_names_the_table_that_had_the_name_before(tmp_path: Path) -> None
     with open_store(path) as store:
         store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
         store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
-        store.apply(applied_together(table("a", "x", at=3)))
-    for asked, found in (("a.x", "a_old.x"), ("a", "a_old")):
+        store.apply(applied_together(table("a", "x", "y", at=3)))
+    for asked, found in (("a.x", "a_old.x"), ("a", "a_old"), ("a.y", "a_old")):
         done = lineage("impact", asked, "--store", path)
-        assert "had this name until 2024-01-02 00:00 UTC" in done.err
+        assert "until 2024-01-02 00:00 UTC, a_old had this name\n" in done.err
         assert f"lineage impact {found}\n" in done.err
     with open_store(path) as store:
         store.apply(applied_together(changes=[drop("a_old", 4)]))

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from itertools import starmap
-from pathlib import Path
 
-from lineage.catalog import Catalog
-from lineage.frozen import frozen
 from lineage.model.batch import JobKind, LineageBatch, dbt_job_key, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.saved_file import digest_of
-from lineage.sql.extraction import ExtractionOptions
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
 from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.hooks import is_hook
@@ -34,12 +29,12 @@ from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
-from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_state import NodeState, ProjectState, StateFiles
+from lineage_ingest.dbt.request import ProjectRequest
+from lineage_ingest.dbt.saved_state import NodeState, ProjectState
 from lineage_ingest.dbt.semantic_layer import inputs_of, metrics_of
 from lineage_ingest.dbt.semantic_uses import groups_of, uses_of
 
-__all__ = ["OlderManifestError", "ProjectRequest", "ingest_project"]
+__all__ = ["OlderManifestError", "ingest_project"]
 
 Progress = Callable[[str, int, int | None], None]
 _COUNTED = {
@@ -55,24 +50,6 @@ _RUNS = 1_000
 
 class OlderManifestError(ValueError):
     """The store has the project as of a later time."""
-
-
-@frozen
-class ProjectRequest:
-    """A project to ingest: artifacts, names, options, the folder of its files, and where its state is saved.
-
-    `basis` identifies the product and the options. Without `state`, everything is resolved and stored.
-    """
-
-    artifacts: Artifacts
-    names: ProjectNames
-    options: ExtractionOptions
-    at: datetime
-    basis: str
-    folder: Path | None = None
-    state: StateFiles | None = None
-    catalog: Catalog = field(default_factory=Catalog)
-    """Schemas of tables that the artifacts do not describe."""
 
 
 def ingest_project(request: ProjectRequest, store: GraphStore, progress: Progress | None = None) -> DbtSummary:

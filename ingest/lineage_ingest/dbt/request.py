@@ -1,22 +1,42 @@
-"""Turn options into a request: the artifacts, the names, and what identifies the options."""
+"""What is to be ingested of a dbt project: artifacts, names and options."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
+from datetime import datetime
 from pathlib import Path
 
+from lineage.catalog import Catalog
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.product_digest import product_digest
 from lineage.saved_file import digest_of
-from lineage.sql.extraction import options_for
+from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.resolve.functions import FunctionsFileError
-from lineage_ingest.dbt.artifacts import read_artifacts, relations_in
-from lineage_ingest.dbt.ingest import ProjectRequest
+from lineage_ingest.dbt.artifacts import Artifacts, read_artifacts, relations_in
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
 from lineage_ingest.dbt.saved_state import StateFiles
 from lineage_ingest.options import DbtOptions, OptionError, in_utc, read_catalog
 
-__all__ = ["prepare_project"]
+__all__ = ["ProjectRequest", "prepare_project"]
+
+
+@frozen
+class ProjectRequest:
+    """A project to ingest: artifacts, names, options, the folder of its files, and where its state is saved.
+
+    `basis` identifies the product and the options. Without `state`, everything is resolved and stored.
+    """
+
+    artifacts: Artifacts
+    names: ProjectNames
+    options: ExtractionOptions
+    at: datetime
+    basis: str
+    folder: Path | None = None
+    state: StateFiles | None = None
+    catalog: Catalog = field(default_factory=Catalog)
+    """Schemas of tables that the artifacts do not describe."""
 
 
 def prepare_project(target: str | Path | None, options: DbtOptions, store: str | None) -> ProjectRequest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 from lineage.frozen import frozen
@@ -68,7 +69,7 @@ def affected_consumers(
     found = []
     for key, (_, node) in nodes.items():
         read = columns.read_by(key)
-        below = _below(head, nodes, key, lambda one, read=read: models.is_reached(one, read.get(one)))  # type: ignore[misc]
+        below = _below(head, nodes, key, partial(models.is_reached, read))
         reads = {tables[one].title for one in below if one in tables and _is_other(tables[one]) and one != key}
         reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
         reads |= {moved[one] for one in below & moved.keys()}
@@ -89,8 +90,12 @@ class _SemanticModels:
         self._tables = tables
         self._moved = moved
 
-    def is_reached(self, key: str, columns: Collection[str] | None) -> bool:
-        """Return whether a change reaches these columns of a semantic model; None: any. Others are always reached."""
+    def is_reached(self, read: Mapping[str, Collection[str] | None], key: str) -> bool:
+        """Return whether a change reaches the columns that are `read` of a semantic model, by its unique id.
+
+        None: any of its columns. Other nodes are always reached.
+        """
+        columns = read.get(key)
         after, before = self._head.get(key), self._base.get(key)
         table = self._tables.get(key)
         if after is None or table is None:

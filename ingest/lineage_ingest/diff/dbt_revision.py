@@ -12,11 +12,11 @@ from lineage.model.diagnostics import Severity
 from lineage.model.name_lists import name_list
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
-from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation

@@ -17,9 +17,9 @@ from lineage.sql.extraction import options_for
 from lineage.sql.script.parallel import resolve_texts
 from lineage.sql.script.saved_resolutions import SavedResolutions
 from lineage.sql.script.script import Script
-from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.project import DbtProject
+from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.sql_files.discovery import find_sql_files
 from lineage_ingest.sql_files.file_reader import read_sql_file

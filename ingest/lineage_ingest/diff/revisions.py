@@ -11,9 +11,8 @@ from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import Naming
 from lineage.sql.extraction import options_for
-from lineage_ingest.dbt.ingest import ProjectRequest
 from lineage_ingest.dbt.project_variables import ProjectVariables
-from lineage_ingest.dbt.request import prepare_project
+from lineage_ingest.dbt.request import ProjectRequest, prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson

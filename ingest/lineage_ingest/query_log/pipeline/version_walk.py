@@ -119,7 +119,7 @@ class _Walk:
     def _is_free(self, namespace: str, own: str, name: str, known: Collection[str]) -> bool:
         """Return whether a version can be made again under a name; `known` are those of the same definition.
 
-        It cannot if a table of another definition has been in its place since: what was read before must be told apart.
+        It cannot if a table of another definition has been in its place since: what was read before is not of that one.
         """
         if not self._places[namespace, own] <= {name}:
             return False

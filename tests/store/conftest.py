@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import neo4j
@@ -10,6 +11,7 @@ import pytest
 
 from lineage.store import GraphStore, open_store
 from tests.neo4j_fixture import Neo4jAddress
+from tests.store.old_stores import Migrated, fill_old_neo4j, make_old_embedded
 
 Opener = Callable[[], GraphStore]
 
@@ -34,6 +36,22 @@ def store(open_again: Opener) -> Iterator[GraphStore]:
     """An empty store."""
     with open_again() as opened:
         yield opened
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Migrated]:
+    """A function that returns a store of an earlier schema version, filled by statements of that time and migrated."""
+    with ExitStack() as opened:
+
+        def opening(version: int, statements: Iterable[str]) -> GraphStore:
+            if request.param == "embedded":
+                make_old_embedded(tmp_path / "old.lbug", version, statements)
+                return opened.enter_context(open_store(tmp_path / "old.lbug"))
+            address: Neo4jAddress = request.getfixturevalue("neo4j_uri")
+            fill_old_neo4j(address, version, statements)
+            return opened.enter_context(open_store(address.uri, user=address.user, password=address.password))
+
+        yield opening
 
 
 @pytest.fixture

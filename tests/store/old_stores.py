@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import ladybug
 import neo4j
 
+from lineage.store import GraphStore
 from lineage.store.cypher.schema import Changes
 from lineage.store.embedded import EmbeddedBackend
 from lineage.store.embedded.deferred_writes import to_pieces
 from lineage.store.neo4j.backend import Neo4jBackend
 from tests.neo4j_fixture import Neo4jAddress
 
-__all__ = ["fill_old_neo4j", "make_old_embedded"]
+__all__ = ["Migrated", "fill_old_neo4j", "make_old_embedded"]
+
+Migrated: TypeAlias = Callable[[int, Iterable[str]], GraphStore]
+"""Returns a store of an earlier version, filled with statements of that time, and migrated."""
 
 
 def make_old_embedded(path: Path, version: int, statements: Iterable[str], deferred: Changes | None = None) -> None:

@@ -41,7 +41,7 @@ from lineage.store.values import Direction, StoredUsage
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, day, history, key, live, query, view
 from tests.store.conftest import Opener
-from tests.store.old_stores import fill_old_neo4j, make_old_embedded
+from tests.store.old_stores import Migrated, make_old_embedded
 
 
 def test_what_was_applied_is_there_when_opened_again(open_again: Opener) -> None:
@@ -186,17 +186,8 @@ def test_version_1_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
         check_migrated(store)
 
 
-def test_version_2_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
-    path = tmp_path / "old.lbug"
-    make_old_embedded(path, 2, OLD_COUNTS)
-    with open_store(path) as store:
-        check_counts_migrated(store)
-
-
-def test_version_2_of_the_neo4j_store_is_migrated(neo4j_uri: Neo4jAddress) -> None:
-    fill_old_neo4j(neo4j_uri, 2, OLD_COUNTS)
-    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
-        check_counts_migrated(store)
+def test_version_2_is_migrated(migrated: Migrated) -> None:
+    check_counts_migrated(migrated(2, OLD_COUNTS))
 
 
 def test_version_1_of_the_neo4j_store_is_migrated(neo4j_uri: Neo4jAddress) -> None:
@@ -389,17 +380,8 @@ def check_masked_as_a_whole(store: GraphStore) -> None:
     assert history(store) == ["a.x -> v.x AGGREGATION masked 1.."]
 
 
-def test_edges_of_version_19_of_the_embedded_store_are_masked_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "old.lbug"
-    make_old_embedded(path, 19, OLD_EDGES)
-    with open_store(path) as store:
-        check_masked_as_a_whole(store)
-
-
-def test_edges_of_version_19_of_the_neo4j_store_are_masked_as_a_whole(neo4j_uri: Neo4jAddress) -> None:
-    fill_old_neo4j(neo4j_uri, 19, OLD_EDGES)
-    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
-        check_masked_as_a_whole(store)
+def test_edges_of_version_19_are_masked_as_a_whole(migrated: Migrated) -> None:
+    check_masked_as_a_whole(migrated(19, OLD_EDGES))
 
 
 def test_deferred_updates_of_edges_of_version_19_are_written(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import pytest
 from lineage.model.batch import JobKind
 from lineage.store import GraphStore, open_store
 from lineage.store.cypher.schema import LABELS, Changes, Node, Relationship
-from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import JobWithEdges, batch, day, job, key
-from tests.store.old_stores import fill_old_neo4j, make_old_embedded
+from tests.store.old_stores import Migrated, make_old_embedded
 
 
 def dbt_model(*read: str, at: float, name: str = "dbt:v") -> JobWithEdges:
@@ -91,17 +90,8 @@ def check_reads_migrated(store: GraphStore, read: str = "a") -> None:
     assert times(store) == {"a": None, "b": day(-363)} | ({"a": day(1), "b": None} if read == "b" else {})
 
 
-def test_reads_of_version_21_of_the_embedded_store_are_migrated(tmp_path: Path) -> None:
-    path = tmp_path / "old.lbug"
-    make_old_embedded(path, 21, OLD_READS)
-    with open_store(path) as store:
-        check_reads_migrated(store)
-
-
-def test_reads_of_version_21_of_the_neo4j_store_are_migrated(neo4j_uri: Neo4jAddress) -> None:
-    fill_old_neo4j(neo4j_uri, 21, OLD_READS)
-    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
-        check_reads_migrated(store)
+def test_reads_of_version_21_are_migrated(migrated: Migrated) -> None:
+    check_reads_migrated(migrated(21, OLD_READS))
 
 
 def test_deferred_reads_of_version_21_are_of_that_version(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from lineage.model.batch import JobKind
 from lineage.store import GraphStore, open_store
 from lineage.store.cypher.schema import LABELS, Changes, Node, Relationship
 from lineage.store.values import GraphDump
-from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import JobWithEdges, batch, day, job, key
 from tests.store.dumped_times import with_own_times
-from tests.store.old_stores import fill_old_neo4j, make_old_embedded
+from tests.store.old_stores import Migrated, make_old_embedded
 
 
 def dbt_model(*written: str, at: float, name: str = "dbt:v") -> JobWithEdges:
@@ -126,17 +125,8 @@ def check_writes_migrated(store: GraphStore) -> None:
     assert [one.writes for one in store.jobs(["dbt:v"])] == [(key("w"),)]
 
 
-def test_writes_of_version_22_of_the_embedded_store_are_migrated(tmp_path: Path) -> None:
-    path = tmp_path / "old.lbug"
-    make_old_embedded(path, 22, OLD_WRITES)
-    with open_store(path) as store:
-        check_writes_migrated(store)
-
-
-def test_writes_of_version_22_of_the_neo4j_store_are_migrated(neo4j_uri: Neo4jAddress) -> None:
-    fill_old_neo4j(neo4j_uri, 22, OLD_WRITES)
-    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password) as store:
-        check_writes_migrated(store)
+def test_writes_of_version_22_are_migrated(migrated: Migrated) -> None:
+    check_writes_migrated(migrated(22, OLD_WRITES))
 
 
 def test_deferred_writes_of_version_22_are_of_that_version(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ from lineage.model.names import dataset_key, dataset_of, plain_name, split_datas
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind
 from lineage_ingest.query_log.pipeline.extraction import microseconds, moment
-from lineage_ingest.query_log.pipeline.versions import Moment, Versions
+from lineage_ingest.query_log.pipeline.versions import Moment, Renaming, Versions
 
 __all__ = ["VersionKeys"]
 
@@ -57,16 +57,24 @@ class VersionKeys:
         self._held = {self._last[key]: key for key in self._last.keys() - self._gone_at.keys()}
         self.gone = frozenset(self._gone_at)
         self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in self._held)
-        for namespace, version, table, other, at in (
-            (one.namespace, one.version, one.table, one.other, one.at) for one in versions.renamings
-        ):
-            time, new = self._time(at), dataset_key(namespace, other)
-            self._moves[dataset_key(namespace, version)].append((time, new))
-            spelling = other.spelling if isinstance(other, Spelled) else None
-            renaming = DatasetChange(ChangeKind.RENAME, dataset_key(namespace, table), time, new, spelling=spelling)
-            self._renamings.append(renaming)
+        self._rename(versions.renamings)
         self.plain = not self._last
         """Whether all keys are those in the graph."""
+
+    def _rename(self, renamings: Sequence[Renaming]) -> None:
+        """Note the renames, in order; the two of a SWAP are one change."""
+        before: Renaming | None = None
+        for one in renamings:
+            is_second = before is not None and one.swaps and one[:2] == before[:2]
+            time = self._time(one.at)
+            old, new = (dataset_key(one.namespace, name) for name in (one.table, one.other))
+            self._moves[dataset_key(one.namespace, one.version)].append((time, new))
+            if is_second:
+                self._renamings[-1] = DatasetChange(ChangeKind.SWAP, new, time, old)
+            else:
+                spelling = one.other.spelling if isinstance(one.other, Spelled) else None
+                self._renamings.append(DatasetChange(ChangeKind.RENAME, old, time, new, spelling=spelling))
+            before = one if one.swaps and not is_second else None
 
     def version_at(self, dataset: str, at: datetime | None) -> str:
         """Return the version that a dataset's key refers to at a time; for None, at the end of the log."""

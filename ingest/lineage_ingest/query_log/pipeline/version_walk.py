@@ -6,8 +6,8 @@ A table that is recreated by the same definition from the same versions is the s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count, takewhile
 
 from lineage.model.names import versioned_name
 from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
@@ -61,12 +61,15 @@ class _Walk:
         """The last version of each name, except those that were made under it and then renamed."""
         self._replaced_by: dict[TableId, str] = {}
         """The version that took a name of each version after it."""
+        self._there_since: dict[TableId, Moment] = {}
+        """When each version was last created."""
         self._before: set[TableId] = set()
         """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
 
     def take(self, event: Event) -> None:
         part = self._parts[event.unit, event.part]
+        at = event.at
         meant = tuple((name, self._now(part.namespace, name)) for name in part.reads)
         for step, table, other in part.steps:
             table_id = part.namespace, table
@@ -75,7 +78,8 @@ class _Walk:
             elif step is NameStep.DROP:
                 self._set(table_id, None, event.at)
             elif other is not None:
-                self._move(part.namespace, table, other, event.at, swap=step is NameStep.SWAP)
+                self._move(part.namespace, table, other, at, swap=step is NameStep.SWAP)
+                at = (at[0] + 1, *at[1:])  # the renames of one statement are in order, also in the graph
 
     def _now(self, namespace: str, name: str) -> str | None:
         """Return the version that a name refers to now; for a name not seen yet, the one from before the log."""
@@ -160,6 +164,10 @@ class _Walk:
         if own is not None:
             taken = any(state not in (None, own) for state in states) or table_id in self._before
             self._named[namespace, own].setdefault(name, at if taken else None)
+            if not self._places[namespace, own]:
+                self._there_since[namespace, own] = at
+            elif self._is_back(namespace, own, name, states):
+                self._named[namespace, own][name] = at
             holder = self._holders.get(table_id, own)
             if holder != own:
                 self._replaced_by[namespace, holder] = own
@@ -171,6 +179,14 @@ class _Walk:
         times.append(at)
         states.append(own)
 
+    def _is_back(self, namespace: str, own: str, name: str, states: Sequence[str | None]) -> bool:
+        """Return whether a version had a name, was there under another one, and another version had the name then."""
+        lost = self._left[namespace, own].get(name)
+        since = self._there_since.get((namespace, own))
+        if lost is None or (since is not None and lost < since):
+            return False
+        return any(one is not None for one in takewhile(lambda one: one != own, reversed(states)))
+
     def _move(self, namespace: str, table: str, other: str, at: Moment, *, swap: bool) -> None:
         for name in (table, other) if swap else (table,):
             if (namespace, name) not in self._lines and (namespace, name) not in self._since:
@@ -180,7 +196,7 @@ class _Walk:
             moving = self._unseen((namespace, table), at)
         for old, new, version in ((table, other, moving), (other, table, there)):
             if version is not None:
-                self._renamings.append(Renaming(at, namespace, version, old, new))
+                self._renamings.append(Renaming(at, namespace, version, old, new, swaps=there is not None))
         if self._made_as.get((namespace, moving)) == table:
             self._holders.pop((namespace, table), None)
         self._places[namespace, moving].add(other)  # the version must not count as dropped between the two calls

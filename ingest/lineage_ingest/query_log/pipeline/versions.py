@@ -40,13 +40,14 @@ class Bindings(NamedTuple):
 
 
 class Renaming(NamedTuple):
-    """A version is renamed."""
+    """A version is renamed; if it is swapped with another one, that one's renaming is next to it."""
 
     at: Moment
     namespace: str
     version: str
     table: str
     other: str
+    swaps: bool = False
 
 
 class End(NamedTuple):

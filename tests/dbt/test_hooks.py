@@ -133,6 +133,46 @@ def test_changes_of_the_own_rows(tmp_path: Path) -> None:
     assert set(levels(tmp_path).values()) == {"full"}
 
 
+def test_a_model_reads_the_columns_that_its_hook_creates_now(tmp_path: Path) -> None:
+    """Not those of the last ingest, also where the hook's own star decides."""
+
+    def at(day: int, hook: str) -> set[str]:
+        orders = model("orders", ORDERS, NEEDS)
+        hooks = {"pre-hook": [f"create or replace table main.h as {hook}"]}
+        by_place = model("by_place", "select x from main.h as t(x, y)", "orders", config=hooks)
+        star = model("star", "select * from main.h", "by_place")
+        ingest(tmp_path, manifest(RAW, orders, by_place, star, at=f"2026-03-0{day}T06:00:00Z"))
+        return written(tmp_path, "main.by_place") | written(tmp_path, "main.star")
+
+    read = 'from "wh"."main"."orders"'
+    by_place, star = "by model.shop.by_place", "by model.shop.star"
+    first = at(1, f"select id, amount {read}")
+    assert first == {
+        f"wh.main.h#id CON x {by_place}", f"wh.main.h#id CON id {star}", f"wh.main.h#amount CON amount {star}"
+    }  # fmt: skip
+    second = at(2, f"select amount, id as other {read}")
+    assert second == {
+        f"wh.main.h#amount CON x {by_place}", f"wh.main.h#amount CON amount {star}", f"wh.main.h#other CON other {star}"
+    }  # fmt: skip
+    assert f"wh.main.h#extra CON extra {star}" in at(3, f"select *, 1 as extra {read}")
+
+
+def test_temporary_tables_of_hooks(tmp_path: Path) -> None:
+    """Within one hook they are followed; what another hook or the model reads of them is reported."""
+    create, fill = (
+        "create temp table x as select id, amount from {{ this }}",
+        "insert into audit.log (id, amount) select id, amount from x",
+    )
+    assert found(ingest(tmp_path, manifest(RAW, hooked(f"{create}; {fill}")))) == set()
+    assert written(tmp_path, "audit.log") >= {"wh.main.orders#amount CON amount by post-hook.model.shop.orders.0"}
+    reads = model("reads", "select k from st", "orders",
+                  config={"pre-hook": ["create temp table st as select amount as k from wh.main.orders"]})  # fmt: skip
+    data = manifest(RAW, hooked(create, fill), reads, at="2026-03-09T06:00:00Z")
+    assert {code for _, code in found(ingest(tmp_path, data))} == {"NOT_FOLLOWED"}
+    now = levels(tmp_path)
+    assert (now["model.shop.reads"], now["post-hook.model.shop.orders.1"]) == ("partial", "partial")
+
+
 def test_a_table_that_only_a_hook_reads(tmp_path: Path) -> None:
     """dbt lists what hooks refer to as needed by the model."""
     other = model("other", ORDERS, NEEDS)

@@ -241,7 +241,8 @@ class _Ingest:
 
         tables = self.project.tables.values()
         bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
-        learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog)
+        created = self.project.hooks.created_columns()
+        learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog, created)
         resolution = ProjectResolution(
             [model.given for model in models],
             self.request.options,

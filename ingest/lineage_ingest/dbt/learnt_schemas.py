@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from lineage.catalog import Catalog
 from lineage.store.protocol import GraphStore
@@ -14,13 +15,20 @@ class LearntSchemas:
     """The complete schemas in a store, by a table's full name; those of a given catalog come first.
 
     Columns that were only inferred from use do not count. The given tables are read at once, any other one when it is
-    asked for.
+    asked for. `created` are the columns of tables that the project's hooks create: what is stored is of earlier ones.
     """
 
-    def __init__(self, store: GraphStore, key_of: Callable[[str], str], tables: Iterable[str], given: Catalog) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        key_of: Callable[[str], str],
+        tables: Iterable[str],
+        given: Catalog,
+        created: Mapping[str, tuple[str, ...] | None] = MappingProxyType({}),
+    ) -> None:
         self._store = store
         self._key_of = key_of
-        self._known: dict[str, tuple[str, ...] | None] = {table.name: tuple(table.names) for table in given}
+        self._known = {**created, **{table.name: tuple(table.names) for table in given}}
         self._read([table for table in dict.fromkeys(tables) if table not in self._known])
 
     def __call__(self, table: str) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
+from lineage_ingest.dbt.project_hooks import temporary_reads
 from lineage_ingest.dbt.table_columns import TableColumns, in_contract_order, with_lacking_sources, with_table_columns
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
@@ -48,6 +49,8 @@ class ModelInput:
     functions: tuple[ProjectFunction, ...] = ()
     read_by_hooks: tuple[str, ...] = ()
     """The tables that its hooks read, which are jobs of their own."""
+    hooks_temporary: tuple[str, ...] = ()
+    """The temporary tables that its hooks create."""
     contract: tuple[str, ...] = ()
     """The columns of an enforced contract, in whose order dbt creates the table, whatever that of its query is."""
     table_columns: TableColumns | None = None
@@ -201,6 +204,8 @@ class ProjectResolution:
         statement = _with_cycles(statement, self._cyclic.pop(number, {}))
         completeness = max((statement, *others.values()), key=lambda one: _WORST.index(one.completeness)).completeness
         statement = _with_unread(replace(statement, completeness=completeness), model, others.values())
+        for problem in temporary_reads("the model", (statement, *others.values()), model.hooks_temporary):
+            statement = statement.in_doubt(problem)
         statement, also_lacking = with_lacking_sources(statement, self.lacking)
         lacking = tuple(dict.fromkeys((*lacking, *also_lacking)))
         return ResolvedModel(statement, columns, tables.lookups(), others, tuple(kept), lacking)

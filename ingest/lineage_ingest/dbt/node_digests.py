@@ -23,6 +23,7 @@ def digest_input(model: DbtModel) -> str:
         given.other_builds,
         given.functions,
         given.read_by_hooks,
+        given.hooks_temporary,
         given.contract,
     )
 

@@ -106,7 +106,7 @@ class DbtProject:
             unread = (*sql.unread, *self.hooks.unread_of(key), *steps.unread_of(table.node), *unfollowed)
             given = ModelInput(
                 key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions,
-                self.hooks.read_for(key), _contract_of(table),
+                self.hooks.read_for(key), self.hooks.temporary_for(key), _contract_of(table),
             )  # fmt: skip
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]

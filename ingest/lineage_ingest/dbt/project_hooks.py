@@ -8,19 +8,22 @@ from dataclasses import field, replace
 
 from lineage.catalog import Catalog, TableSchema
 from lineage.frozen import frozen
-from lineage.model.diagnostics import Diagnostic
-from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
+from lineage.model.names import split_name
+from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.hooks import Hook
 from lineage_ingest.dbt.raw_sql import RunValue
 
-__all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks"]
+__all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks", "temporary_reads"]
 
 HOOK_TEXT = "#text "
 """Between a hook's key and the number of another text of it, in the name of that text."""
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_HINT = "write it in one statement, or ingest the warehouse's query log as well"
 _REMOVES = ("DELETE", "TRUNCATE")
 _NOT_FOLLOWED = ("CALL", "EXECUTE", "UNKNOWN", "ALTER_TABLE", "ALTER_VIEW")
 
@@ -32,13 +35,23 @@ class ReadHook:
     hook: Hook
     texts: Mapping[str, str]
     statements: Sequence[StatementLineage]
+    temporary: tuple[str, ...] = ()
+    """The temporary tables that it creates, by the full names that others read them by."""
 
     @property
     def writes(self) -> tuple[str, ...]:
         """The full names of the tables that it writes."""
         return tuple(
-            dict.fromkeys(name for one in self.statements for name in one.targets if name not in one.temporary)
+            dict.fromkeys(
+                name for one in self.statements for name in one.targets if name not in _temporary_targets(one)
+            )
         )
+
+    def shares_session(self, other: ReadHook) -> bool:
+        """Return whether dbt may run another hook in the same session: both are of one node, or of the project."""
+        one, two = self.hook, other.hook
+        same = (one.of_project and two.of_project) or one.node.unique_id == two.node.unique_id
+        return same and one.key != two.key
 
     @property
     def completeness(self) -> Completeness:
@@ -74,6 +87,21 @@ class HookEffects:
         hooks = (one for one in self.followed.values() if one.hook.node.unique_id == unique_id)
         return tuple(dict.fromkeys(name for one in hooks for name in one.reads))
 
+    def temporary_for(self, unique_id: str) -> tuple[str, ...]:
+        """Return the names of the temporary tables that the hooks of a node create, which its query may read."""
+        hooks = (one for one in self.followed.values() if one.hook.node.unique_id == unique_id)
+        return tuple(dict.fromkeys(name for one in hooks for name in one.temporary))
+
+    def created_columns(self) -> dict[str, tuple[str, ...] | None]:
+        """Return the columns of the tables that hooks create, by full name: None where others determine them."""
+        found: dict[str, tuple[str, ...] | None] = {}
+        for one in self.followed.values():
+            for made in one.statements:
+                if made.defines and made.target is not None and made.target in one.writes:
+                    names = tuple(column.name for column in made.schema) or None
+                    found[made.target] = names if found.get(made.target, names) == names else None
+        return found
+
     def of_project(self) -> Iterator[tuple[Hook, Diagnostic]]:
         """Yield what is not read of the project's own hooks."""
         for key, problems in self.unread.items():
@@ -102,7 +130,14 @@ class HookEffects:
         for key, one in self.followed.items():
             positions = {(found.source, found.span) for found in one.statements}
             statements = [found for found in resolved[key] if (found.source, found.span) in positions]
-            yield replace(one, statements=[_in_doubt(found, one.hook.doubts) for found in statements])
+            others = {name for other in self.followed.values() if other.shares_session(one) for name in other.temporary}
+            yield replace(
+                one,
+                statements=[
+                    _in_doubt(found, (*one.hook.doubts, *temporary_reads(one.hook.title, (found,), others)))
+                    for found in statements
+                ],
+            )
 
 
 def read_hooks(
@@ -135,7 +170,9 @@ def read_hooks(
             problems += steps.unread_statement(hook.title, hook.raw)
         unread[hook.key] = list({one.message: one for one in problems}.values())
         if statements:
-            followed[hook.key] = ReadHook(hook, texts, statements)
+            created = dict.fromkeys(name for one in statements for name in _temporary_targets(one))
+            temporary = (options.naming.qualify([part for part, _ in split_name(name)]) for name in created)
+            followed[hook.key] = ReadHook(hook, texts, statements, tuple(map(str, temporary)))
     return HookEffects({hook.key: hook for hook in moving}, unread, followed)
 
 
@@ -174,6 +211,21 @@ def _is_followed(one: StatementLineage) -> bool:
         return False
     names = (*one.targets, *one.sources)
     return not any(RunValue.MARK in name for name in names)
+
+
+def temporary_reads(
+    what: str, statements: Iterable[StatementLineage], temporary: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if statements read temporary tables that hooks beside them create."""
+    read = sorted({name for one in statements for name in one.sources}.intersection(temporary))
+    if read:
+        message = f"{what} reads {name_list(read, 5)}, a temporary table of a hook, which is not followed"
+        yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
+
+
+def _temporary_targets(statement: StatementLineage) -> tuple[str, ...]:
+    is_temporary = statement.target_kind is DatasetKind.TEMPORARY and statement.target is not None
+    return (*statement.temporary, *([str(statement.target)] if is_temporary else ()))
 
 
 def _in_doubt(statement: StatementLineage, doubts: Iterable[Diagnostic]) -> StatementLineage:

@@ -244,6 +244,26 @@ def test_hooks_of_the_project(tmp_path: Path) -> None:
     assert {"stg", "log", "daily"} <= _touched(_diff(tmp_path, edit))
 
 
+def test_what_a_hook_writes_from_a_changed_table_is_said(tmp_path: Path) -> None:
+    """What reads that table is not followed."""
+    base = _project()
+    hook = f"create or replace table audit.sums as select total from {relation('daily')}"
+    _config(base, "top")["post-hook"] = [{"sql": hook}]
+
+    def notices(edit: Callable[[Manifest], object]) -> list[str]:
+        return [one for one in _diff(tmp_path, edit, base).notices if "hook" in one]
+
+    def edit(data: Manifest) -> None:
+        _set_sql(data, "stg", "select id, day, amount + 1 as amount, email from wh.raw.orders")
+
+    said = "the post-hook of top writes wh.audit.sums: what reads that is neither listed nor built again"
+    assert notices(edit) == [said]
+    assert notices(
+        lambda data: _config(data, "top").update({"post-hook": [{"sql": hook.replace("total", "day")}]})
+    ) == [said]
+    assert notices(lambda data: None) == []
+
+
 def test_a_python_model_and_a_snapshot(tmp_path: Path) -> None:
     base = _project()
     python = model("scored", "def model(dbt, session): ...", "daily", language="python", compiled_code=None)

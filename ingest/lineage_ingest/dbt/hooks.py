@@ -19,7 +19,7 @@ from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RunValue
 from lineage_ingest.dbt.relation_names import target_defaults
 
-__all__ = ["Hook", "HookReader", "is_hook", "run_values"]
+__all__ = ["Hook", "HookReader", "has_hooks", "is_hook", "run_values"]
 
 _AT_END = "on-run-end"
 _TAGS = ("on-run-start", _AT_END)
@@ -86,6 +86,13 @@ class HookReader:
         builds = [renderer.render(own, first_build=first) for first in (False, True)]
         texts = tuple(dict.fromkeys(one.text for one in builds))
         return texts, tuple(dict.fromkeys(problem for one in builds for problem in one.doubts))
+
+
+def has_hooks(manifest: Manifest) -> bool:
+    """Return whether the project or one of its nodes has hooks."""
+    return bool(manifest.operations) or any(
+        node.config.pre_hook or node.config.post_hook for node in manifest.nodes.values()
+    )
 
 
 def is_hook(key: str) -> bool:

@@ -40,7 +40,7 @@ CONSUMERS = "dbt"
 """Namespace of exposures, metrics, semantic models and saved queries: they are in no database."""
 
 
-_BUILD = "#build "
+_BUILD = "\x1fbuild "
 """Between a model's key and the number of another query of it, in the name of that text."""
 
 

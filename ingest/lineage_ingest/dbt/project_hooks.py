@@ -20,7 +20,7 @@ from lineage_ingest.dbt.raw_sql import RunValue
 
 __all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks", "temporary_reads"]
 
-HOOK_TEXT = "#text "
+HOOK_TEXT = "\x1ftext "
 """Between a hook's key and the number of another text of it, in the name of that text."""
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 _HINT = "write it in one statement, or ingest the warehouse's query log as well"

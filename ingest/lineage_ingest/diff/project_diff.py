@@ -12,6 +12,8 @@ from lineage.cli.listing import counted
 from lineage.frozen import frozen
 from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
+from lineage_ingest.dbt.hooks import has_hooks
+from lineage_ingest.dbt.project import DbtProject
 from lineage_ingest.diff.classification import (
     ORDER_OF_COLUMNS,
     ColumnDiff,
@@ -219,7 +221,7 @@ def diff_projects(
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
         *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
-        *_kept_tables(head, tables), *_unordered(head, tables), *_notices(base, head),
+        *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(head, tables), *_notices(base, head),
     )  # fmt: skip
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
@@ -343,6 +345,19 @@ def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]
         before = _needed(head.manifest, key) if read and head.manifest is not None else set()
         if names := [tables[one].title for one in read if one not in before]:
             yield f"{table.title} reads {name_list(names, 5)} without ref(): build it after that, dbt knows no order"
+
+
+def _written_by_hooks(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield what hooks write from tables that change, and hooks that are edited: what reads that is not followed."""
+    request = head.request
+    edited = {key: one.name for key, one in tables.items() if one.effect is not TableEffect.UNCHANGED}
+    if request is None or not edited or not has_hooks(request.artifacts.manifest):
+        return
+    changed = set(edited.values())
+    for one in DbtProject(request.artifacts, request.names, request.folder).hooks.followed.values():
+        outside = [name for name in one.writes if name not in changed]
+        if outside and (changed.intersection(one.reads) or one.hook.node.unique_id in edited):
+            yield f"{one.hook.title} writes {name_list(outside, 5)}: what reads that is neither listed nor built again"
 
 
 def _needed(manifest: ManifestJson, key: str) -> set[str]:

@@ -57,8 +57,10 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
             gone.add(drop.dataset)
         keys = _keys(store, drop, names)
         views = _views_over(store, keys, drop)
-        into = _edges_into(store, keys, drop)
-        into_all = [*into, *_edges_into(store, views, drop), *_batch_edges_into(wrote, keys | views, drop)]
+        into = _edges_into(store, keys, drop, batch.changes)
+        into_all = [
+            *into, *_edges_into(store, views, drop, batch.changes), *_batch_edges_into(wrote, keys | views, drop)
+        ]  # fmt: skip
         if not into_all:
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
@@ -97,7 +99,7 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
             continue
         changed.add(drop.dataset)
         views = _views_over(store, keys, drop)
-        into = _edges_into(store, keys | views, drop)
+        into = _edges_into(store, keys | views, drop, ())
         yield from _restate(store, keys | views, into, drop, (), ())
 
 
@@ -183,9 +185,21 @@ def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) ->
     return frozenset(found)
 
 
-def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[tuple[datetime, EdgeRecord]]:
-    """Return the edges into these keys just before a DROP, each with the time since when a copy may come from it."""
-    return [_dated(record_of(edge), edge.valid_from, drop) for edge in _stored_edges_into(store, keys, drop)]
+def _edges_into(
+    store: GraphStore, keys: Collection[str], drop: DatasetChange, changes: Iterable[DatasetChange]
+) -> list[tuple[datetime, EdgeRecord]]:
+    """Return the edges into these keys just before a DROP, each with the time since when a copy may come from it.
+
+    `changes` are those of the batch. What was composed just before a change has been true for as long as its job.
+    """
+    found = _stored_edges_into(store, keys, drop)
+    if not found:
+        return []
+    stored = store.dataset_changes(min(edge.valid_from for edge in found), drop.at)
+    composed = {change.at - _MOMENT for change in (*stored, *changes)}
+    return [
+        _dated(record_of(edge), _ALWAYS if edge.valid_from in composed else edge.valid_from, drop) for edge in found
+    ]
 
 
 def _dated(edge: EdgeRecord, since: datetime, drop: DatasetChange) -> tuple[datetime, EdgeRecord]:

@@ -170,8 +170,13 @@ def store_batches(
     every = touched if touched is not None else {}
     write = apply or store.apply
     marked = False
-    every_batch = (as_observed_models(store, one) for batch in batches for one in with_earlier_sources(store, batch))
-    for done, (batch, is_last) in enumerate(_with_last(every_batch)):
+    # What a batch adds to stored jobs is made one by one: each looks at what the one before has stored.
+    every_batch = (
+        (as_observed_models(store, one), is_last and one.run.key == own.run.key)
+        for own, is_last in _with_last(batches)
+        for one in with_earlier_sources(store, own)
+    )
+    for done, (batch, is_last) in enumerate(every_batch):
         if progress is not None:
             progress("storing", done, None)
         if not marked and (not is_last or _is_large(batch)):

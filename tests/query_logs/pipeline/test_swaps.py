@@ -212,6 +212,39 @@ def test_two_tables_that_are_where_they_were(day: Day, way: str, tmp_path: Path)
         assert flows(store) == {"src.a t.a", "other.b n.a", "n.a r0.a", "t.a r1.a", "n.a r2.a", "t.a r3.a"}
 
 
+MADE = ["CREATE TABLE t AS SELECT a FROM src"]
+CHAINS: dict[str, list[list[str]]] = {
+    "a view is moved to the new table first": [
+        [*MADE, "CREATE VIEW v AS SELECT a FROM t", "CREATE TABLE r AS SELECT a FROM v"],
+        [
+            "CREATE TABLE t_tmp AS SELECT b AS a FROM other",
+            "CREATE OR REPLACE VIEW v AS SELECT a FROM t_tmp",
+            "ALTER TABLE t RENAME TO t_backup",
+            "ALTER TABLE t_tmp RENAME TO t",
+            "DROP TABLE t_backup",
+        ],
+    ],
+    "a table and its copy are dropped": [
+        [*MADE, "CREATE TABLE t2 AS SELECT a FROM t", "CREATE TABLE r AS SELECT a FROM t2"],
+        ["DROP TABLE t", "DROP TABLE t2"],
+    ],
+    "three in a row": [
+        [*MADE, *(f"CREATE TABLE {to} AS SELECT a FROM {of}" for of, to in (("t", "t2"), ("t2", "t3"), ("t3", "r")))],
+        ["DROP TABLE t", "DROP TABLE t2", "DROP TABLE t3"],
+    ],
+}
+
+
+@pytest.mark.parametrize("days", CHAINS.values(), ids=CHAINS)
+def test_copies_of_copies_keep_their_source(days: list[list[str]], tmp_path: Path) -> None:
+    """Whatever a later log drops or replaces between them; each of its changes builds on the one before."""
+    begin = ["CREATE TABLE src (a int)", "CREATE TABLE other (b int)"]
+    with open_store(tmp_path / "s.lbug") as store:
+        for number, texts in enumerate([[*begin, *days[0]], *days[1:]]):
+            ingested(store, [Ran(text, f"s{number}", number * _DAY + 60 * at) for at, text in enumerate(texts)])
+        assert "src.a r.a" in flows(store)
+
+
 def _into(store: GraphStore, column: str, day: int) -> set[str]:
     """Return the sources of a column at the end of a day."""
     datasets = [one.key for one in store.datasets(None)]

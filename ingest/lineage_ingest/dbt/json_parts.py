@@ -5,13 +5,15 @@ Most of a manifest is not read, or not again: SQL, descriptions and settings of 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, TypeAlias
 
-from msgspec import Raw, ValidationError
+from msgspec import UNSET, Raw, ValidationError, defstruct
 from msgspec.json import Decoder
+from msgspec.structs import astuple
 from pydantic_core import from_json, to_json
 
-__all__ = ["Part", "parts_of", "read_parts", "value_of"]
+__all__ = ["FieldReader", "Part", "parts_of", "read_parts", "value_of"]
 
 Part: TypeAlias = Raw
 """The text of a value within a larger one."""
@@ -60,3 +62,37 @@ def value_of(part: Part) -> Any:
         return _ANY.decode(part)
     except ValueError:
         return from_json(bytes(part))  # it takes numbers of any size
+
+
+class FieldReader:
+    """Reads some members of objects and none of the others, each object in one pass."""
+
+    def __init__(self, names: Collection[str], *, parts: Collection[str] = ()) -> None:
+        """Read the members with these names; those in `parts` are given as texts."""
+        self._names = tuple(names)
+        self._parts = frozenset(parts)
+        kinds = [(name, Raw, _NO_PART) if name in self._parts else (name, Any, UNSET) for name in self._names]
+        self._decoder = Decoder(defstruct("_Fields", kinds, gc=False))
+
+    def read(self, part: Part) -> dict[str, Any] | None:
+        """Return the members that an object has; None if the value is something else.
+
+        Raises:
+            ValueError: the text is damaged.
+        """
+        try:
+            values = astuple(self._decoder.decode(part))
+        except ValueError:
+            found = parts_of(part)
+            if found is None:
+                return None
+            read = {name: found[name] for name in self._names if name in found}
+            return {name: text if name in self._parts else value_of(text) for name, text in read.items()}
+        return {
+            name: value
+            for name, value in zip(self._names, values, strict=True)
+            if value is not UNSET and value is not _NO_PART
+        }
+
+
+_NO_PART = Raw()

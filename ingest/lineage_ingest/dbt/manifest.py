@@ -17,7 +17,7 @@ from msgspec.json import Decoder
 from pydantic import ValidationError
 
 from lineage.frozen import frozen
-from lineage_ingest.dbt.json_parts import Part, parts_of, value_of
+from lineage_ingest.dbt.json_parts import FieldReader, Part, parts_of, value_of
 from lineage_ingest.dbt.manifest_nodes import (
     Consumer,
     DbtNode,
@@ -168,21 +168,20 @@ class _ManifestReader:
 
 def _fields(part: Part, of: type[ManifestValue], kind: str | None) -> Any:
     """Return the fields that are read of a value, and its kind."""
-    parts = parts_of(part)
-    if parts is None:
+    found = _reader_of(of).read(part)
+    if found is None:
         return or_empty(value_of(part))
-    found = {name: value_of(parts[name]) for name in _names_of(of) if name in parts}
     if kind is not None:
         found.setdefault("resource_type", kind)
-    if of is DbtNode and "columns" in parts:
-        found["columns"] = columns_in(parts["columns"])
+    if of is DbtNode and "columns" in found:
+        found["columns"] = columns_in(found["columns"])
     return found
 
 
 @cache
-def _names_of(of: type[ManifestValue]) -> tuple[str, ...]:
-    names = (one.alias or name for name, one in of.model_fields.items())
-    return tuple(name for name in names if name != "columns")
+def _reader_of(of: type[ManifestValue]) -> FieldReader:
+    names = [one.alias or name for name, one in of.model_fields.items()]
+    return FieldReader(names, parts=("columns",) if of is DbtNode else ())
 
 
 class _Kind(Struct):

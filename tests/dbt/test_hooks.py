@@ -173,6 +173,18 @@ def test_temporary_tables_of_hooks(tmp_path: Path) -> None:
     assert (now["model.shop.reads"], now["post-hook.model.shop.orders.1"]) == ("partial", "partial")
 
 
+@pytest.mark.parametrize("hook", ["select id from {{ this }}", "select audit.refresh()", "no sql at all"])
+def test_a_hook_that_writes_nothing_is_no_table(tmp_path: Path, hook: str) -> None:
+    ingest(tmp_path, manifest(RAW, hooked(hook)))
+    with open_store(tmp_path / "store.lbug") as store:
+        assert {one.name for one in store.datasets()} == {"wh.raw.orders", "wh.main.orders"}
+
+
+def test_a_table_that_a_hook_creates_before_its_model_is_the_model_s(tmp_path: Path) -> None:
+    node = hooked("create table if not exists {{ this }} (old int)", kind="pre-hook")
+    assert found(ingest(tmp_path, manifest(RAW, node))) == set()
+
+
 def test_a_table_that_only_a_hook_reads(tmp_path: Path) -> None:
     """dbt lists what hooks refer to as needed by the model."""
     other = model("other", ORDERS, NEEDS)
@@ -199,6 +211,9 @@ def test_a_table_that_only_a_hook_reads(tmp_path: Path) -> None:
         ("insert into {{ acme.table_of(this) }} select id from {{ this }}", "INSERT"),
         ("insert into audit.log_{{ run_started_at.strftime('%Y') }} select 1", "INSERT"),
         ("{% if target.name == 'prod' %}insert into audit.log select 1{% endif %}", "INSERT"),
+        ("select audit.refresh('x'), refresh_all() from {{ this }}", "calls audit.refresh"),
+        ("select 1; select setval('s', max(id)), pg_notify('a', 'b') from {{ this }}", None),
+        ("create or replace table {{ this }} as select id, 1 as more from {{ this }}", "creates wh.main.orders anew"),
         ("{{ audit_it(this) }}", "info"),
         ("", None),
     ],

@@ -112,6 +112,18 @@ def test_an_environment_with_another_name_replaces_itself(tmp_path: Path) -> Non
     assert ingest(tmp_path, project(PROD, 3, new, exposures=exposures)).notices == ()
 
 
+def test_a_project_whose_models_are_all_disabled(tmp_path: Path) -> None:
+    """They show where the target is: nothing of the project is left in this environment."""
+    ingest(tmp_path, project(PROD, 1))
+    data = project(PROD, 2)
+    disabled = {key: [{**node, "config": {**node["config"], "enabled": False}}] for key, node in data["nodes"].items()}
+    disabled["model.shop.damaged"] = [{"name": 1}]
+    summary = ingest(tmp_path, {**data, "nodes": {}, "disabled": disabled})
+    assert (summary.notices, len(summary.gone)) == ((), 2)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not [one.key for one in store.jobs() if one.retired_at is None]
+
+
 def test_a_shared_table_has_what_was_built_last(tmp_path: Path) -> None:
     """Both targets build one model into the same table; the others are apart."""
 

@@ -22,6 +22,7 @@ from lineage_ingest.dbt.relation_names import target_defaults
 __all__ = ["Hook", "HookReader", "has_hooks", "is_hook", "run_values"]
 
 _AT_END = "on-run-end"
+_PRE, _POST = "pre-hook", "post-hook"
 _TAGS = ("on-run-start", _AT_END)
 _HOOKED = (ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED)
 
@@ -47,6 +48,11 @@ class Hook:
         """Whether it runs once, before or after all nodes."""
         return self.kind in _TAGS
 
+    @property
+    def runs_after(self) -> bool:
+        """Whether it runs after its node is built, or after all nodes."""
+        return self.kind in (_AT_END, _POST)
+
 
 class HookReader:
     """Reads the hooks of one manifest, in the order in which dbt runs them as far as it is fixed."""
@@ -65,7 +71,7 @@ class HookReader:
         yield from (self._of_project(one) for one in operations if _AT_END not in one.tags)
         for node in self._manifest.nodes.values():
             if node.resource_type in _HOOKED and not node.is_ephemeral and not node.is_of_another_project:
-                for kind, statements in (("pre-hook", node.config.pre_hook), ("post-hook", node.config.post_hook)):
+                for kind, statements in ((_PRE, node.config.pre_hook), (_POST, node.config.post_hook)):
                     for number, raw in enumerate(statements):
                         key = f"{kind}.{node.unique_id}.{number}"
                         yield Hook(key, f"the {kind} of {node.name}", kind, node, raw, *self._rendered(node, raw))
@@ -97,7 +103,7 @@ def has_hooks(manifest: Manifest) -> bool:
 
 def is_hook(key: str) -> bool:
     """Return whether a key beside the nodes of a project is that of a hook."""
-    return key.partition(".")[0] in ("operation", "pre-hook", "post-hook")
+    return key.partition(".")[0] in ("operation", _PRE, _POST)
 
 
 def run_values(manifest: Manifest) -> Mapping[str, Any]:

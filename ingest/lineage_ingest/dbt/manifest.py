@@ -6,6 +6,7 @@ fields are ignored. Format: https://docs.getdbt.com/reference/artifacts/manifest
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -57,6 +58,8 @@ class Manifest:
     """The hooks of the project: on-run-start and on-run-end."""
     functions: dict[str, DbtNode]
     """The functions that models call."""
+    disabled: tuple[DbtNode, ...]
+    """Nodes that are not enabled; read only if none is: they show the target."""
     owners: dict[str, str]
     """Owners of groups, by the group's name."""
     stated: dict[str, str]
@@ -112,6 +115,7 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
             reader.add(consumers, key, part, Consumer, kind)
     for key, part in reader.members(parts, "unit_tests"):
         reader.add(tests, key, part, TestNode, "unit_test")
+    listed = (reader.disabled(part) for _, part in reader.members(parts, "disabled")) if not nodes else ()
     groups = [reader.read(key, part, NodeGroup) for key, part in reader.members(parts, "groups")]
     return Manifest(
         metadata=metadata or Metadata(),
@@ -122,6 +126,7 @@ def parse_manifest(parts: Mapping[str, Part]) -> Manifest:
         functions=functions,
         tests=tests,
         failures=failures,
+        disabled=tuple(node for found in listed for node in found),
         owners={one.name: owner for one in groups if one is not None and (owner := one.owner.name or one.owner.email)},
         stated=reader.stated,
         invalid=tuple(reader.invalid),
@@ -156,6 +161,12 @@ class _ManifestReader:
         if value is not None:
             found[key] = value
             self.stated[key] = _digest_stated(parts_of(part) or {}, kind)
+
+    def disabled(self, part: Part) -> Iterator[DbtNode]:
+        """Yield the nodes with one unique id that are not enabled, as far as they have the format."""
+        for value in value_of(part) or ():
+            with contextlib.suppress(ValidationError):
+                yield DbtNode.model_validate(value)
 
     def read(self, key: str, part: Part | None, of: type[V], kind: str | None = None) -> V | None:
         """Return the value, of a kind that it need not state; None if it differs from the format."""

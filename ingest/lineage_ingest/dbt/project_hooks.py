@@ -12,6 +12,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
+from lineage.sql.called_functions import called_functions
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
@@ -23,6 +24,7 @@ __all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks", "temporary_read
 HOOK_TEXT = "\x1ftext "
 """Between a hook's key and the number of another text of it, in the name of that text."""
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_HINT_OF_CALLS = "ingest the warehouse's query log as well: it shows what the function does"
 _HINT = "write it in one statement, or ingest the warehouse's query log as well"
 _REMOVES = ("DELETE", "TRUNCATE")
 _NOT_FOLLOWED = ("CALL", "EXECUTE", "UNKNOWN", "ALTER_TABLE", "ALTER_VIEW")
@@ -164,6 +166,9 @@ def read_hooks(
             text = _text_of(one, texts)
             if "{{" not in text and _is_followed(one):
                 statements.append(one)
+                problems += _replaced(hook, one, built)
+            elif "{{" not in text and one.operation == "SELECT" and not one.targets:
+                problems += _calls(hook.title, called_functions(text, options.naming.dialect))
             elif "{{" in text or not _moves_nothing(one, built):
                 problems += steps.unread_statement(hook.title, text)
         if hook.doubts:
@@ -180,7 +185,7 @@ def _resolve(hooks: Sequence[Hook], options: ExtractionOptions, catalog: Catalog
     """Return the statements of hooks by the key of the hook."""
     texts = {name: text for hook in hooks for name, text in _texts_of(hook).items()}
     found: dict[str, list[StatementLineage]] = defaultdict(list)
-    for one in Script(texts, options, catalog).resolve():
+    for one in Script(texts, options, catalog, models=False).resolve():
         found[(one.source or next(iter(texts))).partition(HOOK_TEXT)[0]].append(one)
     return found
 
@@ -211,6 +216,19 @@ def _is_followed(one: StatementLineage) -> bool:
         return False
     names = (*one.targets, *one.sources)
     return not any(RunValue.MARK in name for name in names)
+
+
+def _calls(what: str, functions: Sequence[str]) -> Iterator[Diagnostic]:
+    if functions:
+        message = f"{what} calls {name_list(functions, 3)}: what it does to rows is not read"
+        yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT_OF_CALLS)
+
+
+def _replaced(hook: Hook, one: StatementLineage, built: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if a statement creates anew what a node has built: it may have other columns then."""
+    if hook.runs_after and one.defines and one.target in built:
+        message = f"{hook.title} creates {one.target} anew: the columns that it has then are not followed"
+        yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint="write it as a model")
 
 
 def temporary_reads(

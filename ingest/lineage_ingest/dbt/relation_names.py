@@ -21,6 +21,7 @@ _ADAPTERS = {"sqlserver": "tsql", "synapse": "tsql", "fabric": "tsql", "fabricsp
              "materialize": "postgres", "greenplum": "postgres", "singlestore": "mysql"}  # fmt: skip
 """Adapters that are not called like the dialect of their SQL."""
 
+_IN_TARGET = (ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED)
 
 _FILE = re.compile(r"'|\w+\s*\(")
 """A path, or a function that reads one: https://github.com/duckdb/dbt-duckdb#reading-and-writing-external-files."""
@@ -48,7 +49,8 @@ def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
     """
     databases: Counter[str | None] = Counter()
     schemas: Counter[str | None] = Counter()
-    for node in manifest.nodes.values():
+    nodes = tuple(manifest.nodes.values()) or tuple(one for one in manifest.disabled if one.resource_type in _IN_TARGET)
+    for node in nodes:
         if node.is_ephemeral or node.schema_ is None or node.is_of_another_project:
             continue
         for counts, name, custom in (
@@ -56,7 +58,7 @@ def target_defaults(manifest: Manifest) -> tuple[str | None, str | None]:
             (schemas, node.schema_, node.config.custom_schema),
         ):
             if name is not None:
-                counts[_without_custom(name, custom)] += len(manifest.nodes) if custom is None else 1
+                counts[_without_custom(name, custom)] += len(nodes) if custom is None else 1
     return _most_common(databases), _most_common(schemas)
 
 

@@ -77,10 +77,12 @@ class Script:
         seen: Callable[[str, str], bool] = lambda *_: False,
         *,
         alone: bool = True,
+        models: bool = True,
         recording: bool = False,
     ) -> None:
         """Create a script; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
+        The single query of a text writes the dataset that is called like the text, if the texts are `models`.
         Unless the texts run `alone`, other sessions may see tables that one part of a text creates and another drops.
         With `recording`, `record` returns what another process may `adopt`.
         """
@@ -92,6 +94,7 @@ class Script:
                 index,
                 self.entry_of,
                 alone=alone,
+                is_model=models,
             )
             for index, (name, given) in enumerate(texts.items())
         ]

@@ -74,10 +74,15 @@ class Text:
         entry_of: Callable[[str, Naming], TableEntry] = lambda name, _: TableEntry(name),
         *,
         alone: bool = True,
+        is_model: bool = True,
     ) -> None:
-        """Create a text of parts; unless they ran `alone`, statements of others may have run between two parts."""
+        """Create a text of parts; unless they ran `alone`, statements of others may have run between two parts.
+
+        The single query of a model writes the dataset that is called like the text.
+        """
         self.name = name
         self._alone = alone
+        self._own_name = PurePath(name).stem if is_model else ""
         self.index = index
         self.parts = parts
         self._options = options
@@ -105,7 +110,7 @@ class Text:
     @cached_property
     def may_define(self) -> tuple[str, ...]:
         """The names of the tables that the text may define: its own name, and what its words say."""
-        names = [PurePath(self.name).stem] if self.name else []
+        names = [self._own_name] if self._own_name else []
         for part in self.parts:
             names += defined_names(part.text.lower())
             if part.target is not None:
@@ -188,7 +193,7 @@ class Text:
         statements = self._trees()
         if any(p.step is not None for p in statements):
             self.variables = Variables(p.step for p in statements)
-        elif len(statements) == 1 and self.name and not self.query_targets:
+        elif len(statements) == 1 and self._own_name and not self.query_targets:
             naming = naming_after(self.namings[0], statements[0].tree)
             target = named_after_text(self.name, statements[0].tree, naming)
             if target is not None and statements[0].problem is not None:

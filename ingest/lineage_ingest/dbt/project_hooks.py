@@ -12,8 +12,8 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
-from lineage.sql.called_functions import called_functions
 from lineage.sql.extraction import ExtractionOptions
+from lineage.sql.parse.called_functions import called_functions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.hooks import Hook

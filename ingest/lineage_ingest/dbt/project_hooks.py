@@ -13,7 +13,7 @@ from lineage.model.name_lists import name_list
 from lineage.model.names import split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.parse.called_functions import called_functions
+from lineage.sql.parse.user_functions import user_functions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.hooks import Hook
@@ -168,7 +168,7 @@ def read_hooks(
                 statements.append(one)
                 problems += _replaced(hook, one, built)
             elif "{{" not in text and one.operation == "SELECT" and not one.targets:
-                problems += _calls(hook.title, called_functions(text, options.naming.dialect))
+                problems += _calls(hook.title, user_functions(text, options.naming.dialect))
             elif "{{" in text or not _moves_nothing(one, built):
                 problems += steps.unread_statement(hook.title, text)
         if hook.doubts:

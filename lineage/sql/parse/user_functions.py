@@ -9,19 +9,19 @@ from sqlglot import exp
 from lineage.model.dialects import Dialect
 from lineage.sql.parse.statements import parse_statements
 
-__all__ = ["called_functions"]
+__all__ = ["user_functions"]
 
 _MOVE_NO_ROWS = frozenset(("setval", "nextval", "set_config", "txid_current"))
 _OF_THE_SYSTEM = ("pg_", "system$", "current_")
 
 
-def called_functions(text: str, dialect: Dialect) -> tuple[str, ...]:
+def user_functions(text: str, dialect: Dialect) -> tuple[str, ...]:
     """Return the names of the functions in a text, as written, that may do something to tables.
 
     These are the ones that SQL does not define: others only compute a value.
 
     >>> from lineage.model.dialects import dialect_named
-    >>> called_functions("SELECT audit.refresh(max(id)), pg_notify('a', 'b') FROM t", dialect_named("postgres"))
+    >>> user_functions("SELECT audit.refresh(max(id)), pg_notify('a', 'b') FROM t", dialect_named("postgres"))
     ('audit.refresh',)
     """
     trees = (parsed.tree for parsed in parse_statements(text, dialect))

@@ -16,21 +16,28 @@ from lineage.model.spelling import Spelled
 __all__ = ["DIALECTS", "Dialect", "ExpressionText", "Folding", "UnknownDialectError", "dialect_named"]
 
 
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
 class Folding(StrEnum):
     """How a dialect folds the case of a name before it compares it."""
 
     LOWER = "lower"
+    LOWER_ASCII = "lower_ascii"
+    """The letters A to Z only: `Ä` stays `Ä`."""
     UPPER = "upper"
     KEEP = "keep"
 
     def apply(self, text: str) -> str:
         """Return `text` as the dialect would compare it.
 
-        >>> Folding.UPPER.apply("Amount")
-        'AMOUNT'
+        >>> Folding.UPPER.apply("Amount"), Folding.LOWER_ASCII.apply("Änderung"), Folding.LOWER.apply("Änderung")
+        ('AMOUNT', 'Änderung', 'änderung')
         """
-        if self is Folding.LOWER:
+        if self is Folding.LOWER or (self is Folding.LOWER_ASCII and text.isascii()):
             return text.lower()
+        if self is Folding.LOWER_ASCII:
+            return text.translate(_ASCII_LOWER)
         return text.upper() if self is Folding.UPPER else text
 
 
@@ -52,7 +59,7 @@ class ExpressionText(StrEnum):
     """The text as written: https://www.sqlite.org/c3ref/column_name.html"""
 
 
-_LOWER, _UPPER, _KEEP = Folding.LOWER, Folding.UPPER, Folding.KEEP
+_LOWER, _LOWER_ASCII, _UPPER, _KEEP = Folding.LOWER, Folding.LOWER_ASCII, Folding.UPPER, Folding.KEEP
 
 
 @frozen
@@ -62,6 +69,8 @@ class Dialect:
     Sources for the case of identifiers: the vendors' pages on them. PostgreSQL folds unquoted names to lower case and
     keeps quoted ones; Snowflake and Oracle fold to upper case; BigQuery's tables keep their case, its columns do not;
     MySQL's tables keep their case on Linux, its columns do not; the others compare without case, quoted or not.
+    PostgreSQL (downcase_identifier in scansup.c), DuckDB and SQLite (https://www.sqlite.org/c3ref/stricmp.html) fold
+    the letters A to Z only.
     """
 
     name: str
@@ -335,6 +344,8 @@ _ANSI = Dialect(
 _POSTGRES = Dialect(
     "postgres",
     makes_rows_in_list=True,
+    table=_LOWER_ASCII,
+    column=_LOWER_ASCII,
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     aliases=("postgresql",),
@@ -355,11 +366,21 @@ _POSTGRES = Dialect(
     settings_in_transactions=True,
     temp_tables_without_schema=True,
 )
-_MATERIALIZE = replace(_POSTGRES, name="materialize", aliases=(), has_pg_temp=False, has_backslash_commands=False)
+_MATERIALIZE = replace(
+    _POSTGRES,
+    name="materialize",
+    aliases=(),
+    table=_LOWER,
+    column=_LOWER,
+    has_pg_temp=False,
+    has_backslash_commands=False,
+)
 _REDSHIFT = replace(
     _POSTGRES,
     name="redshift",
     aliases=(),
+    table=_LOWER,
+    column=_LOWER,
     quoted_table=_LOWER,
     quoted_column=_LOWER,
     order_by_prefers_input=False,
@@ -539,6 +560,10 @@ _SPARK = Dialect(
 )
 _DUCKDB = Dialect(
     "duckdb",
+    table=_LOWER_ASCII,
+    column=_LOWER_ASCII,
+    quoted_table=_LOWER_ASCII,
+    quoted_column=_LOWER_ASCII,
     unnamed_column_text=ExpressionText.DUCKDB,
     unnests_structs=True,
     shows_tables=True,
@@ -581,6 +606,10 @@ _PRESTO = Dialect(
 )
 _SQLITE = Dialect(
     "sqlite",
+    table=_LOWER_ASCII,
+    column=_LOWER_ASCII,
+    quoted_table=_LOWER_ASCII,
+    quoted_column=_LOWER_ASCII,
     unnamed_column_text=ExpressionText.SQLITE,
     shows_tables=True,
     shows_columns=True,

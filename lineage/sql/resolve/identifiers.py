@@ -32,7 +32,7 @@ class Identifiers:
         self._dialect = dialect
         self.unquoted: dict[str, str] = {}
         """Cache of folded unquoted columns and aliases; hot paths read it directly."""
-        self._lower_tables = dialect.table is Folding.LOWER
+        self._lower_tables = dialect.table in (Folding.LOWER, Folding.LOWER_ASCII)
 
     @property
     def dialect(self) -> Dialect:
@@ -73,7 +73,7 @@ class Identifiers:
         text: str = args["this"]
         if args.get("quoted"):
             return self._dialect.quoted_table.apply(text)
-        return text.lower() if self._lower_tables else self._dialect.table.apply(text)
+        return text.lower() if self._lower_tables and text.isascii() else self._dialect.table.apply(text)
 
     def alias(self, node: exp.Expr) -> str:
         """Return a table alias or CTE name, folded like columns, even in dialects whose table names are case-sensitive.
@@ -137,5 +137,5 @@ class SpelledIdentifiers(Identifiers):
         text: str = args["this"]
         if args.get("quoted") or not self._lower_tables:
             return self._dialect.fold_table(text, quoted=bool(args.get("quoted")))
-        folded = text.lower()
+        folded = text.lower() if text.isascii() else self._dialect.table.apply(text)
         return Spelled(folded, text) if folded != text and self._shows_tables else folded

@@ -42,6 +42,21 @@ def test_tiles(tmp_path: Path) -> None:
         assert completeness(store)["dashboard/d"] is Completeness.PARTIAL
 
 
+def test_a_filter_with_sql_is_a_condition_on_the_rows_of_a_tile(tmp_path: Path) -> None:
+    """One without sql is a value that templates read."""
+    own = """filter: recent { sql: {% condition recent %} ${made_raw} {% endcondition %} AND ${TABLE}.open ;; }
+filter: plain { type: string }"""
+    tile = "- {dashboard: d, elements: [{name: a, explore: orders, fields: [orders.id], filters: {orders.%s: x}}]}"
+    model = MODEL + "explore: orders {}"
+    with open_store(tmp_path / "store.lbug") as store:
+        for name, columns in (("recent", {"explore/orders.orders:recent"}), ("plain", set())):
+            files = {"m_model": model, "v_view": VIEW % own, "d_dashboard": tile % name}
+            assert not read(store, tmp_path / "in", **files).diagnostics
+            found = {one for one in into(store, "tile/d/1-a", rows=True) if "~>" in one}
+            assert {one.partition(" ")[0] for one in found} == columns
+        assert of_tables(store, "view/orders.recent") == {"raw.orders.made_at", "raw.orders.open"}
+
+
 def test_the_order_of_a_native_derived_table(tmp_path: Path) -> None:
     table = """view: best { derived_table: { explore_source: orders {
 column: key { field: orders.id } sorts: [orders.total: desc] %s } } dimension: key {} }"""

@@ -184,6 +184,46 @@ def test_a_report_in_the_enhanced_format(tmp_path: Path) -> None:
         assert "EXPRESSION_NOT_READ" in codes(damaged)
 
 
+def _sliced(form: str) -> dict[str, object]:
+    """Return the files of a report with a slicer, in one of its forms; on the second page there is none."""
+    year, total = _field("DimDate", "CalendarYear"), _field("factresellersales", "SalesAmount")
+    visuals = [
+        ("p1", "s", "listSlicer", year),
+        *(("p1", name, "card", total) for name in "abc"),
+        ("p2", "d", "card", total),
+    ]
+    pages: dict[str, list[dict[str, object]]] = {"p1": [], "p2": []}
+    parts: dict[str, object] = {}
+    for page, name, kind, shown in visuals:
+        state = {"Values": {"projections": [{"field": shown, "queryRef": "x"}]}}
+        visual = {"name": name, "visual": {"visualType": kind, "query": {"queryState": state}}}
+        parts[f"Report/definition/pages/{page}/visuals/{name}/visual.json"] = visual
+        config = {
+            "name": name,
+            "singleVisual": {"visualType": kind, "prototypeQuery": {"Select": [{**shown, "Name": "x"}]}},
+        }
+        pages[page].append({"config": json.dumps(config)})
+    left = {"source": "s", "target": "c"}
+    if form == "definition":
+        own = {"name": "p1", "displayName": "p1", "visualInteractions": [{**left, "type": "NoFilter"}]}
+        other = {"name": "p2", "displayName": "p2"}
+        return {**parts, **{f"Report/definition/pages/{one['name']}/page.json": one for one in (own, other)}}
+    section = {"config": json.dumps({"relationships": [{**left, "type": 3}]})}
+    sections = [
+        {**(section if page == "p1" else {}), "displayName": page, "visualContainers": listed}
+        for page, listed in pages.items()
+    ]
+    return {"Report/Layout": {"sections": sections}}
+
+
+@pytest.mark.parametrize("form", ["definition", "layout"])
+def test_a_slicer_filters_the_visuals_of_its_page(tmp_path: Path, form: str) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "powerbi", _with_pages(tmp_path, _sliced(form)))
+        found = {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
+        assert {one.partition("~> ")[2] for one in found} == {f"Sales/visual/p1-card-{name} [FILTER]" for name in "ab"}
+
+
 def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directquery-parameters.pbix") -> Path:
     """Return a real report whose pages are replaced by these files."""
     file = folder / "Sales.pbix"
@@ -192,7 +232,7 @@ def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directqu
             if member.filename != "Report/Layout":
                 new.writestr(member, old.read(member))
         for part, value in parts.items():
-            new.writestr(part, json.dumps(value))
+            new.writestr(part, json.dumps(value).encode("utf-16-le" if part == "Report/Layout" else "utf-8"))
     return file
 
 

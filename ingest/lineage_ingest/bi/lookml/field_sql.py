@@ -1,4 +1,4 @@
-"""The SQL of a view's fields: dimensions, dimension groups and measures, with references between them replaced.
+"""The SQL of a view's fields (dimensions, dimension groups, measures, filters), with references between them replaced.
 
 https://cloud.google.com/looker/docs/reference/param-field-sql
 """
@@ -122,7 +122,7 @@ class ViewFields:
             parts = [self._expand("${" + str(definition[key]) + "}", elsewhere, depth, one.name)
                      for key in ("start_location_field", "end_location_field") if definition.get(key)]  # fmt: skip
             return f"distance({', '.join(parts)})" if parts else "NULL"
-        base = one.name if one.kind == "dimension" else str(definition.get("name"))
+        base = one.name if one.kind != "dimension_group" else str(definition.get("name"))
         own = f"${{TABLE}}.{base}"
         text = str(definition.get("sql") or own).replace("${EXTENDED}", own)
         expanded = self._expand(text, elsewhere, depth, one.name)
@@ -245,6 +245,9 @@ def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
                 yield ViewField(f"{name}_{part}", "dimension_group", one, str(part))
     for one in objects_in(definition.get("measures")):
         yield ViewField(str(one.get("name")), "measure", one)
+    for one in objects_in(definition.get("filters")):
+        if one.get("sql"):  # a condition on rows; without it, a filter is a value for templates
+            yield ViewField(str(one.get("name")), "filter", one)
 
 
 def _listed(value: Any) -> list[Any]:

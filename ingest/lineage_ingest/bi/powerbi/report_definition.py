@@ -6,16 +6,19 @@ https://learn.microsoft.com/en-us/power-bi/developer/projects/projects-report#pb
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.powerbi.report_layout import ReportVisual, add_formatting, field_of, fields_in
+from lineage_ingest.bi.powerbi.report_layout import ReportVisual, add_formatting, add_slicers, field_of, fields_in
 
 __all__ = ["DEFINITION", "read_definition"]
 
 DEFINITION = "Report/definition/"
 _MAX_DEPTH = 10
+_NO_FILTER = "NoFilter"
+"""The interaction of two visuals that leaves the second one as it is."""
 
 
 def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], list[str]]:
@@ -31,7 +34,7 @@ def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], lis
         if isinstance(value, Mapping):
             read[name] = value
     of_report = list(_filters(read.get(f"{DEFINITION}report.json")))
-    visuals = []
+    visuals: dict[str, list[ReportVisual]] = defaultdict(list)
     for name, value in read.items():
         folder, mark, _ = name.partition("/visuals/")
         if not mark or not name.endswith("/visual.json"):
@@ -40,8 +43,12 @@ def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], lis
         visual = _visual(value, str(page.get("displayName") or page.get("name") or "page"), name)
         if visual is not None:
             visual.filters += [*_filters(value), *_filters(page), *of_report]
-            visuals.append(visual)
-    return visuals, unread
+            visuals[folder].append(visual)
+    for folder, of_page in visuals.items():
+        interactions = objects_in(read.get(f"{folder}/page.json", {}).get("visualInteractions"))
+        apart = [one for one in interactions if one.get("type") == _NO_FILTER]
+        add_slicers(of_page, {(str(one.get("source")), str(one.get("target"))) for one in apart})
+    return [one for of_page in visuals.values() for one in of_page], unread
 
 
 def _visual(value: Mapping[str, Any], page: str, name: str) -> ReportVisual | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_ingest.bi.files import UnreadableExportError
 from lineage_ingest.bi.json_objects import objects_in
 
-__all__ = ["ReportVisual", "add_formatting", "field_of", "fields_in", "level_name", "read_layout"]
+__all__ = ["ReportVisual", "add_formatting", "add_slicers", "field_of", "fields_in", "level_name", "read_layout"]
 
 _FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
               6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
 """Codes of QueryAggregateFunction."""
+_NO_FILTER = 3
+"""Code of the interaction of two visuals that leaves the second one as it is."""
 
 
 @dataclass(slots=True)
@@ -43,19 +45,19 @@ def read_layout(content: bytes) -> list[ReportVisual]:
     found: list[ReportVisual] = []
     layout = layout if isinstance(layout, Mapping) else {}
     for section in objects_in(layout.get("sections")):
+        of_page: list[ReportVisual] = []
         page = str(section.get("displayName") or section.get("name") or "page")
         shared = [*_filters(section.get("filters")), *_filters(layout.get("filters"))]
         for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             if config is None:
-                found.append(ReportVisual(page, str(len(found)), "visual", unread=1))
+                of_page.append(ReportVisual(page, str(len(found) + len(of_page)), "visual", unread=1))
                 continue
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
             if not isinstance(single, Mapping):
                 continue  # a group
-            visual = ReportVisual(
-                page, str(config.get("name") or len(found)), str(single.get("visualType") or "visual")
-            )
+            name = str(config.get("name") or len(found) + len(of_page))
+            visual = ReportVisual(page, name, str(single.get("visualType") or "visual"))
             query = single.get("prototypeQuery")
             if isinstance(query, Mapping):
                 _read_query(query, visual)
@@ -64,8 +66,28 @@ def read_layout(content: bytes) -> list[ReportVisual]:
                 continue  # a text, an image
             visual.filters += [*_filters(container.get("filters")), *shared]
             visual.unread += sum(_parsed(one.get("filters")) is None for one in (container, section, layout))
-            found.append(visual)
+            of_page.append(visual)
+        settings = _parsed(section.get("config"))
+        interactions = settings.get("relationships") if isinstance(settings, Mapping) else None
+        add_slicers(of_page, {pair for pair, kind in _interactions(interactions) if kind == _NO_FILTER})
+        found += of_page
     return found
+
+
+def add_slicers(visuals: Iterable[ReportVisual], apart: Collection[tuple[str, str]]) -> None:
+    """Add the fields of a page's slicers to what its other visuals filter by, apart from pairs of their names."""
+    listed = list(visuals)
+    slicers = [one for one in listed if "slicer" in one.kind.lower()]
+    for slicer in slicers:
+        chosen = dict.fromkeys((table, name) for _, table, name, _ in slicer.selects)
+        for one in listed:
+            if one is not slicer and (slicer.name, one.name) not in apart:
+                one.filters += [field for field in chosen if field not in one.filters]
+
+
+def _interactions(value: Any) -> Iterator[tuple[tuple[str, str], Any]]:
+    for one in objects_in(value):
+        yield (str(one.get("source")), str(one.get("target"))), one.get("type")
 
 
 def add_formatting(visual: ReportVisual, *groups: Any) -> None:

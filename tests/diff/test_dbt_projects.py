@@ -86,7 +86,7 @@ def test_settings_that_change_nothing(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pre-hook", "post-hook", "sql_header", "a_new_setting"])
 def test_settings_that_may_change_content(tmp_path: Path, name: str) -> None:
-    diff = _diff(tmp_path, lambda data: _config(data, "daily").update({name: ["update x set y = 1"]}))
+    diff = _diff(tmp_path, lambda data: _config(data, "daily").update({name: ["update {{ this }} set total = 1"]}))
     assert _touched(diff) == {"daily", "top"}
     assert diff.tables["model.shop.daily"].reasons == (f"setting `{name}`",)
 

@@ -19,7 +19,7 @@ from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
-from lineage_ingest.dbt.project_hooks import HookEffects, read_hooks
+from lineage_ingest.dbt.project_hooks import HookEffects, HookTables, read_hooks, tables_of_hooks
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.saved_query_exports import exports_of
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
@@ -148,6 +148,10 @@ class DbtProject:
             return HookEffects()
         built = {table.name for table in self.tables.values() if table.node.resource_type != ResourceType.SOURCE}
         return read_hooks(self._texts().hooks(), self._build_steps(), ExtractionOptions(self.names.naming), built)
+
+    def hook_tables(self) -> dict[str, HookTables]:
+        """Return the tables of the hooks that are known to do nothing else than to write and read them, by key."""
+        return tables_of_hooks(self._texts().hooks(), self._build_steps(), ExtractionOptions(self.names.naming))
 
     def _texts(self) -> ModelTexts:
         return ModelTexts(self.artifacts, self._folder, self._compiled, as_defined=self._as_defined)

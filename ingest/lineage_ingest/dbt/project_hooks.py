@@ -19,7 +19,7 @@ from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.hooks import Hook
 from lineage_ingest.dbt.raw_sql import RunValue
 
-__all__ = ["HOOK_TEXT", "HookEffects", "ReadHook", "read_hooks", "temporary_reads"]
+__all__ = ["HOOK_TEXT", "HookEffects", "HookTables", "ReadHook", "read_hooks", "tables_of_hooks", "temporary_reads"]
 
 HOOK_TEXT = "\x1ftext "
 """Between a hook's key and the number of another text of it, in the name of that text."""
@@ -27,6 +27,8 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 _HINT_OF_CALLS = "ingest the warehouse's query log as well: it shows what the function does"
 _HINT = "write it in one statement, or ingest the warehouse's query log as well"
 _REMOVES = ("DELETE", "TRUNCATE")
+_SAYS = frozenset(("ANALYZE", "COMMENT", "COMMIT", "CREATE_INDEX", "CREATE_SCHEMA", "GRANT", "OPTIMIZE", "REVOKE",
+                   "TRANSACTION", "VACUUM"))  # fmt: skip
 _NOT_FOLLOWED = ("CALL", "EXECUTE", "UNKNOWN", "ALTER_TABLE", "ALTER_VIEW")
 
 
@@ -179,6 +181,46 @@ def read_hooks(
             temporary = (options.naming.qualify([part for part, _ in split_name(name)]) for name in created)
             followed[hook.key] = ReadHook(hook, texts, statements, tuple(map(str, temporary)))
     return HookEffects({hook.key: hook for hook in moving}, unread, followed)
+
+
+@frozen
+class HookTables:
+    """The full names of the tables that a hook writes and reads, if it is known to do nothing else."""
+
+    writes: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+
+
+def tables_of_hooks(hooks: Iterable[Hook], steps: BuildSteps, options: ExtractionOptions) -> dict[str, HookTables]:
+    """Return the tables of hooks that only move rows or grant something, by key; the others are left out.
+
+    Not there are hooks that a template decides, that call or create functions, change settings, or cannot be read.
+    """
+    plain = [
+        hook for hook in hooks
+        if not hook.doubts and not any(steps.unread_query(hook.title, hook.raw))
+        and not any(mark in text for text in hook.texts for mark in ("{{", "{%"))
+    ]  # fmt: skip
+    resolved = _resolve(plain, options, Catalog()) if plain else {}
+    found = {}
+    for hook in plain:
+        texts = _texts_of(hook)
+        statements = resolved.get(hook.key, [])
+        if all(_is_of_tables(one, _text_of(one, texts), options) for one in statements):
+            found[hook.key] = HookTables(
+                frozenset(name for one in statements for name in one.targets),
+                frozenset(name for one in statements for name in one.sources),
+            )
+    return found
+
+
+def _is_of_tables(one: StatementLineage, text: str, options: ExtractionOptions) -> bool:
+    """Return whether all that a statement does is to move rows, or to say something about tables."""
+    if user_functions(text, options.naming.dialect) or _temporary_targets(one):
+        return False
+    if one.operation in _SAYS or (one.operation in _REMOVES and one.targets):
+        return one.completeness is not Completeness.NONE
+    return _is_followed(one) or (one.operation == "SELECT" and not one.targets)
 
 
 def _resolve(hooks: Sequence[Hook], options: ExtractionOptions, catalog: Catalog) -> dict[str, list[StatementLineage]]:

@@ -18,6 +18,7 @@ from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.seed_files import rows_of
+from lineage_ingest.diff.hook_scope import hooks_beside_models
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
@@ -43,6 +44,8 @@ _PHYSICAL = frozenset(
 _APPLIED = frozenset(("grants", "labels"))
 """Settings that any build applies to the table, whatever it contains."""
 
+_HOOKS = frozenset(("pre-hook", "post-hook", "pre_hook", "post_hook"))
+
 _JINJA_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _CALL = re.compile(r"\b(?P<env>env_)?var\s*\(\s*(?:(?P<quote>['\"])(?P<name>[^'\"]*)(?P=quote))?")
 _OWN_STATE = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\b(?:is_incremental|this)\b")
@@ -60,7 +63,8 @@ def dbt_revision(
     raw = ManifestJson.of(artifacts)
     project = DbtProject(artifacts, request.names, request.folder, as_defined=True)
     definitions: dict[str, TableDefinition] = {}
-    reader = _Reader(project, raw, request.folder, with_types=with_types, with_variables=with_variables)
+    beside = hooks_beside_models(request, raw)
+    reader = _Reader(project, raw, request.folder, beside, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():
         if table.node.resource_type == ResourceType.SEED:
             definitions[table.node.unique_id] = reader.seed(table)
@@ -90,7 +94,14 @@ class _Reader:
     """Makes definitions of the nodes of one manifest."""
 
     def __init__(
-        self, project: DbtProject, raw: ManifestJson, folder: Path | None, *, with_types: bool, with_variables: bool
+        self,
+        project: DbtProject,
+        raw: ManifestJson,
+        folder: Path | None,
+        beside: frozenset[str],
+        *,
+        with_types: bool,
+        with_variables: bool,
     ) -> None:
         self._with_types = with_types
         self._variables = ProjectVariables(folder) if with_variables else None
@@ -98,7 +109,8 @@ class _Reader:
         self._raw = raw
         self._folder = folder
         artifacts = project.artifacts
-        self._hooks = raw.project_hooks()
+        self._beside = beside
+        self._hooks = raw.project_hooks(beside)
         try:
             relation = _relation_text
             self._renderer: RawSqlRenderer | None = RawSqlRenderer(
@@ -207,9 +219,8 @@ class _Reader:
         node = table.node
         config = self._raw.config(node.unique_id)
         physical = [name for name in config if name in _PHYSICAL]
-        no_content = _NO_CONTENT | _PHYSICAL | _APPLIED
-        content = [name for name in config if name not in no_content]
-        applied = tuple((name, _as_text(config[name])) for name in sorted(_APPLIED) if config.get(name) not in _UNSET)
+        applied = _APPLIED | _HOOKS if self._is_beside(node) else _APPLIED
+        content = [name for name in config if name not in _NO_CONTENT | _PHYSICAL | applied]
         if build.has_history:
             content += physical
         settings = [(name, _as_text(config[name])) for name in sorted(content) if config[name] not in _UNSET]
@@ -218,9 +229,9 @@ class _Reader:
         settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
         if config.get("incremental_strategy") == "microbatch":  # dbt filters what it reads by its event time
             settings += self._raw.event_times(node.unique_id)
-        has_hooks = any(config.get(hook) for hook in ("pre-hook", "post-hook", "pre_hook", "post_hook"))
-        if has_hooks and (macros := self._raw.own_macros_of(node.unique_id)):
-            settings.append(("macros of hooks", digest(macros)))
+        as_applied = [(name, _as_text(config[name])) for name in sorted(applied) if config.get(name) not in _UNSET]
+        if any(config.get(hook) for hook in _HOOKS) and (macros := self._raw.own_macros_of(node.unique_id)):
+            (as_applied if applied >= _HOOKS else settings).append(("macros of hooks", digest(macros)))
         if self._hooks:
             settings.append(("hooks of the project", self._hooks))
         contract = self._contract(node)
@@ -236,8 +247,14 @@ class _Reader:
             tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
             if build.has_history else (),
             relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {},
-            tuple(contract) if build in _CAST else (), doubts, written, unread, applied,
+            tuple(contract) if build in _CAST else (), doubts, written, unread, tuple(as_applied),
         )  # fmt: skip
+
+    def _is_beside(self, node: DbtNode) -> bool:
+        """Return whether all hooks of a node leave alone what the project's tables contain."""
+        counts = (("pre-hook", len(node.config.pre_hook)), ("post-hook", len(node.config.post_hook)))
+        keys = {f"{kind}.{node.unique_id}.{number}" for kind, count in counts for number in range(count)}
+        return bool(keys) and keys <= self._beside
 
     def _contract(self, node: DbtNode) -> dict[str, str]:
         """Return the types of an enforced contract, by the names that the columns have in SQL."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -131,9 +131,10 @@ class ManifestJson:
 
     def own_macros_of(self, key: str) -> list[tuple[str, str]]:
         """Return those of the macros that a node needs which are not dbt's own."""
-        return [(name, text) for name, text in self.macros_of(key) if not self._is_of_dbt(name)]
+        return [(name, text) for name, text in self.macros_of(key) if not self.is_of_dbt(name)]
 
-    def _is_of_dbt(self, macro: str) -> bool:
+    def is_of_dbt(self, macro: str) -> bool:
+        """Return whether a macro is dbt's own, or its adapter's."""
         return self.macros.get(macro, {}).get("package_name") in self._dbt_packages
 
     def build_macros(self, materialized: str) -> list[tuple[str, str]]:
@@ -146,21 +147,21 @@ class ManifestJson:
         found = [
             key
             for key, one in self.macros.items()
-            if not self._is_of_dbt(key)
+            if not self.is_of_dbt(key)
             and not str(one.get("name")).startswith("test_")  # a generic test builds nothing
             and not _NAMES_RELATION.fullmatch(str(one.get("name")))  # the names themselves are compared
             and (str(one.get("name")) in names or str(one.get("name")).startswith(prefixes))
         ]
-        return [(key, text) for key, text in self._with_called(found) if not self._is_of_dbt(key)]
+        return [(key, text) for key, text in self._with_called(found) if not self.is_of_dbt(key)]
 
     def naming_macros(self) -> list[tuple[str, str]]:
         """Return the project's own macros that decide the names of relations, and those that these call."""
         found = [
             key
             for key, one in self.macros.items()
-            if _NAMES_RELATION.fullmatch(str(one.get("name"))) and not self._is_of_dbt(key)
+            if _NAMES_RELATION.fullmatch(str(one.get("name"))) and not self.is_of_dbt(key)
         ]
-        return [(key, text) for key, text in self._with_called(found) if not self._is_of_dbt(key)]
+        return [(key, text) for key, text in self._with_called(found) if not self.is_of_dbt(key)]
 
     @property
     def adapter(self) -> str:
@@ -202,12 +203,12 @@ class ManifestJson:
             and checksum.get("name") == "path"
         )
 
-    def project_hooks(self) -> str:
-        """Return the digest of on-run-start and on-run-end of the project; empty if there are none."""
+    def project_hooks(self, beside: Collection[str] = ()) -> str:
+        """Return the digest of on-run-start and on-run-end of the project, apart from some; empty if there are none."""
         found = [
             (key, str(node.get("raw_code", "")), self.own_macros_of(key))
             for key, node in sorted(self.nodes.items())
-            if node.get("resource_type") == "operation"
+            if node.get("resource_type") == "operation" and key not in beside
         ]
         return digest(found) if found else ""
 

@@ -14,6 +14,7 @@ from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage_ingest.dbt.hooks import has_hooks
 from lineage_ingest.dbt.project import DbtProject
+from lineage_ingest.dbt.project_hooks import ReadHook
 from lineage_ingest.diff.classification import (
     ORDER_OF_COLUMNS,
     ColumnDiff,
@@ -221,7 +222,8 @@ def diff_projects(
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
         *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
-        *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(head, tables), *_notices(base, head),
+        *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(base, head, tables),
+        *_notices(base, head),
     )  # fmt: skip
     return ProjectDiff(
         base.label, head.label, tables, missing=missing, carriers=carriers, notices=notices, errors=errors, **extras
@@ -347,17 +349,30 @@ def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]
             yield f"{table.title} reads {name_list(names, 5)} without ref(): build it after that, dbt knows no order"
 
 
-def _written_by_hooks(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+def _written_by_hooks(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield what hooks write from tables that change, and hooks that are edited: what reads that is not followed."""
-    request = head.request
+    before, after = _hooks_of(base), _hooks_of(head)
     edited = {key: one.name for key, one in tables.items() if one.effect is not TableEffect.UNCHANGED}
-    if request is None or not edited or not has_hooks(request.artifacts.manifest):
-        return
     changed = set(edited.values())
-    for one in DbtProject(request.artifacts, request.names, request.folder).hooks.followed.values():
-        outside = [name for name in one.writes if name not in changed]
-        if outside and (changed.intersection(one.reads) or one.hook.node.unique_id in edited):
-            yield f"{one.hook.title} writes {name_list(outside, 5)}: what reads that is neither listed nor built again"
+    for key in dict.fromkeys((*after, *before)):
+        sides = [found[key] for found in (after, before) if key in found]
+        one = sides[0]
+        outside = [
+            name for name in dict.fromkeys(name for side in sides for name in side.writes) if name not in changed
+        ]
+        is_edited = len({tuple(side.texts.values()) for side in sides}) > 1 or len(sides) == 1
+        if outside and (is_edited or changed.intersection(one.reads) or one.hook.node.unique_id in edited):
+            writes = "no longer writes" if key not in after else "writes"
+            what = f"{one.hook.title} {writes} {name_list(outside, 5)}"
+            yield f"{what}: what reads that is neither listed nor built again"
+
+
+def _hooks_of(side: Revision) -> Mapping[str, ReadHook]:
+    """Return the hooks of a revision that are followed, by key."""
+    request = side.request
+    if request is None or not has_hooks(request.artifacts.manifest):
+        return {}
+    return DbtProject(request.artifacts, request.names, request.folder).hooks.followed
 
 
 def _needed(manifest: ManifestJson, key: str) -> set[str]:

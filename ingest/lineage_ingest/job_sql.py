@@ -12,7 +12,7 @@ from lineage.model.batch import (
     JobRecord,
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.edge_effects import merge_effects
 from lineage.model.evidence import Chain, SourcePosition, is_sound
 from lineage.model.statement import (

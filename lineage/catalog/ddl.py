@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from lineage.catalog.table import CatalogError, TableSchema
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema, RowIdType
 from lineage.sql.budget import Budget

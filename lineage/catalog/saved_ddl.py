@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lineage.catalog.ddl import read_ddl
 from lineage.catalog.table import TableSchema
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.product_digest import product_digest
 from lineage.saved_file import SavedFile, digest_of, saved_files_folder
 from lineage.saved_values import UnexpectedClassError, from_saved, to_saved

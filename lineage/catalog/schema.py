@@ -14,7 +14,8 @@ from lineage.catalog.ddl import read_ddl
 from lineage.catalog.given_names import flatten_tables, stored_names, unquote
 from lineage.catalog.mentioned_tables import MentionedTables
 from lineage.catalog.table import CatalogError, TableSchema
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, format_name, plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema

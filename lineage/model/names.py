@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
 from lineage.model.spelling import Spelled, spelling_of
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from lineage.model.dialects import DIALECTS, Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import DIALECTS, dialect_named
 
 __all__ = ["STORAGE", "dialect_of", "is_path", "normal_namespace", "normal_place", "preferred_key", "scheme_of"]
 

@@ -14,7 +14,8 @@ from lineage.catalog import Catalog
 from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any, NoReturn
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import extract
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import column_key
 from lineage.model.statement import ColumnRef, Edge, RowReference, StatementLineage, TableRef
 from lineage.model.transformations import EdgeKind

@@ -15,7 +15,7 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
 from lineage.model.name_lists import name_list
 from lineage.model.names import column_text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect, Folding
+from lineage.model.dialect import Dialect, Folding
 from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from lineage.export.openlineage import PRODUCER
-from lineage.model.dialects import DIALECTS, Dialect, UnknownDialectError, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_for_parsing
 from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError

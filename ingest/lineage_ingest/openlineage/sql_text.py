@@ -15,7 +15,7 @@ from lineage.catalog.table import TableSchema
 from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.edge_effects import merge_effects
 from lineage.model.names import column_key, parse_table_name
 from lineage.model.statement import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.namespaces import dialect_of, normal_namespace, scheme_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.sql.canonical.canonical_query import canonical_query, tokens_digest
 from lineage.sql.canonical.digests import digest

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import tokenize, word_of
 
 __all__ = ["defining_query"]

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
 from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of

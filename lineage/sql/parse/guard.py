@@ -14,7 +14,7 @@ from sqlglot.parser import Parser as TreeParser
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.parse.type_words import parse_with_known_types
 from lineage.sql.procedural import STRINGS
 from lineage.sql.procedural.tokens import parser_of

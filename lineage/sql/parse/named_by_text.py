@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import split_name
 
 __all__ = ["has_names_in_text", "name_by_text"]

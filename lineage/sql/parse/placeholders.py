@@ -14,7 +14,7 @@ import re
 from typing import NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 
 __all__ = ["FilledText", "fill_placeholders", "placeholders_in"]
 

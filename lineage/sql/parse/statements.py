@@ -17,7 +17,8 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
 from lineage.sql.parse.fallbacks import read_statement, read_without_tree

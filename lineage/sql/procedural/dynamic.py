@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 

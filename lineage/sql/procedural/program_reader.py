@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural import bodies, control  # noqa: F401  registers the rules
 from lineage.sql.procedural.assignments import assignment, assignments_in_select, without_into
 from lineage.sql.procedural.declarations import declaration

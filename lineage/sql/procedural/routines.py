@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import STRINGS
 
 __all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_names"]

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.scan.facts import dialect_features
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS
 

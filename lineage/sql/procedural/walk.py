@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.dynamic import Constants
 from lineage.sql.procedural.parameters import NO_ARGUMENTS, Arguments, fill
 from lineage.sql.procedural.program_steps import Block, BlockKind, Declaration, ProgramPiece, ProgramStep

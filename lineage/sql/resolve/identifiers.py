@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from lineage.model.dialects import Dialect, Folding
+from lineage.model.dialect import Dialect, Folding
 from lineage.model.spelling import Spelled
 
 __all__ = ["Identifiers", "identifiers_of", "is_temporary_schema"]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import split_name
 from lineage.model.statement import Completeness, StatementLineage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import parse_table_name
 from lineage.sql.resolve.identifiers import Identifiers, is_temporary_schema
 

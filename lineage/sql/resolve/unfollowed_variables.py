@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import ProgramStep

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 
 __all__ = ["unnamed_tables_diagnostic"]
 

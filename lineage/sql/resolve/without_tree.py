@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import Naming, parse_table_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage

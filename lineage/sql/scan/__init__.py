@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.implementation import chosen_engine
 from lineage.sql.scan.keys import with_keys_apart

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.implementation import ScanEngine, chosen_engine
 

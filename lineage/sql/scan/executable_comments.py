@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from lineage.model.dialects import Dialect, dialect_named
+from lineage.model.dialect import Dialect
+from lineage.model.dialects import dialect_named
 
 __all__ = ["open_executable_comments"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.scan import fingerprint, mask_for_parsing
 
 __all__ = ["mask_irrelevant_literals"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.canonical.digests import digest, tree_digest
 from lineage.sql.parse.parsed import ParsedStatement
 

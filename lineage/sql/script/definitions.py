@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.sql.parse.alterations import column_alterations, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers

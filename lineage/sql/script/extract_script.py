@@ -8,7 +8,7 @@ from pathlib import Path
 from lineage.catalog import Catalog
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.decoding import decode_sql
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for

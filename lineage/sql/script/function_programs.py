@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import function_name
 

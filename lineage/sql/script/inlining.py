@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lineage.catalog.mentioned_tables import words_of
 from lineage.model.diagnostics import DiagnosticCode
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.saved_values import from_saved, to_saved

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import Naming, format_name, parse_table_name
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.identifiers import identifiers_of

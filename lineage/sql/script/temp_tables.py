@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import Names, Variables
 from lineage.sql.resolve.relations import BaseTables, Relation, Sources

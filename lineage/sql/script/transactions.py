@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import BlockKind

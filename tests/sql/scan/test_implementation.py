@@ -7,7 +7,8 @@ import types
 import pyarrow as pa
 import pytest
 
-from lineage.model.dialects import DIALECTS, Folding, UnknownDialectError
+from lineage.model.dialect import Folding
+from lineage.model.dialects import DIALECTS, UnknownDialectError
 from lineage.sql import scan
 from lineage.sql.scan import arrays, implementation
 from lineage.sql.scan.facts import dialect_features

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lineage.catalog import TableSchema
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.frozen import frozen
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.parse.defining_query import defining_query

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect as Parser
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.parse.rewrites import alter, analyze, create, files, queries, writes
 from lineage.sql.parse.rewrites.statement import RULES, Statement, Tokens
 

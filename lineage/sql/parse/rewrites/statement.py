@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import Fragment, fragment_of, make_token, start_token, tokens_of
 from lineage.sql.scan.pieces import PieceKind, pieces
 

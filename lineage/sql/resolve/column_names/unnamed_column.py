@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.spelling import Spelled
 
 __all__ = ["UncertainName", "UnnamedColumn", "mark_literal", "may_be_named", "unnamed_column"]

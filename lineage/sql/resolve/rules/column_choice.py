@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.dialects import Folding
+from lineage.model.dialect import Folding
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule

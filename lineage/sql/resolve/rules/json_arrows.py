@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 
 __all__ = ["read_arrow"]
 

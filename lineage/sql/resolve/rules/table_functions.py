@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 
 __all__ = ["columns_of_call"]
 

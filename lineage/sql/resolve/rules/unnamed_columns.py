@@ -8,7 +8,7 @@ from functools import partial
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from lineage.model.dialects import ExpressionText
+from lineage.model.dialect import ExpressionText
 from lineage.sql.resolve.column_names.clickhouse_text import ClickhouseText
 from lineage.sql.resolve.column_names.duckdb_text import DuckdbText
 from lineage.sql.resolve.column_names.engine_text import EngineText

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.dialects import Dialect
+from lineage.model.dialect import Dialect
 from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.resolve.relations import BaseTable, Relation

@@ -79,6 +79,45 @@ def test_a_build_that_cannot_be_read_is_reported(
         assert [str(job.completeness) for job in store.jobs()] == [completeness]
 
 
+@pytest.mark.parametrize("materialized", ["incremental", "table"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "flags.FULL_REFRESH",
+        "should_full_refresh()",
+        "load_relation(this) is none",
+        "load_cached_relation(this) is not none",
+        "adapter.get_relation(this.database, this.schema, this.table) is none",
+        "adapter.get_relation(database=this.database, schema=this.schema, identifier=this.name) is none",
+        "is_there()",
+    ],
+)
+def test_a_template_that_asks_for_the_table_or_for_a_full_refresh(
+    tmp_path: Path, asked: str, materialized: str
+) -> None:
+    """The compiled SQL is that of one build; the others read other columns."""
+    raw = f"select id, {{% if {asked} %}} amount {{% else %}} label {{% endif %}} as x from {{{{ ref('wide') }}}}"
+    wide = model("wide", 'select id, amount, note as label from "wh"."raw"."orders"', "source.shop.raw.orders")
+    node = model("m", f"select id, label as x from {relation('wide')}", "wide", config={"materialized": materialized})
+    node |= {"raw_code": raw, "depends_on": {"nodes": ["model.shop.wide"], "macros": ["macro.shop.is_there"]}}
+    macro = {"name": "is_there", "unique_id": "macro.shop.is_there", "package_name": "shop",
+             "macro_sql": "{% macro is_there() %}{{ return(load_relation(this) is not none) }}{% endmacro %}"}  # fmt: skip
+    summary = ingest(tmp_path, manifest(RAW, wide, node, macros={"macro.shop.is_there": macro}))
+    reported = {one for one in found(summary) if one[0] != "info"}
+    if asked == "is_there()":  # a macro does not have the model's `this`
+        assert reported == {("warning", "NOT_FOLLOWED")}
+    else:
+        assert (reported, edges(tmp_path, "m")) == (
+            set(), {"wide.id -> id", "wide.amount -> x", "wide.label -> x"}
+        )  # fmt: skip
+
+
+def test_a_template_that_asks_for_another_table_is_read_as_compiled(tmp_path: Path) -> None:
+    node = model("m", ORDERS, "source.shop.raw.orders")
+    node["raw_code"] = "{% if load_relation(source('raw', 'orders')) %} select id from {{ source('raw', 'orders') }} {% endif %}"
+    assert found(ingest(tmp_path, manifest(RAW, node))) == set()
+
+
 def test_what_dbt_needs_and_the_sql_does_not_read_is_table_level_lineage(tmp_path: Path) -> None:
     pivoted = model("pivoted", f"select id from {relation('mart')}", "mart", "stg")
     assert found(ingest(tmp_path, manifest(RAW, STAGED, MART, pivoted))) == {("warning", "NOT_FOLLOWED")}

@@ -162,6 +162,21 @@ class Config(ManifestValue):
     predicates: Any = None
     partition_by: Any = None
     event_time: str | None = None
+    # Merges of some adapters
+    target_alias: str | None = None
+    source_alias: str | None = None
+    merge_on_using_columns: Any = None
+    merge_update_condition: Any = None
+    merge_insert_condition: Any = None
+    merge_update_set_expressions: Any = None
+    merge_clauses: Any = None
+    matched_condition: Any = None
+    not_matched_condition: Any = None
+    not_matched_by_source_condition: Any = None
+    not_matched_by_source_action: Any = None
+    update_condition: Any = None
+    insert_condition: Any = None
+    delete_condition: Any = None
     # Snapshots
     strategy: str | None = None
     check_cols: Any = None

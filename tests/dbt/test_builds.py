@@ -138,6 +138,22 @@ def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
     assert [one.source for one in summary.diagnostics] == ["target/compiled/shop/models/by_period.sql"]
 
 
+@pytest.mark.parametrize(
+    ("header", "is_reported"),
+    [
+        ("declare latest date default (select max(day) from wh.raw.days);", True),
+        ("-- set x\ncreate temp table picked as select id from wh.raw.orders", True),
+        ("set timezone = 'UTC'; set latest = (select max(day) from wh.raw.days);", True),
+        ("create temp function f(x int) as ((select max(rate) * x from wh.raw.rates));", True),
+        ("create temp function f(x int) as (x * 2); -- select\nalter session set timezone = 'UTC';", False),
+        ("", False),
+    ],
+)
+def test_a_header_from_which_the_query_may_take_values(tmp_path: Path, header: str, is_reported: bool) -> None:
+    node = model("m", ORDERS, "source.shop.raw.orders", config={"sql_header": header})
+    assert found(ingest(tmp_path, manifest(RAW, node))) == ({("warning", "NOT_FOLLOWED")} if is_reported else set())
+
+
 def test_a_macro_that_asks_which_build_it_is(tmp_path: Path) -> None:
     """The compiled SQL is that of the first build; a macro of the project adds what later ones read."""
     sql = 'select id from "wh"."raw"."orders"'

@@ -153,6 +153,7 @@ class Config(ManifestValue):
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
+    sql_header: str | None = None
     # Incremental models
     incremental_strategy: str | None = None
     on_schema_change: str | None = None

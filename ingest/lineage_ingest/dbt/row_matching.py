@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.merge_clauses import DEST, SOURCE, aliases_of, clauses_of, has_clauses
 
-__all__ = ["batch_query", "matching_statement"]
+__all__ = ["batch_query", "deciding_columns", "matching_statement"]
 
 _NAME = re.compile(r"[^\W\d]\w*|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]")
 _END = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)+$")
@@ -63,6 +63,17 @@ def matching_statement(query: str, node: DbtNode, adapter: str | None) -> str | 
     return "\n".join(
         (f"merge into {node.relation_name} as {dest} using (\n{body}\n) as {source} on {listed}", *clauses)
     )
+
+
+def deciding_columns(config: Config, adapter: str | None) -> tuple[str, ...]:
+    """Return the columns by which later builds find rows; `""` stands for those in conditions, which may be any.
+
+    >>> deciding_columns(Config(unique_key="id", matched_condition="DBT_INTERNAL_SOURCE.x > 1"), "databricks")
+    ('id', '')
+    """
+    keys = tuple(_keys_of_builds(config, _texts(config.unique_key), adapter))
+    has_conditions = has_clauses(config) or _texts(config.incremental_predicates or config.predicates)
+    return (*keys, "") if has_conditions else keys
 
 
 def _keys_of_builds(config: Config, keys: Sequence[str], adapter: str | None) -> Sequence[str]:

@@ -18,6 +18,7 @@ from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.request import ProjectRequest
+from lineage_ingest.dbt.row_matching import deciding_columns
 from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
@@ -230,15 +231,14 @@ class _Reader:
         contract = self._contract(node)
         if constraints := self._raw.contract_constraints(node.unique_id):
             (settings if build.has_history else others).append(("contract", constraints))
-        keys = config.get("unique_key")
-        names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
+        adapter = self._project.artifacts.manifest.metadata.adapter_type
+        names = deciding_columns(node.config, adapter) if build.has_history else ()
         version = self._raw.node(node.unique_id).get("version")
         title = node.name if version is None else f"{node.name}.v{version}"  # as dbt selects it
         return TableDefinition(
             node.unique_id, table.name, title, node.original_file_path, text, build, later_text, tuple(reads),
             tuple(settings), tuple(dict(others).items()),
-            tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
-            if build.has_history else (),
+            tuple(self._project.names.naming.dialect.fold_column(name, quoted=False) for name in names),
             relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {},
             tuple(contract) if build in _CAST else (), doubts, written, unread, applied,
         )  # fmt: skip

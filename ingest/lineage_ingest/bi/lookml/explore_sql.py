@@ -71,6 +71,7 @@ class ExploreSql:
         outputs = [self._output(one) for one in dict.fromkeys(self._shown() if wanted is None else wanted)]
         conditions = list(self._conditions())
         joined: list[str] = []
+        self._used.update(map(str, self._explore.definition.get("always_join") or ()))
         for join in reversed(self._joins):  # what a condition reads is joined before it
             if wanted is None or _alias(join) in self._used:
                 joined.insert(0, self._join(join))
@@ -255,9 +256,10 @@ def _in_order(joins: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _views_read(join: Mapping[str, Any]) -> set[str]:
-    """Return the views that a join's condition reads, without its own."""
+    """Return the views that a join needs, without its own: those in its condition, and `required_joins`."""
     texts = (str(join.get(key) or "") for key in ("sql_on", "sql"))
     read = {one.rpartition(".")[0] for text in texts for one in REFERENCE.findall(text) if "." in one}
+    read.update(map(str, join.get("required_joins") or ()))
     key = str(join.get("foreign_key") or "")
     return (read | ({key.rpartition(".")[0]} if "." in key else set())) - {_alias(join)}
 

@@ -92,6 +92,12 @@ class ExploreSql:
         current = fields.current_name(own) if fields is not None else None
         return field if current is None else f"{view}.{current}" if view else current
 
+    def is_dimension(self, field: str) -> bool:
+        """Return whether a field `view.field` is known and no measure: Looker groups by it."""
+        view, _, own = self.current_name(field).rpartition(".")
+        fields = self._fields.get(view or self._alias)
+        return fields is not None and own in fields.fields and fields.fields[own].kind != "measure"
+
     def _source(self, alias: str, view: str) -> str:
         """Return what stands in FROM for a view: the query of the view, or one of its fields over another table."""
         own = self._named_views.get(alias)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.sql.canonical.table_form import TableForm
+from lineage.sql.parse.alterations import ColumnAlteration
 
 __all__ = ["Build", "TableDefinition", "ProjectRevision"]
 
@@ -72,6 +73,9 @@ class TableDefinition:
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None
     """What of it is not compared, for people."""
+    made_by: str | None = None
+    """The SQL whose columns the table has, where several statements make it, before `alterations`."""
+    alterations: tuple[ColumnAlteration, ...] = ()
     applied: tuple[tuple[str, str], ...] = ()
     """Settings that any build applies to the table, whatever it contains: privileges, labels."""
 

@@ -280,11 +280,19 @@ def test_parameters_that_name_what_is_shown_and_the_column_of_a_histogram(tmp_pa
 @pytest.mark.parametrize(
     "limits",
     [
-        {"adhoc_filters": [{"expressionType": "SIMPLE", "subject": "due", "operator": "TEMPORAL_RANGE",
-                            "comparator": "Last week"}]},
+        {
+            "adhoc_filters": [
+                {"expressionType": "SIMPLE", "subject": "due", "operator": "TEMPORAL_RANGE", "comparator": "Last week"}
+            ]
+        },
         {"granularity_sqla": "due", "time_range": "Last week"},
-        {"query_context": {"queries": [{"columns": ["id"], "filters": [
-            {"col": "due", "op": "TEMPORAL_RANGE", "val": "Last week"}]}]}},
+        {
+            "query_context": {
+                "queries": [
+                    {"columns": ["id"], "filters": [{"col": "due", "op": "TEMPORAL_RANGE", "val": "Last week"}]}
+                ]
+            }
+        },
     ],
 )
 @pytest.mark.parametrize("always", [True, False])

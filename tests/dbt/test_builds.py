@@ -100,8 +100,8 @@ def test_a_template_that_asks_for_the_table_or_for_a_full_refresh(
     wide = model("wide", 'select id, amount, note as label from "wh"."raw"."orders"', "source.shop.raw.orders")
     node = model("m", f"select id, label as x from {relation('wide')}", "wide", config={"materialized": materialized})
     node |= {"raw_code": raw, "depends_on": {"nodes": ["model.shop.wide"], "macros": ["macro.shop.is_there"]}}
-    macro = {"name": "is_there", "unique_id": "macro.shop.is_there", "package_name": "shop",
-             "macro_sql": "{% macro is_there() %}{{ return(load_relation(this) is not none) }}{% endmacro %}"}  # fmt: skip
+    is_there = "{% macro is_there() %}{{ return(load_relation(this) is not none) }}{% endmacro %}"
+    macro = {"name": "is_there", "unique_id": "macro.shop.is_there", "package_name": "shop", "macro_sql": is_there}
     summary = ingest(tmp_path, manifest(RAW, wide, node, macros={"macro.shop.is_there": macro}))
     reported = {one for one in found(summary) if one[0] != "info"}
     if asked == "is_there()":  # a macro does not have the model's `this`
@@ -114,7 +114,8 @@ def test_a_template_that_asks_for_the_table_or_for_a_full_refresh(
 
 def test_a_template_that_asks_for_another_table_is_read_as_compiled(tmp_path: Path) -> None:
     node = model("m", ORDERS, "source.shop.raw.orders")
-    node["raw_code"] = "{% if load_relation(source('raw', 'orders')) %} select id from {{ source('raw', 'orders') }} {% endif %}"
+    orders = "source('raw', 'orders')"
+    node["raw_code"] = f"{{% if load_relation({orders}) %}} select id from {{{{ {orders} }}}} {{% endif %}}"
     assert found(ingest(tmp_path, manifest(RAW, node))) == set()
 
 

@@ -50,7 +50,7 @@ def test_a_column_that_is_gone(tmp_path: Path, base: str, head: str, gone: str) 
     assert found.failures([FailCondition.REMOVED])
 
 
-@pytest.mark.parametrize("more", [UPDATED, "alter table r add column c int;", "alter table r alter column a type bigint;"])
+@pytest.mark.parametrize("more", [UPDATED, "alter table r add column c int;", "alter table r alter a type bigint;"])
 def test_a_statement_that_removes_nothing(tmp_path: Path, more: str) -> None:
     """What is added to a table's only definition is no other table."""
     columns = _columns(_diff(tmp_path, MADE, MADE + more))

@@ -1,8 +1,9 @@
 """Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
 
 `ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's
-own macros are expanded, in Jinja's sandbox; so is what else asks for the build, if it is said which build it is. Anything else stays as the placeholder `{{ name(…) }}`, which the SQL
-parser fills and reports. Ephemeral models are inlined as CTEs, as dbt does.
+own macros are expanded, in Jinja's sandbox; so is what else asks for the build, if it is said which build it is.
+Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and reports. Ephemeral models are
+inlined as CTEs, as dbt does.
 """
 
 from __future__ import annotations

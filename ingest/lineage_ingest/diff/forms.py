@@ -168,9 +168,7 @@ class ProjectForms:
             values = [value for _, value in first.columns]
         return _with_history(first, later, values, "incremental")
 
-    def _with_names(
-        self, definition: TableDefinition, relation: TableForm, sql: Sequence[CanonicalSql]
-    ) -> TableForm:
+    def _with_names(self, definition: TableDefinition, relation: TableForm, sql: Sequence[CanonicalSql]) -> TableForm:
         """Return what several statements make with the names of its columns: those of the first one, as altered."""
         if definition.made_by is None:
             return relation

@@ -55,9 +55,7 @@ def sql_revision(
             elif statement.purpose is Purpose.CONTEXT:
                 context.append(statement.digest)
     content = (("functions and other statements of the folder", digest(context)),) if context else ()
-    definitions = {
-        table: _definition(table, statements, content, naming) for table, statements in by_table.items()
-    }
+    definitions = {table: _definition(table, statements, content, naming) for table, statements in by_table.items()}
     tables: dict[str, TableForm] = {
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)

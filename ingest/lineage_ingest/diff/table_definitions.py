@@ -73,11 +73,11 @@ class TableDefinition:
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None
     """What of it is not compared, for people."""
+    applied: tuple[tuple[str, str], ...] = ()
+    """Settings that any build applies to the table, whatever it contains: privileges, labels."""
     made_by: str | None = None
     """The SQL whose columns the table has, where several statements make it, before `alterations`."""
     alterations: tuple[ColumnAlteration, ...] = ()
-    applied: tuple[tuple[str, str], ...] = ()
-    """Settings that any build applies to the table, whatever it contains: privileges, labels."""
 
     def is_same(self, other: TableDefinition | None) -> bool:
         """Return whether another revision has the same definition, wherever its file is."""

@@ -148,9 +148,10 @@ def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
         ("create temp function f(x int) as ((select max(rate) * x from wh.raw.rates));", True),
         ("create temp function f(x int) as (x * 2); -- select\nalter session set timezone = 'UTC';", False),
         ("", False),
+        (["no text"], False),
     ],
 )
-def test_a_header_from_which_the_query_may_take_values(tmp_path: Path, header: str, is_reported: bool) -> None:
+def test_a_header_from_which_the_query_may_take_values(tmp_path: Path, header: Any, is_reported: bool) -> None:
     node = model("m", ORDERS, "source.shop.raw.orders", config={"sql_header": header})
     assert found(ingest(tmp_path, manifest(RAW, node))) == ({("warning", "NOT_FOLLOWED")} if is_reported else set())
 

@@ -164,3 +164,13 @@ def test_aliases_of_athena(tmp_path: Path) -> None:
     data["metadata"]["adapter_type"] = "athena"
     ingest(tmp_path, data)
     assert row_edges(tmp_path) == {"id MERGE_MATCH", "x MERGE_MATCH"}
+
+
+@pytest.mark.parametrize("value", [7, True, ["a", 1], {"a": [{}]}, [[]], {"when_matched": 3}])
+def test_settings_of_another_form_leave_the_model(tmp_path: Path, value: Any) -> None:
+    names = ("target_alias", "source_alias", "merge_clauses", "matched_condition", "merge_update_set_expressions",
+             "not_matched_by_source_action", "merge_on_using_columns", "sql_header")  # fmt: skip
+    for number, name in enumerate(names):
+        built = model("inc", QUERY, "source.shop.raw.events", config=incremental(**{name: value}))
+        ingest(tmp_path, manifest(EVENTS, built, at=f"2026-03-{number + 1:02}T06:00:00Z"))
+        assert {"events.id -> id", "events.x -> x"} <= edges(tmp_path, "inc"), name

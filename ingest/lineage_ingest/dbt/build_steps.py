@@ -129,7 +129,8 @@ def _strategy_macro(node: DbtNode) -> str:
 
 def _unread_header(node: DbtNode) -> Iterator[Diagnostic]:
     """Yield a diagnostic if the SQL before a model's statement makes what its query may take values from."""
-    for statement in _COMMENT.sub(" ", node.config.sql_header or "").split(";"):
+    header = node.config.sql_header
+    for statement in _COMMENT.sub(" ", header if isinstance(header, str) else "").split(";"):
         word = _WORD.search(statement)
         if word is None:
             continue

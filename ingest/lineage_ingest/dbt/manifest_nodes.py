@@ -153,7 +153,7 @@ class Config(ManifestValue):
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
-    sql_header: str | None = None
+    sql_header: Any = None
     # Incremental models
     incremental_strategy: str | None = None
     on_schema_change: str | None = None
@@ -164,8 +164,8 @@ class Config(ManifestValue):
     partition_by: Any = None
     event_time: str | None = None
     # Merges of some adapters
-    target_alias: str | None = None
-    source_alias: str | None = None
+    target_alias: Any = None
+    source_alias: Any = None
     merge_on_using_columns: Any = None
     merge_update_condition: Any = None
     merge_insert_condition: Any = None

@@ -23,7 +23,9 @@ _OTHER_STRATEGIES = frozenset(("append", "delete+insert", "insert_overwrite", "r
 def aliases_of(config: Config, adapter: str | None) -> tuple[str, str]:
     """Return what the table and the rows of the query are called in conditions."""
     usual = ("target", "src") if adapter == "athena" else (DEST, SOURCE)
-    return config.target_alias or usual[0], config.source_alias or usual[1]
+    given = (config.target_alias, config.source_alias)
+    dest, source = (one if isinstance(one, str) and one else other for one, other in zip(given, usual, strict=True))
+    return dest, source
 
 
 def has_clauses(config: Config) -> bool:

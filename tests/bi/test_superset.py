@@ -306,6 +306,24 @@ def test_a_dataset_that_is_always_filtered_by_its_own_time(tmp_path: Path, limit
         assert rows == ({"due", "day"} if always else {"due"})
 
 
+@pytest.mark.parametrize(
+    ("params", "groups"),
+    [
+        ({"groupby": ["region"], "metrics": ["amount"]}, {"region"}),
+        ({"query_mode": "raw", "all_columns": ["region"], "metrics": ["amount"]}, set()),
+        ({"groupby": [{"expressionType": "SQL", "sqlExpression": "upper(region)", "label": "R"}, "day"],
+          "metrics": [{"expressionType": "SQL", "sqlExpression": "max(qty)", "label": "M"}]}, {"region", "day"}),
+        ({"metrics": ["amount"]}, set()),
+    ],
+)  # fmt: skip
+def test_by_which_columns_a_chart_is_grouped(tmp_path: Path, params: Any, groups: set[str]) -> None:
+    """Another value of such a column changes the metrics."""
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", write(tmp_path / "in", dataset=dataset(), chart=chart(**params)))
+        rows = {one for one in into(store, CHART, rows=True) if "[GROUP_BY]" in one}
+        assert {one.partition(" ")[0].rpartition(".")[2] for one in rows} == groups
+
+
 @pytest.mark.parametrize("kind", ["filter_time", "filter_timecolumn", "filter_timegrain"])
 def test_a_filter_by_time(tmp_path: Path, kind: str) -> None:
     metadata = {"native_filter_configuration": [{"filterType": kind, "name": "When", "targets": [{}]}]}

@@ -72,3 +72,19 @@ def test_what_is_dropped_before(tmp_path: Path) -> None:
     (tmp_path / "cascade").mkdir()
     [table] = _diff(tmp_path / "cascade", MADE, "drop table if exists r cascade;\n" + MADE).edited
     assert "setting `what is dropped with it`" in table.reasons
+
+
+@pytest.mark.parametrize(
+    ("made", "is_known"),
+    [
+        ("create table r_new as select {} from t;\ndrop table if exists r;\nalter table r_new rename to r;", False),
+        ("create table if not exists r as select a from t;\ncreate table if not exists r as select {} from t;", False),
+        ("create table r as select {} from t;\nupdate r set id = 0;", True),
+    ],
+)
+def test_that_columns_are_not_known_is_said(tmp_path: Path, made: str, is_known: bool) -> None:
+    """A gate against columns that are removed has nothing to go by."""
+    found = _diff(tmp_path, TABLES + made.format("id, a"), TABLES + made.format("id"))
+    reasons = [one for table in found.edited for one in table.reasons]
+    assert any("which columns it has is not known" in one for one in reasons) != is_known
+    assert bool(found.failures([FailCondition.REMOVED])) == is_known

@@ -104,9 +104,10 @@ def _definition(
         names = [one.name for one in altered_columns(first.columns, alterations, naming.dialect)]
     elif first.purpose is Purpose.DEFINES and None not in changes:
         made_by = first.text
+    unknown = ", and which columns it has is not known" if names is None and made_by is None else ""
     relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), names)
     return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation, types,
-                           doubts=(_doubt(statements),), written=written, made_by=made_by,
+                           doubts=(f"{_doubt(statements)}{unknown}",), written=written, made_by=made_by,
                            alterations=alterations if made_by is not None else ())  # fmt: skip
 
 

@@ -57,6 +57,9 @@ class ChartQuery:
     """The time column that is filtered with any other one (`always_filter_main_dttm` of the dataset)."""
     outputs: dict[str, str] = field(default_factory=dict)
     """SQL by label."""
+    groups: list[str] = field(default_factory=list)
+    """SQL of the columns by which a chart with metrics is grouped."""
+    has_metrics: bool = False
     filters: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -82,7 +85,9 @@ class ChartQuery:
             f"{text} AS {quote(name, self.dialect)}" for text, name in zip(self.outputs.values(), names, strict=True)
         ]
         text = "SELECT " + ",\n  ".join(listed) + f"\nFROM {self.source} AS d"
-        return text + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(self.filters)) if self.filters else "")
+        text += "\nWHERE " + "\n  AND ".join(dict.fromkeys(self.filters)) if self.filters else ""
+        is_grouped = self.has_metrics and self.groups
+        return text + ("\nGROUP BY " + ", ".join(dict.fromkeys(self.groups)) if is_grouped else "")
 
     def _json(self, value: Any, what: str) -> Mapping[str, Any] | None:
         """Return a value that is JSON text in some exports and plain in others."""
@@ -189,10 +194,12 @@ class ChartQuery:
             elif one not in self.columns and self.columns:
                 self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
             else:
-                self._put(one, f"d.{quote_any_case(one, self.dialect)}")
+                self.groups.append(f"d.{quote_any_case(one, self.dialect)}")
+                self._put(one, self.groups[-1])
         elif isinstance(one, Mapping):
             if isinstance(one.get("sqlExpression"), str):
                 text = self._expression(one["sqlExpression"])
+                self.groups.append(text)
                 self._put(self._label(one, text), text)
             elif one.get("column_name"):
                 self._add_column(str(one["column_name"]))
@@ -202,6 +209,7 @@ class ChartQuery:
     def _add_metric(self, one: Any) -> None:
         text = self._metric(one)
         if text is not None:
+            self.has_metrics = True
             self._put(one if isinstance(one, str) else self._label(one, text), text)
 
     def _label(self, one: Mapping[str, Any], text: str) -> str:

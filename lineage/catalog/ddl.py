@@ -15,7 +15,13 @@ from lineage.model.dialect import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema, RowIdType
 from lineage.sql.budget import Budget
-from lineage.sql.parse.alterations import Alteration, column_alterations, new_table_name, reorder_columns
+from lineage.sql.parse.alterations import (
+    Alteration,
+    ColumnAlteration,
+    column_alterations,
+    new_table_name,
+    reorder_columns,
+)
 from lineage.sql.parse.guard import PARSER_DEFECTS, NestingError, tools_of
 from lineage.sql.parse.statements import parse_statements
 
@@ -25,7 +31,7 @@ _INTEGER = re.compile(
 )
 """What is behind a column's name if its type is INTEGER and no other."""
 
-__all__ = ["read_ddl", "schema_columns", "type_text"]
+__all__ = ["altered_columns", "read_ddl", "schema_columns", "type_text"]
 
 
 def schema_columns(schema: exp.Schema, dialect: Dialect, text: str = "") -> tuple[ColumnSchema, ...]:
@@ -136,31 +142,39 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
     def fold(identifier: exp.Expr) -> str:
         return dialect.fold_column(identifier.name, quoted=bool(identifier.args.get("quoted")))
 
-    columns = {column.name: column for column in table.columns}
+    columns = altered_columns(table.columns, column_alterations(statement, fold), dialect)
+    tables[name] = TableSchema(name, columns)
+    if (to := new_table_name(statement)) is not None:
+        before, after = split_name(name), split_name(_name(to, dialect))
+        renamed = format_name([part for part, _ in (*before[: len(before) - len(after)], *after)])
+        tables[renamed] = replace(tables.pop(name), name=renamed)
+
+
+def altered_columns(
+    columns: Iterable[ColumnSchema], alterations: Iterable[ColumnAlteration], dialect: Dialect
+) -> tuple[ColumnSchema, ...]:
+    """Return the columns of a table after changes of them."""
+    found = {column.name: column for column in columns}
     only: dict[str, ColumnSchema] = {}
-    for one in column_alterations(statement, fold):
+    for one in alterations:
         own = one.name
         if own is None:  # a nested field: a schema has top-level columns only
             continue
         typed = ColumnSchema(own, type_text(one.data_type, dialect))
         if one.kind is Alteration.ADD:
-            columns.setdefault(own, typed)
-        elif one.kind is Alteration.TYPE and own in columns:
-            columns[own] = typed
+            found.setdefault(own, typed)
+        elif one.kind is Alteration.TYPE and own in found:
+            found[own] = typed
         elif one.kind is Alteration.ONLY:
             only[own] = typed
         elif one.kind is Alteration.DROP:
-            columns.pop(own, None)
+            found.pop(own, None)
         elif one.kind is Alteration.RENAME and one.to is not None:
             new = one.to.name
-            listed = (replace(column, name=new) if key == own else column for key, column in columns.items())
-            columns = {column.name: column for column in listed}
-        columns = reorder_columns(columns, one)
-    tables[name] = TableSchema(name, tuple((only or columns).values()))
-    if (to := new_table_name(statement)) is not None:
-        before, after = split_name(name), split_name(_name(to, dialect))
-        renamed = format_name([part for part, _ in (*before[: len(before) - len(after)], *after)])
-        tables[renamed] = replace(tables.pop(name), name=renamed)
+            listed = (replace(column, name=new) if key == own else column for key, column in found.items())
+            found = {column.name: column for column in listed}
+        found = reorder_columns(found, one)
+    return tuple((only or found).values())
 
 
 def _name(table: exp.Expr, dialect: Dialect) -> str:

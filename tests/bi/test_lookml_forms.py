@@ -65,7 +65,8 @@ column: key { field: orders.id } sorts: [orders.total: desc] %s } } dimension: k
             files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % "", "b_view": table % limit}
             assert not read(store, tmp_path / "in", **files).diagnostics
             found = {one for one in into(store, "derived_table/best", rows=True) if "~>" in one}
-            assert {"~" + one.partition(" ")[0] for one in found} == column
+            groups = {"view/orders.id ~> derived_table/best [GROUP_BY]"}
+            assert {"~" + one.partition(" ")[0] for one in found - groups} == column
 
 
 def test_what_is_defined_twice_or_is_no_dashboard(tmp_path: Path) -> None:
@@ -160,4 +161,27 @@ bind_filters: { to_field: orders.region from_field: best.place } } } dimension: 
     with open_store(tmp_path / "store.lbug") as store:
         read(store, tmp_path / "in", **files)
         found = {one for one in into(store, "derived_table/best", rows=True) if "~>" in one}
-        assert found == {"view/orders.region ~> derived_table/best [FILTER]"}
+        assert found == {
+            "view/orders.region ~> derived_table/best [FILTER]", "view/orders.id ~> derived_table/best [GROUP_BY]"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("needed", ["always_join: [near, far]", "join_of_far"])
+def test_a_native_derived_table_groups_and_joins_as_its_explore_does(tmp_path: Path, needed: str) -> None:
+    """A join that is not asked for decides rows, too: `always_join`, and `required_joins` of a join that is."""
+    explore = """explore: orders { %s
+join: far { sql_on: ${orders.id} = ${far.id} ;; %s }
+join: near { type: inner sql_on: ${orders.id} = ${near.id} ;; } }"""
+    always, required = (needed, "") if "always" in needed else ("", "required_joins: [near]")
+    table = "view: best { derived_table: { explore_source: orders { column: k { field: far.b } column: total {} } }"
+    files = {
+        "m_model": MODEL + explore % (always, required),
+        "v_view": VIEW % "" + "view: near { dimension: id {} } view: far { dimension: id {} dimension: b {} }",
+        "b_view": table + " dimension: k {} dimension: total {} }",
+    }
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not read(store, tmp_path / "in", **files).diagnostics
+        found = into(store, "derived_table/best", rows=True)
+        assert {"view/near.id ~> derived_table/best [JOIN]", "view/far.id ~> derived_table/best [JOIN]"} <= found
+        assert "view/far.b ~> derived_table/best [GROUP_BY]" in found
+        assert not any("total" in one and "GROUP_BY" in one for one in found)

@@ -277,8 +277,56 @@ def test_parameters_that_name_what_is_shown_and_the_column_of_a_histogram(tmp_pa
         assert {one.split()[0].rpartition(".")[2] for one in into(store, f"{CHART}.")} == {"qty", "region"}
 
 
-def test_a_filter_by_time(tmp_path: Path) -> None:
-    metadata = {"native_filter_configuration": [{"filterType": "filter_time", "name": "When", "targets": [{}]}]}
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {
+            "adhoc_filters": [
+                {"expressionType": "SIMPLE", "subject": "due", "operator": "TEMPORAL_RANGE", "comparator": "Last week"}
+            ]
+        },
+        {"granularity_sqla": "due", "time_range": "Last week"},
+        {
+            "query_context": {
+                "queries": [
+                    {"columns": ["id"], "filters": [{"col": "due", "op": "TEMPORAL_RANGE", "val": "Last week"}]}
+                ]
+            }
+        },
+    ],
+)
+@pytest.mark.parametrize("always", [True, False])
+def test_a_dataset_that_is_always_filtered_by_its_own_time(tmp_path: Path, limits: Any, always: bool) -> None:
+    columns = [*COLUMNS, {"column_name": "due", "is_dttm": True}]
+    given = dataset(columns=columns, main_dttm_col="day", always_filter_main_dttm=always)
+    shown = {**chart(all_columns=["id"], **limits), "query_context": limits.get("query_context")}
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "superset", write(tmp_path / "in", dataset=given, chart=shown)).diagnostics
+        rows = {one.partition(" ")[0].rpartition(".")[2] for one in into(store, CHART, rows=True) if "[FILTER]" in one}
+        assert rows == ({"due", "day"} if always else {"due"})
+
+
+@pytest.mark.parametrize(
+    ("params", "groups"),
+    [
+        ({"groupby": ["region"], "metrics": ["amount"]}, {"region"}),
+        ({"query_mode": "raw", "all_columns": ["region"], "metrics": ["amount"]}, set()),
+        ({"groupby": [{"expressionType": "SQL", "sqlExpression": "upper(region)", "label": "R"}, "day"],
+          "metrics": [{"expressionType": "SQL", "sqlExpression": "max(qty)", "label": "M"}]}, {"region", "day"}),
+        ({"metrics": ["amount"]}, set()),
+    ],
+)  # fmt: skip
+def test_by_which_columns_a_chart_is_grouped(tmp_path: Path, params: Any, groups: set[str]) -> None:
+    """Another value of such a column changes the metrics."""
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "superset", write(tmp_path / "in", dataset=dataset(), chart=chart(**params)))
+        rows = {one for one in into(store, CHART, rows=True) if "[GROUP_BY]" in one}
+        assert {one.partition(" ")[0].rpartition(".")[2] for one in rows} == groups
+
+
+@pytest.mark.parametrize("kind", ["filter_time", "filter_timecolumn", "filter_timegrain"])
+def test_a_filter_by_time(tmp_path: Path, kind: str) -> None:
+    metadata = {"native_filter_configuration": [{"filterType": kind, "name": "When", "targets": [{}]}]}
     board = {"dashboard_title": "D", "uuid": "b5-1", "metadata": metadata}
     folder = write(tmp_path / "in", dataset=dataset(), board=board)
     with open_store(tmp_path / "store.lbug") as store:

@@ -79,6 +79,46 @@ def test_a_build_that_cannot_be_read_is_reported(
         assert [str(job.completeness) for job in store.jobs()] == [completeness]
 
 
+@pytest.mark.parametrize("materialized", ["incremental", "table"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "flags.FULL_REFRESH",
+        "should_full_refresh()",
+        "load_relation(this) is none",
+        "load_cached_relation(this) is not none",
+        "adapter.get_relation(this.database, this.schema, this.table) is none",
+        "adapter.get_relation(database=this.database, schema=this.schema, identifier=this.name) is none",
+        "is_there()",
+    ],
+)
+def test_a_template_that_asks_for_the_table_or_for_a_full_refresh(
+    tmp_path: Path, asked: str, materialized: str
+) -> None:
+    """The compiled SQL is that of one build; the others read other columns."""
+    raw = f"select id, {{% if {asked} %}} amount {{% else %}} label {{% endif %}} as x from {{{{ ref('wide') }}}}"
+    wide = model("wide", 'select id, amount, note as label from "wh"."raw"."orders"', "source.shop.raw.orders")
+    node = model("m", f"select id, label as x from {relation('wide')}", "wide", config={"materialized": materialized})
+    node |= {"raw_code": raw, "depends_on": {"nodes": ["model.shop.wide"], "macros": ["macro.shop.is_there"]}}
+    is_there = "{% macro is_there() %}{{ return(load_relation(this) is not none) }}{% endmacro %}"
+    macro = {"name": "is_there", "unique_id": "macro.shop.is_there", "package_name": "shop", "macro_sql": is_there}
+    summary = ingest(tmp_path, manifest(RAW, wide, node, macros={"macro.shop.is_there": macro}))
+    reported = {one for one in found(summary) if one[0] != "info"}
+    if asked == "is_there()":  # a macro does not have the model's `this`
+        assert reported == {("warning", "NOT_FOLLOWED")}
+    else:
+        assert (reported, edges(tmp_path, "m")) == (
+            set(), {"wide.id -> id", "wide.amount -> x", "wide.label -> x"}
+        )  # fmt: skip
+
+
+def test_a_template_that_asks_for_another_table_is_read_as_compiled(tmp_path: Path) -> None:
+    node = model("m", ORDERS, "source.shop.raw.orders")
+    orders = "source('raw', 'orders')"
+    node["raw_code"] = f"{{% if load_relation({orders}) %}} select id from {{{{ {orders} }}}} {{% endif %}}"
+    assert found(ingest(tmp_path, manifest(RAW, node))) == set()
+
+
 def test_what_dbt_needs_and_the_sql_does_not_read_is_table_level_lineage(tmp_path: Path) -> None:
     pivoted = model("pivoted", f"select id from {relation('mart')}", "mart", "stg")
     assert found(ingest(tmp_path, manifest(RAW, STAGED, MART, pivoted))) == {("warning", "NOT_FOLLOWED")}
@@ -97,6 +137,23 @@ def test_a_materialization_of_a_package_is_reported(tmp_path: Path) -> None:
     nodes = [model(kind, ORDERS, "source.shop.raw.orders", config={"materialized": kind}) for kind in kinds]
     summary = ingest(tmp_path, manifest(RAW, *nodes, macros=macros))
     assert [one.source for one in summary.diagnostics] == ["target/compiled/shop/models/by_period.sql"]
+
+
+@pytest.mark.parametrize(
+    ("header", "is_reported"),
+    [
+        ("declare latest date default (select max(day) from wh.raw.days);", True),
+        ("-- set x\ncreate temp table picked as select id from wh.raw.orders", True),
+        ("set timezone = 'UTC'; set latest = (select max(day) from wh.raw.days);", True),
+        ("create temp function f(x int) as ((select max(rate) * x from wh.raw.rates));", True),
+        ("create temp function f(x int) as (x * 2); -- select\nalter session set timezone = 'UTC';", False),
+        ("", False),
+        (["no text"], False),
+    ],
+)
+def test_a_header_from_which_the_query_may_take_values(tmp_path: Path, header: Any, is_reported: bool) -> None:
+    node = model("m", ORDERS, "source.shop.raw.orders", config={"sql_header": header})
+    assert found(ingest(tmp_path, manifest(RAW, node))) == ({("warning", "NOT_FOLLOWED")} if is_reported else set())
 
 
 def test_a_macro_that_asks_which_build_it_is(tmp_path: Path) -> None:

@@ -105,6 +105,13 @@ def test_a_python_model_is_known_by_its_tables(tmp_path: Path) -> None:
         assert {one.dataset for one in answer.possibly_affected} >= {"postgres/wh.main.scores"}
 
 
+@pytest.mark.parametrize("call", ["session.sql('select * from raw.hidden')", "spark.read.table('raw.hidden')", ""])
+def test_a_python_model_that_reads_what_dbt_does_not_list(tmp_path: Path, call: str) -> None:
+    code = f"def model(dbt, session):\n    return dbt.ref('stg').join({call})"
+    [one] = ingest(tmp_path, manifest(RAW, STAGED, {**PYTHON, "raw_code": code})).diagnostics
+    assert ("it reads by SQL or names, too" in one.diagnostic.message) == bool(call)
+
+
 def test_events_of_a_python_model_add_its_columns(tmp_path: Path) -> None:
     ingest(tmp_path, manifest(RAW, STAGED, PYTHON))
     (tmp_path / "told.ndjson").write_text(TOLD.replace("\n", " "), encoding="utf-8")

@@ -96,7 +96,7 @@ def test_an_incremental_model_is_read_as_it_runs_from_the_second_time_on(tmp_pat
         ("select id {% if target.name in ('a', 'b') %}, note{% endif %} " + FROM, "`target.name` is taken to differ"),
         ("select id {% if 'a' in target.name %}, note{% endif %} " + FROM, "`target.name` is taken to contain nothing"),
         ("select id {% if target.name | lower == 'a' %}, note{% endif %} " + FROM, "`target.name` is taken to differ"),
-        ("select id {% if flags is defined %}, note{% endif %} " + FROM, "`flags` being defined is taken to be false"),
+        ("select id {% if thread_id is defined %}, note{% endif %} " + FROM, "`thread_id` being defined is taken"),
         ("select id {% if target.x is none %}, note{% endif %} " + FROM, "`target.x` being none is taken to be false"),
         ("select id, {{ target.x | default('note') }} as n " + FROM, "`target.x` is taken by default"),
         ("select id {% if model.config.x == 1 %}, note{% endif %} " + FROM, "`config.x` is taken to differ"),

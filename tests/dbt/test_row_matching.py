@@ -9,7 +9,7 @@ import pytest
 
 from lineage.store import open_store
 from tests.dbt.manifests import manifest, model, source
-from tests.dbt.test_broken_artifacts import found, ingest
+from tests.dbt.test_broken_artifacts import edges, found, ingest
 
 EVENTS = {
     **source("events", {"id": "int", "at": "timestamp", "kind": "text", "x": "int"}),
@@ -61,10 +61,33 @@ def row_edges(tmp_path: Path, name: str = "inc") -> set[str]:
         (incremental(incremental_strategy="microbatch", event_time="seen"), {"at FILTER MERGE_MATCH"}),
         (incremental(incremental_strategy="microbatch", event_time="seen", unique_key="id"),
          {"at FILTER", "id MERGE_MATCH"}),
+        (incremental(incremental_strategy="replace_where", incremental_predicates="seen > '2026-01-01'"), set()),
+        (incremental(unique_key="id", incremental_strategy="merge", merge_update_condition="DBT_INTERNAL_SOURCE.x > 5",
+                     merge_insert_condition="kind is not null"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
+        (incremental(merge_on_using_columns=["id"], merge_clauses={
+            "when_matched": [{"action": "delete", "condition": ["DBT_INTERNAL_SOURCE.x > 5", "1 = 1"]},
+                             {"action": "update", "mode": "by_name"}],
+            "when_not_matched": [{"action": "insert", "condition": "kind is not null"},
+                                 {"by": "source", "action": "delete"}]}),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
+        (incremental(unique_key="id || kind", merge_insert_condition="x > 5"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
+        (incremental(unique_key="id", incremental_strategy="delete+insert", merge_update_condition="x > 5"),
+         {"id MERGE_MATCH"}),
+        (incremental(unique_key="id", target_alias="t", source_alias="s", matched_condition="s.x > t.x",
+                     not_matched_condition="s.kind = 'a'", not_matched_by_source_condition="t.seen > now()",
+                     not_matched_by_source_action="delete", incremental_predicates=["s.seen > t.seen"]),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH", "at MERGE_MATCH"}),
+        (incremental(incremental_strategy="merge", not_matched_by_source_action="delete"), set()),
+        (incremental(unique_key="id", incremental_strategy="merge", source_alias="src", target_alias="target",
+                     update_condition="target.x < src.x", delete_condition="src.kind = 'gone'"),
+         {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
         (snapshot(strategy="check", check_cols=["kind", "x"]), {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH"}),
         (snapshot(strategy="check", check_cols="all"),
          {"id MERGE_MATCH", "kind MERGE_MATCH", "x MERGE_MATCH", "at MERGE_MATCH"}),
         (snapshot(strategy="timestamp", updated_at="seen"), {"id MERGE_MATCH", "at MERGE_MATCH"}),
+        (snapshot(strategy="timestamp", updated_at="seen::timestamp"), {"id MERGE_MATCH", "at MERGE_MATCH"}),
         (snapshot(strategy="timestamp", updated_at="seen", snapshot_meta_column_names={"dbt_valid_from": "since"}),
          {"id MERGE_MATCH", "at MERGE_MATCH"}),
     ],
@@ -115,3 +138,39 @@ def test_a_strategy_of_the_project_is_reported(
     macros = {f"macro.shop.{macro}": {"name": macro, "package_name": "shop", "macro_sql": "…"}}
     summary = ingest(tmp_path, manifest(EVENTS, built, macros=macros))
     assert found(summary) == ({("warning", "NOT_FOLLOWED")} if reported else set())
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"merge_update_set_expressions": {"x": "DBT_INTERNAL_DEST.x + DBT_INTERNAL_SOURCE.kind"}},
+        {"merge_clauses": {"when_matched": [{"action": "update", "mode": "explicit", "update": {
+            "include": ["x"], "set_expressions": {"x": "DBT_INTERNAL_SOURCE.kind"}}}]}},
+        {"merge_clauses": {"when_not_matched": [{"action": "insert", "mode": "explicit", "insert": {
+            "columns": ["id", "x"], "values": ["DBT_INTERNAL_SOURCE.id", "DBT_INTERNAL_SOURCE.kind"]}}]}},
+    ],
+)  # fmt: skip
+def test_what_a_merge_computes_is_a_source_of_the_column(tmp_path: Path, config: dict[str, Any]) -> None:
+    """The table has such values from its second build on."""
+    built = model("inc", QUERY, "source.shop.raw.events",
+                  config=incremental(unique_key="id", incremental_strategy="merge", **config))  # fmt: skip
+    assert found(ingest(tmp_path, manifest(EVENTS, built))) == set()
+    assert {"events.x -> x", "events.kind -> x"} <= edges(tmp_path, "inc")
+
+
+def test_aliases_of_athena(tmp_path: Path) -> None:
+    config = incremental(unique_key="id", incremental_strategy="merge", update_condition="target.x < src.x")
+    data = manifest(EVENTS, model("inc", QUERY, "source.shop.raw.events", config=config))
+    data["metadata"]["adapter_type"] = "athena"
+    ingest(tmp_path, data)
+    assert row_edges(tmp_path) == {"id MERGE_MATCH", "x MERGE_MATCH"}
+
+
+@pytest.mark.parametrize("value", [7, True, ["a", 1], {"a": [{}]}, [[]], {"when_matched": 3}])
+def test_settings_of_another_form_leave_the_model(tmp_path: Path, value: Any) -> None:
+    names = ("target_alias", "source_alias", "merge_clauses", "matched_condition", "merge_update_set_expressions",
+             "not_matched_by_source_action", "merge_on_using_columns", "sql_header")  # fmt: skip
+    for number, name in enumerate(names):
+        built = model("inc", QUERY, "source.shop.raw.events", config=incremental(**{name: value}))
+        ingest(tmp_path, manifest(EVENTS, built, at=f"2026-03-{number + 1:02}T06:00:00Z"))
+        assert {"events.id -> id", "events.x -> x"} <= edges(tmp_path, "inc"), name

@@ -170,6 +170,46 @@ def test_a_variable_of_the_build_that_is_not_compiled(
     assert any("only the build that dbt compiled is compared" in one for one in found.notices) == is_told
 
 
+@pytest.mark.parametrize("materialized", ["incremental", "table"])
+@pytest.mark.parametrize("asked", ["flags.FULL_REFRESH", "should_full_refresh()"])
+def test_an_edit_of_what_only_a_full_refresh_reads(tmp_path: Path, asked: str, materialized: str) -> None:
+    """The compiled SQL is that of a build without the option: it is the same on both sides."""
+    raw = f"select id from {{{{ ref('stg') }}}} {{% if {asked} %}} where id > 1 {{% endif %}}"
+    base = _base()
+    base["nodes"]["model.shop.log"] |= {"raw_code": raw, "config": {"materialized": materialized}}
+
+    def edit(data: Manifest) -> None:
+        data["nodes"]["model.shop.log"]["raw_code"] = raw.replace("> 1", "> 2")
+
+    assert [one.title for one in _diff(tmp_path, edit, base).rebuild] == ["log"]
+
+
+@pytest.mark.parametrize(
+    ("config", "changed"),
+    [
+        ({}, {"day"}),
+        ({"unique_key": "id"}, {"day"}),
+        ({"unique_key": "id", "incremental_predicates": ["DBT_INTERNAL_SOURCE.day > now()"]}, {"id", "day"}),
+        ({"unique_key": "id", "merge_update_set_expressions": {"id": "DBT_INTERNAL_SOURCE.day"}}, {"id", "day"}),
+        ({"unique_key": "id", "matched_condition": "DBT_INTERNAL_SOURCE.day > now()"}, {"id", "day"}),
+        ({"merge_on_using_columns": ["day"]}, {"id", "day"}),
+        ({"incremental_strategy": "insert_overwrite", "partition_by": {"field": "day"}}, {"id", "day"}),
+    ],
+)
+def test_a_column_that_decides_which_rows_later_builds_replace(
+    tmp_path: Path, config: Manifest, changed: set[str]
+) -> None:
+    base = _base()
+    base["nodes"]["model.shop.log"] |= {"raw_code": "", "config": {"materialized": "incremental", **config}}
+
+    def edit(data: Manifest) -> None:
+        sql = f"select id, day + 1 as day from {RAW}"
+        data["nodes"]["model.shop.stg"] |= {"compiled_code": sql, "raw_code": sql}
+
+    [log] = [one for one in _diff(tmp_path, edit, base).affected if one.title == "log"]
+    assert {one.name for one in log.columns} == changed
+
+
 def test_the_past_of_a_model_that_is_never_refreshed(tmp_path: Path) -> None:
     def edit(data: Manifest) -> None:
         data["nodes"]["model.shop.log"] |= {"compiled_code": f"select id + 1 as id, day from {relation('stg')}"}

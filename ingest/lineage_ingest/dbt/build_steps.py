@@ -1,5 +1,5 @@
 """What dbt runs besides a node's own query, and is not read: materializations and strategies that are not dbt's own,
-and what `project_hooks` cannot read of hooks. It is reported if it may move data.
+headers, and what `project_hooks` cannot read of hooks. It is reported if it may move data.
 
 https://docs.getdbt.com/reference/resource-configs/pre-hook-post-hook
 https://docs.getdbt.com/guides/create-new-materializations
@@ -38,6 +38,10 @@ _MOVES_DATA = re.compile(
     re.IGNORECASE,
 )
 _STRATEGY = re.compile(r"(?:\w+?__)?(get_incremental_\w+_sql|snapshot_\w+_strategy)")
+_OF_SESSION = re.compile(
+    r"\s*(?:alter\s+session|create\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+)?(?:function|macro))\b", re.IGNORECASE
+)
+_QUERIES = re.compile(r"\bselect\b", re.IGNORECASE)
 _HINT = "ingest the warehouse's query log as well: it shows what the statement does"
 
 
@@ -73,6 +77,7 @@ class BuildSteps:
                 "only the model's query is read"
             )
             yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message)
+        yield from _unread_header(node)
         macro = _strategy_macro(node)
         if macro in self._strategies:
             message = (
@@ -120,6 +125,20 @@ def _strategy_macro(node: DbtNode) -> str:
     if node.config.materialized != "incremental":
         return ""
     return f"get_incremental_{(node.config.incremental_strategy or 'default').replace('+', '_')}_sql"
+
+
+def _unread_header(node: DbtNode) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if the SQL before a model's statement makes what its query may take values from."""
+    header = node.config.sql_header
+    for statement in _COMMENT.sub(" ", header if isinstance(header, str) else "").split(";"):
+        word = _WORD.search(statement)
+        if word is None:
+            continue
+        is_known = word[0].lower() in _MOVES_NO_DATA or _OF_SESSION.match(statement)
+        if not is_known or _QUERIES.search(statement):
+            message = f"the sql_header of {node.name} has {word[0].upper()}: what the query takes from it is not read"
+            yield Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=_HINT)
+            return
 
 
 def _unread_statement(what: str, text: str) -> Iterator[Diagnostic]:

@@ -297,7 +297,7 @@ class _Ingest:
                 continue
             problem = None
             if key in python and not self._is_stated_by_events(table):
-                problem = python_model_diagnostic(table.node.name)
+                problem = python_model_diagnostic(table.node)
             reads = tuple(self.project.reads(table.node.depends_on.nodes)) if key in built else ()
             columns = len(table.complete or table.described)
             found = int(problem is not None)

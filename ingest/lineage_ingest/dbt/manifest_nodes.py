@@ -153,6 +153,7 @@ class Config(ManifestValue):
     delimiter: str | None = None
     pre_hook: _Hooks = Field(default=(), alias="pre-hook")
     post_hook: _Hooks = Field(default=(), alias="post-hook")
+    sql_header: Any = None
     # Incremental models
     incremental_strategy: str | None = None
     on_schema_change: str | None = None
@@ -162,6 +163,21 @@ class Config(ManifestValue):
     predicates: Any = None
     partition_by: Any = None
     event_time: str | None = None
+    # Merges of some adapters
+    target_alias: Any = None
+    source_alias: Any = None
+    merge_on_using_columns: Any = None
+    merge_update_condition: Any = None
+    merge_insert_condition: Any = None
+    merge_update_set_expressions: Any = None
+    merge_clauses: Any = None
+    matched_condition: Any = None
+    not_matched_condition: Any = None
+    not_matched_by_source_condition: Any = None
+    not_matched_by_source_action: Any = None
+    update_condition: Any = None
+    insert_condition: Any = None
+    delete_condition: Any = None
     # Snapshots
     strategy: str | None = None
     check_cols: Any = None

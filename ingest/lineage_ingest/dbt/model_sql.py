@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.artifacts import Artifacts
+from lineage_ingest.dbt.build_kinds import BUILD_KINDS, LATER_BUILD, asks_for_build
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.hooks import Hook, HookReader, run_values
 from lineage_ingest.dbt.macro_calls import called_macros
@@ -76,7 +77,7 @@ class ModelTexts:
             found = self._as_referred(node, earlier.text)._replace(source=earlier.path, doubts=doubts)
         else:
             found = self._rendered(node)
-        if node.config.materialized == "incremental" and self._has_other_builds(node):
+        if self._has_other_builds(node):
             found = self._with_other_builds(node, found)
         return self._with_later_builds(node, found)
 
@@ -124,16 +125,16 @@ class ModelTexts:
         return function.compiled_code or self._rendered(function).text
 
     def _has_other_builds(self, node: DbtNode) -> bool:
-        """Return whether a template, or a macro that it calls, asks whether the model's table exists."""
-        if _IS_INCREMENTAL.search(node.raw_code or ""):
-            return True
+        """Return whether a template, or a macro that it calls, asks for the model's table or for a full refresh."""
         called = called_macros(node, self._macros, self._dbt_packages)
-        return any(_IS_INCREMENTAL.search(str(macro.get("macro_sql", ""))) for macro in called)
+        texts = [node.raw_code or "", *(str(macro.get("macro_sql", "")) for macro in called)]
+        is_incremental = node.config.materialized == "incremental"
+        return any((is_incremental and _IS_INCREMENTAL.search(one)) or asks_for_build(one) for one in texts)
 
     def _with_other_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
-        """Return an incremental model's SQL with the queries of its other builds; its compiled SQL is that of one."""
+        """Return a model's SQL with the queries of its other builds; its compiled SQL is that of one."""
         try:
-            rendered = [self._loaded().render(node, first_build=first) for first in (True, False)]
+            rendered = [self._loaded().render(node, build=build) for build in BUILD_KINDS]
         except RenderingMissingError:
             rendered = []
         if rendered and not any(one.doubts or "{{" in one.text for one in rendered):
@@ -165,7 +166,7 @@ class ModelTexts:
 
     def _rendered(self, node: DbtNode) -> ModelSql:
         try:
-            rendered = self._loaded().render(node)
+            rendered = self._loaded().render(node, build=LATER_BUILD)
         except RenderingMissingError as error:
             problem = Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, str(error), hint=_HINT)
             return ModelSql(node.raw_code or "", node.original_file_path, (problem,))

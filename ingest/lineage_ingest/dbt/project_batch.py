@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -26,7 +27,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.attribution import Attribution, FileOrigin
 from lineage_ingest.batch_builder import BatchBuilder
 from lineage_ingest.dbt.facts import TableFacts
-from lineage_ingest.dbt.manifest_nodes import Consumer, ResourceType
+from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_hooks import HOOK_TEXT, ReadHook
 from lineage_ingest.dbt.relation_names import ProjectNames
@@ -362,11 +363,14 @@ def consumer_key(unique_id: str) -> str:
     return dataset_key(CONSUMERS, unique_id)
 
 
-def python_model_diagnostic(name: str) -> Diagnostic:
+_READS_BY_NAME = re.compile(r"\.\s*(?:sql|table|execute|read_\w+|parquet|csv|load)\s*\(")
+"""Calls by which Python reads what dbt does not list: SQL, tables and files by their names."""
+
+
+def python_model_diagnostic(node: DbtNode) -> Diagnostic:
     """Return the diagnostic of a Python model whose columns are unknown."""
-    return Diagnostic(
-        DiagnosticCode.PYTHON_MODEL,
-        Severity.ERROR,
-        f"{name} is a Python model: only the tables that it reads are known",
-        hint="OpenLineage events of its Spark run add its columns: `lineage ingest openlineage`",
-    )
+    message = f"{node.name} is a Python model: only the tables that it reads are known"
+    if _READS_BY_NAME.search(node.raw_code or node.compiled_code or ""):
+        message += ", of these only those that it names by dbt.ref and dbt.source; it reads by SQL or names, too"
+    hint = "OpenLineage events of its Spark run add its columns: `lineage ingest openlineage`"
+    return Diagnostic(DiagnosticCode.PYTHON_MODEL, Severity.ERROR, message, hint=hint)

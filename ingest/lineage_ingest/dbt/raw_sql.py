@@ -1,8 +1,9 @@
 """Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
 
 `ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's
-own macros are expanded, in Jinja's sandbox. Anything else stays as the placeholder `{{ name(…) }}`, which the SQL
-parser fills and reports. Ephemeral models are inlined as CTEs, as dbt does.
+own macros are expanded, in Jinja's sandbox; so is what else asks for the build, if it is said which build it is.
+Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and reports. Ephemeral models are
+inlined as CTEs, as dbt does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage_ingest.dbt.build_kinds import BuildKind, TemplateAdapter, TemplateFlags
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -88,6 +90,11 @@ class RawSqlRenderer:
             var=self._var,
             env_var=self._env_var,
             is_incremental=self._is_incremental,
+            should_full_refresh=self._should_full_refresh,
+            load_relation=partial(self._load_relation, "load_relation"),
+            load_cached_relation=partial(self._load_relation, "load_cached_relation"),
+            adapter=TemplateAdapter(self._get_relation, self._unknown),
+            flags=TemplateFlags(self._is_refresh, self._unknown),
             execute=True,
             range=self._range,
             log=_nothing,
@@ -97,9 +104,12 @@ class RawSqlRenderer:
         self._environment.globals.update(values)
         self._load_macros(macros)
 
-    def render(self, node: DbtNode, *, first_build: bool = False) -> RenderedSql:
-        """Return the SQL of a node's raw code; of an incremental model, that of later builds or of the first one."""
-        current = _Rendering(node, first_build=first_build)
+    def render(self, node: DbtNode, *, first_build: bool = False, build: BuildKind | None = None) -> RenderedSql:
+        """Return the SQL of a node's raw code; of an incremental model, that of later builds or of the first one.
+
+        With `build`, the template is also answered what it asks for the model's table and a full refresh.
+        """
+        current = _Rendering(node, first_build=first_build, build=build)
         self._open.append(current)
         try:
             text = self._text(node)
@@ -178,7 +188,7 @@ class RawSqlRenderer:
             hint = "break the cycle: dbt does not build it either"
             current.cycles.append(Diagnostic(DiagnosticCode.CYCLIC_DEFINITION, Severity.ERROR, message, hint=hint))
             return name
-        inner = _Rendering(node)
+        inner = _Rendering(node, build=current.build)
         self._open.append(inner)
         try:
             text = node.compiled_code if node.compiled_code and not inner.ctes else self._text(node)
@@ -231,7 +241,33 @@ class RawSqlRenderer:
     def _is_incremental(self) -> bool:
         """Return True for incremental models: so they run from the second time on."""
         current = self._open[-1]
-        return current.node.config.materialized == "incremental" and not current.first_build
+        if current.node.config.materialized != "incremental" or current.first_build:
+            return False
+        return current.build is None or (current.build.has_table and not self._should_full_refresh())
+
+    def _is_refresh(self) -> bool | None:
+        build = self._open[-1].build if self._open else None
+        return None if build is None else build.is_refresh
+
+    def _should_full_refresh(self) -> Any:
+        """Return whether the table is made anew: the model's setting precedes dbt's option."""
+        setting = self._open[-1].node.config.full_refresh
+        known = self._is_refresh() if setting is None else setting
+        return self._unknown("should_full_refresh(…)") if known is None else known
+
+    def _load_relation(self, name: str, relation: Any = None, *_: Any, **__: Any) -> Any:
+        """Return the model's own table if it is there; which other tables are is not known."""
+        current = self._open[-1]
+        own = self._named(current.node)
+        if current.build is None or current.node.is_ephemeral or relation != own:
+            return self._unknown(f"{name}(…)")
+        return own if current.build.has_table else None
+
+    def _get_relation(self, database: Any = None, schema: Any = None, identifier: Any = None) -> Any:
+        own = self._named(self._open[-1].node)
+        asked = [str(one).lower() for one in (database, schema, identifier)]
+        is_own = asked == [str(one).lower() for one in (own.database, own.schema, own.identifier)]
+        return self._load_relation("adapter.get_relation", own if is_own else None)
 
     def _range(self, *bounds: int) -> range:
         """Return a range; nested loops over ranges may turn this many times in all."""
@@ -309,6 +345,7 @@ class _Rendering:
     cycles: list[Diagnostic] = field(default_factory=list)
     turns: int = 0
     first_build: bool = False
+    build: BuildKind | None = None
 
 
 def _nothing(*_: Any, **__: Any) -> str:

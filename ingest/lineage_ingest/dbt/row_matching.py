@@ -14,14 +14,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
+from lineage_ingest.dbt.merge_clauses import DEST, SOURCE, aliases_of, clauses_of, has_clauses
 
-__all__ = ["batch_query", "matching_statement"]
+__all__ = ["batch_query", "deciding_columns", "matching_statement"]
 
 _NAME = re.compile(r"[^\W\d]\w*|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]")
 _END = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)+$")
 _ADDS_BY_DEFAULT = frozenset(("spark", "trino", "athena", "glue"))
 """Adapters whose incremental models use no key unless a strategy is configured."""
-_DEST, _SOURCE = "DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE"
+_NEVER = "1 = 0"
+"""By what a MERGE without a key finds rows."""
 
 
 def matching_statement(query: str, node: DbtNode, adapter: str | None) -> str | None:
@@ -39,22 +41,39 @@ def matching_statement(query: str, node: DbtNode, adapter: str | None) -> str | 
         return None
     config = node.config
     is_snapshot = node.resource_type == ResourceType.SNAPSHOT
+    dest, source = (DEST, SOURCE) if is_snapshot else aliases_of(config, adapter)
     keys: Sequence[str] = _texts(config.unique_key)
     if not is_snapshot:
         keys = _keys_of_builds(config, keys, adapter)
-    if not keys:
-        return None
-    conditions = [_equal(key, node.relation_name) for key in keys]
+    conditions = [_equal(key, node.relation_name, dest, source) for key in keys]
+    clauses = ["when matched then delete"]
     if is_snapshot:
-        conditions += _changed(config)
+        conditions += _changed(config) if keys else ()
     else:
-        conditions += _predicates(config, node.relation_name)
+        if not keys and has_clauses(config):
+            conditions.append(_NEVER)
+        if conditions or config.incremental_strategy == "replace_where":
+            conditions += _predicates(config, node.relation_name, dest, source)
+        plain = next((key.strip() for key in keys if _NAME.fullmatch(key.strip())), None)
+        clauses += clauses_of(config, source, plain)
+    if not conditions:
+        return None
     listed = "\n  and ".join(conditions)
     body = _END.sub("", query)
-    return (
-        f"merge into {node.relation_name} as {_DEST} using (\n{body}\n) as {_SOURCE} on {listed}\n"
-        "when matched then delete"
+    return "\n".join(
+        (f"merge into {node.relation_name} as {dest} using (\n{body}\n) as {source} on {listed}", *clauses)
     )
+
+
+def deciding_columns(config: Config, adapter: str | None) -> tuple[str, ...]:
+    """Return the columns by which later builds find rows; `""` stands for those in conditions, which may be any.
+
+    >>> deciding_columns(Config(unique_key="id", matched_condition="DBT_INTERNAL_SOURCE.x > 1"), "databricks")
+    ('id', '')
+    """
+    keys = tuple(_keys_of_builds(config, _texts(config.unique_key), adapter))
+    has_conditions = has_clauses(config) or _texts(config.incremental_predicates or config.predicates)
+    return (*keys, "") if has_conditions else keys
 
 
 def _keys_of_builds(config: Config, keys: Sequence[str], adapter: str | None) -> Sequence[str]:
@@ -66,7 +85,9 @@ def _keys_of_builds(config: Config, keys: Sequence[str], adapter: str | None) ->
         return keys or _texts(config.event_time)
     if strategy == "append" or (strategy is None and adapter in _ADDS_BY_DEFAULT):
         return ()
-    return keys
+    if strategy == "replace_where":  # by its predicates alone
+        return ()
+    return _texts(config.merge_on_using_columns) or keys
 
 
 def _partitions(config: Config) -> Sequence[str]:
@@ -83,17 +104,21 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, Sequence) else ()
 
 
-def _equal(key: str, relation: str) -> str:
+def _equal(key: str, relation: str, dest: str, source: str) -> str:
     if _NAME.fullmatch(key.strip()):
-        return f"{_SOURCE}.{key.strip()} = {_DEST}.{key.strip()}"
-    changed = f"(select {key} from (select {_SOURCE}.*) as changed)"  # noqa: S608  it is never executed
-    return f"exists (select 1 from {relation} where ({key}) = {changed})"  # noqa: S608
+        return f"{source}.{key.strip()} = {dest}.{key.strip()}"
+    return f"exists (select 1 from {relation} where ({key}) = {_of_source(key, source)})"  # noqa: S608  it is never executed
 
 
-def _predicates(config: Config, relation: str) -> Iterator[str]:
+def _of_source(expression: str, source: str) -> str:
+    """Return an expression over the columns of the query's rows."""
+    return f"(select {expression} from (select {source}.*) as changed)"  # noqa: S608  it is never executed
+
+
+def _predicates(config: Config, relation: str, dest: str, source: str) -> Iterator[str]:
     """Yield the conditions on the rows that may be replaced; without alias, they are on the table's own columns."""
     for one in _texts(config.incremental_predicates or config.predicates):
-        if _DEST in one.upper() or _SOURCE in one.upper():
+        if re.search(rf"\b(?:{re.escape(dest)}|{re.escape(source)})\s*\.", one, re.IGNORECASE):
             yield f"({one})"
         else:
             yield f"exists (select 1 from {relation} where {one})"  # noqa: S608  it is never executed
@@ -104,13 +129,16 @@ def _changed(config: Config) -> Iterator[str]:
     if config.strategy == "check":
         columns = _texts(config.check_cols)
         if columns in ((), ("all",)):
-            yield f"({_SOURCE}.*) is distinct from ({_DEST}.*)"
+            yield f"({SOURCE}.*) is distinct from ({DEST}.*)"
         else:
-            changes = (f"{_SOURCE}.{one} is distinct from {_DEST}.{one}" for one in columns)
+            changes = (f"{SOURCE}.{one} is distinct from {DEST}.{one}" for one in columns)
             yield f"({' or '.join(changes)})"
-    elif config.updated_at is not None and _NAME.fullmatch(config.updated_at):
+    elif config.updated_at is not None:
         name = config.snapshot_meta_column_names.get("dbt_valid_from") or "dbt_valid_from"
-        yield f"{_DEST}.{name} < {_SOURCE}.{config.updated_at}"
+        is_name = _NAME.fullmatch(config.updated_at)
+        yield f"{DEST}.{name} < " + (
+            f"{SOURCE}.{config.updated_at}" if is_name else _of_source(config.updated_at, SOURCE)
+        )
 
 
 def batch_query(query: str, node: DbtNode, inputs: Sequence[DbtNode]) -> str:

@@ -12,11 +12,13 @@ from lineage.model.diagnostics import Severity
 from lineage.model.name_lists import name_list
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
+from lineage_ingest.dbt.build_kinds import BUILD_KINDS, asks_for_build
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.request import ProjectRequest
+from lineage_ingest.dbt.row_matching import deciding_columns
 from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.hook_scope import hooks_beside_models
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
@@ -154,12 +156,13 @@ class _Reader:
         unread = None
         raw_code = node.raw_code or ""
         templates = (raw_code, *(macro for _, macro in self._raw.own_macros_of(node.unique_id)))
-        has_own_state = any(map(_OWN_STATE.search, templates))
+        has_own_state = any(_OWN_STATE.search(one) or asks_for_build(one) for one in templates)
         if build is Build.INCREMENTAL and has_own_state:
-            rendered = self._both_builds(node)
+            rendered = self._all_builds(node)
             if rendered is not None:
-                text, later = rendered
+                text, later, refresh = rendered
                 doubts = ()
+                more += [("SQL of a full refresh", digest(refresh))] if refresh not in (text, later) else []
             else:
                 own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
                 more.append(("SQL of later builds", own))
@@ -169,7 +172,7 @@ class _Reader:
                     unread = "var() or env_var() beside is_incremental(): only the build that dbt compiled is compared"
         elif has_own_state and build is not Build.SNAPSHOT:
             own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
-            more.append(("SQL that depends on the model's own table", own))
+            more.append(("SQL that depends on the build", own))
         if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
             more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
         functions = tuple(key for key in node.depends_on.nodes if key in self._project.artifacts.manifest.functions)
@@ -191,16 +194,18 @@ class _Reader:
             return "", True
         return digest([(name, repr(self._variables.value(package, name))) for name in names]), not known
 
-    def _both_builds(self, node: DbtNode) -> tuple[str, str] | None:
-        """Return an incremental model's SQL of its first build, and of later ones; None if a macro is not known."""
+    def _all_builds(self, node: DbtNode) -> tuple[str, str, str] | None:
+        """Return an incremental model's SQL of its first build, of later ones, and of a full refresh.
+
+        None if a macro is not known.
+        """
         texts = [node.raw_code or "", *(text for _, text in self._raw.own_macros_of(node.unique_id))]
         if self._renderer is None or any(map(VARIABLE.search, texts)):  # their values are in the compiled SQL only
             return None
-        first = self._renderer.render(node, first_build=True)
-        later = self._renderer.render(node)
-        if first.doubts or later.doubts or "{{" in f"{first.text}{later.text}":
+        first, later, refresh = (self._renderer.render(node, build=build) for build in BUILD_KINDS)
+        if any(one.doubts or "{{" in one.text for one in (first, later, refresh)):
             return None
-        return first.text, later.text
+        return first.text, later.text, refresh.text
 
     def _definition(
         self,
@@ -237,15 +242,14 @@ class _Reader:
         contract = self._contract(node)
         if constraints := self._raw.contract_constraints(node.unique_id):
             (settings if build.has_history else others).append(("contract", constraints))
-        keys = config.get("unique_key")
-        names = [keys] if isinstance(keys, str) else keys if isinstance(keys, list) else []
+        adapter = self._project.artifacts.manifest.metadata.adapter_type
+        names = deciding_columns(node.config, adapter) if build.has_history else ()
         version = self._raw.node(node.unique_id).get("version")
         title = node.name if version is None else f"{node.name}.v{version}"  # as dbt selects it
         return TableDefinition(
             node.unique_id, table.name, title, node.original_file_path, text, build, later_text, tuple(reads),
             tuple(settings), tuple(dict(others).items()),
-            tuple(self._project.names.naming.dialect.fold_column(str(name), quoted=False) for name in names)
-            if build.has_history else (),
+            tuple(self._project.names.naming.dialect.fold_column(name, quoted=False) for name in names),
             relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {},
             tuple(contract) if build in _CAST else (), doubts, written, unread, tuple(as_applied),
         )  # fmt: skip

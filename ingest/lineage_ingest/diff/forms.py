@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from lineage.catalog.ddl import altered_columns
 from lineage.frozen import frozen
 from lineage.model.names import Naming
+from lineage.model.statement import ColumnSchema
 from lineage.sql.canonical.definition import CanonicalSql, read_sql, tables_of
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
@@ -83,7 +85,8 @@ class ProjectForms:
     def _parsed(self, key: str) -> list[CanonicalSql]:
         if key not in self._sql:
             definition = self._project.definitions[key]
-            texts = (definition.text, definition.later_text) if definition.relation is None else ()
+            own = definition.relation is None
+            texts = (definition.text, definition.later_text) if own else (definition.made_by,)
             self._sql[key] = [read_sql(text, self._naming.dialect) for text in texts if text is not None]
         return self._sql[key]
 
@@ -123,7 +126,7 @@ class ProjectForms:
         sql = self._parsed(key)
         text = digest("text", definition.written if definition.written is not None else definition.text)
         if definition.relation is not None:
-            full = own = definition.relation
+            full = own = self._with_names(definition, definition.relation, sql)
             if definition.reads:
                 contents = [self._stored(name).content for name in definition.reads]
                 full = replace(full, rows=digest(full.rows, contents))
@@ -164,6 +167,17 @@ class ProjectForms:
         if len(values) < len(merged):
             values = [value for _, value in first.columns]
         return _with_history(first, later, values, "incremental")
+
+    def _with_names(self, definition: TableDefinition, relation: TableForm, sql: Sequence[CanonicalSql]) -> TableForm:
+        """Return what several statements make with the names of its columns: those of the first one, as altered."""
+        if definition.made_by is None:
+            return relation
+        first = sql[0].canonical(self._naming, self._stored, definition.reads)
+        if first.is_open:
+            return relation
+        columns = (ColumnSchema(name) for name, _ in first.columns)
+        altered = altered_columns(columns, definition.alterations, self._naming.dialect)
+        return opaque_table(relation.rows, [one.name for one in altered])
 
     def _query(self, definition: TableDefinition, sql: CanonicalSql, lookup: _Lookup) -> TableForm:
         if definition.doubts:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
+from lineage.catalog.ddl import altered_columns
 from lineage.model.files import Environment, FileKey
 from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, split_name
@@ -20,6 +21,7 @@ from lineage_ingest.sql_files.file_reader import read_sql_file
 __all__ = ["KnownPurposes", "sql_revision"]
 
 
+_Statements = Sequence[tuple[str, StatementPurpose]]
 KnownPurposes = dict[tuple[str, str], list[StatementPurpose]]
 """What the statements of files do, by the file's own name and its text."""
 
@@ -53,7 +55,7 @@ def sql_revision(
             elif statement.purpose is Purpose.CONTEXT:
                 context.append(statement.digest)
     content = (("functions and other statements of the folder", digest(context)),) if context else ()
-    definitions = {table: _definition(table, statements, content) for table, statements in by_table.items()}
+    definitions = {table: _definition(table, statements, content, naming) for table, statements in by_table.items()}
     tables: dict[str, TableForm] = {
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)
@@ -62,14 +64,20 @@ def sql_revision(
 
 
 def _definition(
-    table: str, statements: Sequence[tuple[str, StatementPurpose]], content: tuple[tuple[str, str], ...]
+    table: str,
+    statements: _Statements,
+    content: tuple[tuple[str, str], ...],
+    naming: Naming,
 ) -> TableDefinition:
+    dropped, statements = _parts(statements)
     source, first = statements[0]
     written = "\n;\n".join(statement.text for _, statement in statements)
     reads = tuple(dict.fromkeys(name for _, statement in statements for name in statement.reads if name != table))
     physical: tuple[tuple[str, str], ...] = (
-        ("how it is stored", digest([statement.settings for _, statement in statements])),
+        ("how it is stored", digest([statement.settings for _, statement in statements if statement.settings])),
     )
+    if cascades := [one.digest for _, one in dropped if "CASCADE" in one.text.upper()]:  # with what reads the table
+        physical = (*physical, ("what is dropped with it", digest(cascades)))
     title = split_name(table)[-1][0]
     build = Build.VIEW if first.is_view else Build.TABLE
     types: Mapping[str, str] = {}
@@ -88,10 +96,27 @@ def _definition(
         return TableDefinition(table, table, title, source, "", build, None, (), content, physical, (), relation,
                                types, written=written)  # fmt: skip
     # Several statements make it: what it contains depends on all of them, in order.
-    names = [one.name for one in first.columns] if first.purpose is Purpose.DECLARES else None
+    changes = [statement.alterations for _, statement in statements[1:]]
+    alterations = tuple(one for listed in changes for one in listed or ())
+    names: list[str] | None = None
+    made_by: str | None = None
+    if first.purpose is Purpose.DECLARES:
+        names = [one.name for one in altered_columns(first.columns, alterations, naming.dialect)]
+    elif first.purpose is Purpose.DEFINES and None not in changes:
+        made_by = first.text
+    unknown = ", and which columns it has is not known" if names is None and made_by is None else ""
     relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), names)
-    return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation,
-                           types, doubts=(_doubt(statements),), written=written)  # fmt: skip
+    return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation, types,
+                           doubts=(f"{_doubt(statements)}{unknown}",), written=written, made_by=made_by,
+                           alterations=alterations if made_by is not None else ())  # fmt: skip
+
+
+def _parts(statements: _Statements) -> tuple[_Statements, _Statements]:
+    """Return the first statements, which drop what an earlier run has left, and those that make the table."""
+    start = 0
+    while start < len(statements) - 1 and statements[start][1].drops:
+        start += 1
+    return statements[:start], statements[start:]
 
 
 def _filled(relation: TableForm, computed: Mapping[str, str]) -> TableForm:
@@ -104,7 +129,7 @@ def _filled(relation: TableForm, computed: Mapping[str, str]) -> TableForm:
     return replace(relation, columns=tuple(columns))
 
 
-def _doubt(statements: Sequence[tuple[str, StatementPurpose]]) -> str:
+def _doubt(statements: _Statements) -> str:
     """Return why a table that several statements make is compared as a whole."""
     files = sorted({path for path, _ in statements})
     where = f"{len(files)} files ({name_list(files, 3)})" if files[1:] else files[0]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from lineage.frozen import frozen
 from lineage.model.names import Naming
 from lineage.sql.canonical.table_form import TableForm
+from lineage.sql.parse.alterations import ColumnAlteration
 
 __all__ = ["Build", "TableDefinition", "ProjectRevision"]
 
@@ -74,6 +75,9 @@ class TableDefinition:
     """What of it is not compared, for people."""
     applied: tuple[tuple[str, str], ...] = ()
     """Settings that any build applies to the table, whatever it contains: privileges, labels."""
+    made_by: str | None = None
+    """The SQL whose columns the table has, where several statements make it, before `alterations`."""
+    alterations: tuple[ColumnAlteration, ...] = ()
 
     def is_same(self, other: TableDefinition | None) -> bool:
         """Return whether another revision has the same definition, wherever its file is."""

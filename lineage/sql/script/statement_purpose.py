@@ -14,6 +14,7 @@ from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage.sql.canonical.canonical_query import tokens_digest
 from lineage.sql.canonical.digests import digest, tree_digest
+from lineage.sql.parse.alterations import ColumnAlteration, column_alterations, new_table_name
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.placeholders import placeholders_in
 from lineage.sql.parse.statements import parse_statements
@@ -45,7 +46,8 @@ class StatementPurpose:
 
     `columns` are those that it declares, `computed` digests of what fills them besides what is written, by name.
     `settings` is a digest of how the table is stored, `without_rows` whether its query only gives it columns.
-    `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest.
+    `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest. `drops`: no
+    table is left. `alterations` are changes of its columns; None if it may change them in another way.
     """
 
     purpose: Purpose
@@ -60,6 +62,8 @@ class StatementPurpose:
     without_rows: bool = False
     placeholders: tuple[str, ...] = ()
     decided: tuple[tuple[str, str], ...] = ()
+    drops: bool = False
+    alterations: tuple[ColumnAlteration, ...] | None = None
 
 
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
@@ -141,11 +145,24 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
     if parsed.read_from is ReadFrom.NO_LINEAGE and parsed.step is None:
         purpose = Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING
         return StatementPurpose(purpose, text, tokens)
+    alterations = _alterations(tree, identifiers) if whole else None
     if defined is not None:
-        return StatementPurpose(Purpose.WRITES, text, tokens, str(defined.name), reads)
+        return StatementPurpose(Purpose.WRITES, text, tokens, str(defined.name), reads, alterations=alterations)
     written = list(written_tables(tree, identifiers, naming.qualify)) if whole and tree is not None else []
     table = str(trace.destination) if trace.destination is not None else str(written[0]) if written else None
-    return StatementPurpose(Purpose.CONTEXT if table is None else Purpose.WRITES, text, tokens, table, reads)
+    purpose = Purpose.CONTEXT if table is None else Purpose.WRITES
+    drops = whole and isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2
+    return StatementPurpose(purpose, text, tokens, table, reads, drops=drops, alterations=alterations)
+
+
+_WRITES_ROWS = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable, exp.Copy, exp.LoadData)
+
+
+def _alterations(tree: exp.Expr | None, identifiers: Identifiers) -> tuple[ColumnAlteration, ...] | None:
+    """Return the changes of a table's columns by a statement; None if it may change them in a way that is not known."""
+    if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table) and new_table_name(tree) is None:
+        return tuple(column_alterations(tree, identifiers.column))
+    return () if isinstance(tree, _WRITES_ROWS) else None
 
 
 def _has_no_rows(parsed: ParsedStatement) -> bool:

@@ -71,6 +71,7 @@ class ExploreSql:
         outputs = [self._output(one) for one in dict.fromkeys(self._shown() if wanted is None else wanted)]
         conditions = list(self._conditions())
         joined: list[str] = []
+        self._used.update(map(str, self._explore.definition.get("always_join") or ()))
         for join in reversed(self._joins):  # what a condition reads is joined before it
             if wanted is None or _alias(join) in self._used:
                 joined.insert(0, self._join(join))
@@ -90,6 +91,12 @@ class ExploreSql:
         fields = self._fields.get(view or self._alias)
         current = fields.current_name(own) if fields is not None else None
         return field if current is None else f"{view}.{current}" if view else current
+
+    def is_dimension(self, field: str) -> bool:
+        """Return whether a field `view.field` is known and no measure: Looker groups by it."""
+        view, _, own = self.current_name(field).rpartition(".")
+        fields = self._fields.get(view or self._alias)
+        return fields is not None and own in fields.fields and fields.fields[own].kind != "measure"
 
     def _source(self, alias: str, view: str) -> str:
         """Return what stands in FROM for a view: the query of the view, or one of its fields over another table."""
@@ -255,9 +262,10 @@ def _in_order(joins: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _views_read(join: Mapping[str, Any]) -> set[str]:
-    """Return the views that a join's condition reads, without its own."""
+    """Return the views that a join needs, without its own: those in its condition, and `required_joins`."""
     texts = (str(join.get(key) or "") for key in ("sql_on", "sql"))
     read = {one.rpartition(".")[0] for text in texts for one in REFERENCE.findall(text) if "." in one}
+    read.update(map(str, join.get("required_joins") or ()))
     key = str(join.get("foreign_key") or "")
     return (read | ({key.rpartition(".")[0]} if "." in key else set())) - {_alias(join)}
 

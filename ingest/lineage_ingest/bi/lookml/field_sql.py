@@ -41,7 +41,7 @@ _TIMEFRAMES = (
 """Those of a dimension group that lists none."""
 _INTERVALS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 """Those of a duration that lists none."""
-_FIELDS_NAMED = ("start_location_field", "end_location_field", "based_on", "based_on_time")
+_FIELDS_NAMED = ("list_field", "start_location_field", "end_location_field", "based_on", "based_on_time")
 """Parameters whose value is the name of a field."""
 
 

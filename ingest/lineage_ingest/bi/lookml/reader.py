@@ -234,7 +234,8 @@ class _LookmlReader:
         ]
         ordered = [wanted.get(name, name) for one in objects_in(source.get("sorts")) for name in one]
         ordered = ordered if source.get("limit") else []
-        inner = ExploreSql(explore, self._tables, query).sql([*wanted.values(), *filters, *ordered])
+        written = ExploreSql(explore, self._tables, query)
+        inner = written.sql([*wanted.values(), *filters, *ordered])
         listed = [
             f"e.{quote(explore_column(one), dialect)} AS {plain_name(own, dialect)}" for own, one in wanted.items()
         ]
@@ -242,6 +243,8 @@ class _LookmlReader:
         conditions += [f"order_of(e.{quote(explore_column(one), dialect)}) IS NOT NULL" for one in ordered]
         sql = "SELECT " + (",\n  ".join(listed) or "*") + f"\nFROM (\n{inner}\n) AS e"
         sql += "\nWHERE " + " AND ".join(conditions) if conditions else ""
+        groups = [f"e.{quote(explore_column(one), dialect)}" for one in wanted.values() if written.is_dimension(one)]
+        sql += "\nGROUP BY " + ", ".join(groups) if groups else ""
         derived = [
             f"{_liquid_expression(str(column.get('sql') or 'NULL'), query)} "
             f"AS {plain_name(str(column.get('name')), dialect)}"

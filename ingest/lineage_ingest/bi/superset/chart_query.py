@@ -40,6 +40,7 @@ _OF_OTHER_MODE = {
 """Parameters that a table chart does not use, by its mode."""
 _AGGREGATES = {"SUM": "SUM", "AVG": "AVG", "MIN": "MIN", "MAX": "MAX", "COUNT": "COUNT"}
 _WITHOUT_TIME_AXIS = frozenset(("pie", "table", "big_number_total", "treemap_v2", "word_cloud"))
+_TIME_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = frozenset(("", "no filter", "none"))
 
 
@@ -52,8 +53,13 @@ class ChartQuery:
     columns: frozenset[str]
     metrics: frozenset[str]
     time_column: str | None = None
+    always_filtered_time: str | None = None
+    """The time column that is filtered with any other one (`always_filter_main_dttm` of the dataset)."""
     outputs: dict[str, str] = field(default_factory=dict)
     """SQL by label."""
+    groups: list[str] = field(default_factory=list)
+    """SQL of the columns by which a chart with metrics is grouped."""
+    has_metrics: bool = False
     filters: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -79,7 +85,9 @@ class ChartQuery:
             f"{text} AS {quote(name, self.dialect)}" for text, name in zip(self.outputs.values(), names, strict=True)
         ]
         text = "SELECT " + ",\n  ".join(listed) + f"\nFROM {self.source} AS d"
-        return text + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(self.filters)) if self.filters else "")
+        text += "\nWHERE " + "\n  AND ".join(dict.fromkeys(self.filters)) if self.filters else ""
+        is_grouped = self.has_metrics and self.groups
+        return text + ("\nGROUP BY " + ", ".join(dict.fromkeys(self.groups)) if is_grouped else "")
 
     def _json(self, value: Any, what: str) -> Mapping[str, Any] | None:
         """Return a value that is JSON text in some exports and plain in others."""
@@ -102,7 +110,7 @@ class ChartQuery:
             self._add_column(query["granularity"])
         for one in _listed(query.get("filters")):
             if isinstance(one, Mapping) and not _is_without_limits(one.get("op"), one.get("val")):
-                self._add_filter(one.get("col"))
+                self._add_filter(one.get("col"), is_time=one.get("op") == _TIME_RANGE)
         extras = query.get("extras")
         if isinstance(extras, Mapping):
             for key in ("where", "having"):
@@ -141,7 +149,7 @@ class ChartQuery:
                     if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
                         self._add_sql_filter(one["sqlExpression"])
                     elif not _is_without_limits(one.get("operator"), one.get("comparator")):
-                        self._add_filter(one.get("subject"))
+                        self._add_filter(one.get("subject"), is_time=one.get("operator") == _TIME_RANGE)
         self._add_time(params.get("granularity_sqla"), params.get("time_range"))
         is_series = params.get("time_grain_sqla") or params.get("include_time")
         if params.get("granularity_sqla") and is_series and str(params.get("viz_type")) not in _WITHOUT_TIME_AXIS:
@@ -186,10 +194,12 @@ class ChartQuery:
             elif one not in self.columns and self.columns:
                 self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
             else:
-                self._put(one, f"d.{quote_any_case(one, self.dialect)}")
+                self.groups.append(f"d.{quote_any_case(one, self.dialect)}")
+                self._put(one, self.groups[-1])
         elif isinstance(one, Mapping):
             if isinstance(one.get("sqlExpression"), str):
                 text = self._expression(one["sqlExpression"])
+                self.groups.append(text)
                 self._put(self._label(one, text), text)
             elif one.get("column_name"):
                 self._add_column(str(one["column_name"]))
@@ -199,6 +209,7 @@ class ChartQuery:
     def _add_metric(self, one: Any) -> None:
         text = self._metric(one)
         if text is not None:
+            self.has_metrics = True
             self._put(one if isinstance(one, str) else self._label(one, text), text)
 
     def _label(self, one: Mapping[str, Any], text: str) -> str:
@@ -236,7 +247,9 @@ class ChartQuery:
         self.problems.append(not_read("a metric of the chart is not of a known form"))
         return None
 
-    def _add_filter(self, column: Any) -> None:
+    def _add_filter(self, column: Any, *, is_time: bool = False) -> None:
+        if is_time and self.always_filtered_time is not None and column != self.always_filtered_time:
+            self._add_filter(self.always_filtered_time)
         if isinstance(column, str):
             if column in self.columns or not self.columns or column in self.metrics:
                 self.filters.append(f"(d.{quote_any_case(column, self.dialect)} = {LITERAL})")
@@ -267,7 +280,7 @@ class ChartQuery:
         column = column or self.time_column
         is_filtered = isinstance(time_range, str) and time_range.strip().lower() not in _NO_FILTER
         if isinstance(column, str) and is_filtered:
-            self._add_filter(column)
+            self._add_filter(column, is_time=True)
 
     def _expression(self, text: str) -> str:
         text = with_metrics(text, lambda name: self._metric(name) if name in self.metrics else None)
@@ -280,7 +293,7 @@ class ChartQuery:
 
 def _is_without_limits(operator: Any, value: Any) -> bool:
     """Return whether a filter is by a range of time that is not limited."""
-    return operator == "TEMPORAL_RANGE" and str(value or "").strip().lower() in _NO_FILTER
+    return operator == _TIME_RANGE and str(value or "").strip().lower() in _NO_FILTER
 
 
 def _listed(value: Any) -> list[Any]:

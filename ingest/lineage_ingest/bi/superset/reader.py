@@ -31,6 +31,8 @@ _CUT = Diagnostic(
     "the file ends early: it lacks `version`, which Superset writes at the end of each file",
     hint="export it again",
 )
+_TIME_FILTERS = ("filter_time", "filter_timecolumn", "filter_timegrain")
+"""Filters of a dashboard that change by which time, and how, each chart selects or groups."""
 _SEARCH_PATH = re.compile(r"search_path\s*=\s*\"?(\w+)")
 _SCHEMA_IS_DATABASE = frozenset(("mysql", "clickhouse", "hive", "spark", "doris", "starrocks"))
 
@@ -176,12 +178,14 @@ class _SupersetReader:
             problems.append(not_read("the chart's dataset is not in the export"))
         else:
             needs = (self._dataset_key(dataset),)
+            time_column = text_or_none(dataset.get("main_dttm_col"))
             query = ChartQuery(
                 asset_reference(needs[0], connection.dialect),
                 connection.dialect,
                 names_of(columns, "column_name"),
                 names_of(metrics, "metric_name"),
-                text_or_none(dataset.get("main_dttm_col")),
+                time_column,
+                time_column if dataset.get("always_filter_main_dttm") else None,
             )
             sql = query.write(chart)
             problems += query.problems
@@ -240,7 +244,7 @@ class _SupersetReader:
         """Yield the columns of the dashboard's filters; a filter by time has none of its own."""
         metadata = board.get("metadata")
         for one in objects_in(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
-            if one.get("filterType") == "filter_time":
+            if one.get("filterType") in _TIME_FILTERS:
                 message = f"the filter {one.get('name')!r} decides by the time of each chart: that is not followed"
                 problems.append(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message))
             for target in objects_in(one.get("targets")):

@@ -212,7 +212,8 @@ class VersionKeys:
             if holder is None:
                 yield DatasetChange(ChangeKind.DROP, name, at)
             elif name in left or (name not in defined and not self._renamings):
-                since = self._since.get(holder)
+                taken = [time for time, new in self._moves.get(holder, ()) if new == name]
+                since = self._since.get(holder, min(taken, default=None))  # a SWAP takes the name when it is left
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
 
 

@@ -29,6 +29,7 @@ from lineage.store.values import (
     StoredRun,
     StoredUsage,
 )
+from lineage.traversal import FormerHolder, Target, former_holders
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
@@ -99,6 +100,7 @@ class Loaders:
             ask, lambda store, keys: store.diagnostics_of(keys), lambda found: found.job or ""
         )
         self.former_names: DataLoader[str, list[FormerName]] = DataLoader(self._former_names)
+        self.former_holders: DataLoader[str, list[FormerHolder]] = DataLoader(self._former_holders)
         self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
         self._feeds: dict[tuple[Direction, datetime | None], DataLoader[str, list[FeedKey]]] = {}
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
@@ -119,6 +121,11 @@ class Loaders:
     async def _former_names(self, keys: list[str]) -> list[list[FormerName]]:
         found = await self._ask(lambda store: store.former_names(keys))
         return [found[key] for key in keys]
+
+    async def _former_holders(self, keys: list[str]) -> list[list[FormerHolder]]:
+        tables = [Target(key, key, key) for key in keys]
+        found = await self._ask(lambda store: former_holders(store, tables))
+        return [[one for one in found if one.start == key] for key in keys]
 
     async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
         found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}

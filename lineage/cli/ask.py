@@ -15,7 +15,7 @@ from rich.text import Text
 from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
-from lineage.model.names import is_column_key, split_name
+from lineage.model.names import dataset_of, is_column_key, split_name
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
@@ -23,6 +23,7 @@ from lineage.store.values import Direction, StoredJob
 from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
+from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lookup import names_of
 
 __all__ = [
@@ -36,6 +37,11 @@ __all__ = [
     "print_answer",
     "root_cause",
 ]
+
+
+_MAX_HOLDERS = 3
+_UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
+"""By command, what the same command shows of a table that had the name before."""
 
 
 def complete_name(context: typer.Context, incomplete: str) -> list[str]:
@@ -123,7 +129,7 @@ def impact(
         target = resolve(opened, name)
         print_answer(opened, find_impact(opened, target, options), output, rows)
         _note_times(opened, options.as_of, target)
-        _note_former_holders(opened, target)
+        _note_former_holders(opened, options.as_of, "impact", target)
 
 
 def root_cause(
@@ -147,6 +153,7 @@ def root_cause(
         target = resolve(opened, name)
         print_answer(opened, find_root_cause(opened, target, options), output, rows)
         _note_times(opened, options.as_of, target)
+        _note_former_holders(opened, options.as_of, "root-cause", target)
 
 
 def path(
@@ -175,6 +182,7 @@ def path(
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
             _note_times(opened, options.as_of, source, target)
+            _note_former_holders(opened, options.as_of, "path", source, target)
         if output is OutputFormat.JSON:
             print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
         elif output is OutputFormat.CSV:
@@ -212,18 +220,20 @@ def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
             note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
 
 
-def _note_former_holders(store: GraphStore, target: Target) -> None:
-    """Print which tables had the name of the one that is asked before it: what read them then is found under theirs."""
-    holders = {one.key: one.until for one in store.name_holders([target.dataset])[target.dataset]}
-    for dataset in store.datasets(holders) if holders else ():
-        if dataset.dropped_at is None:
-            until = f"{holders[dataset.key].astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            own = [dataset.key + target.key[len(target.dataset) :]]
-            columns = () if target.is_table else store.columns_by_key(own)
-            name = dataset.display_name
-            asked = next((f"{name}.{one.display_path}" for one in columns), name)
-            note(f"until {until}, {name} had this name", "yellow")
-            note(f"what read it then: lineage impact {shlex.quote(asked)}", "yellow")
+def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str, *asked: Target) -> None:
+    """Print which tables had the names that are asked before: what they had to do with others is found under theirs."""
+    what = _UNDER_FORMER_HOLDER.get(command)
+    then = "" if as_of is None else f" --as-of {as_of.isoformat()}"
+    for start in asked:
+        name = "this name" if len(asked) == 1 else f"the name of {start.name}"
+        found = former_holders(store, [start], as_of)
+        names = store.dataset_names({dataset_of(one.key) for one in found}) if found else {}
+        for one in reversed(found[-_MAX_HOLDERS:]):
+            note(f"until {one.until_text}, {names[dataset_of(one.key)]} had {name}", "yellow")
+            if what is not None:
+                note(f"{what}: lineage {command} {shlex.quote(one.name)}{then}", "yellow")
+        if len(found) > _MAX_HOLDERS:
+            note(f"… and {counted(len(found) - _MAX_HOLDERS, 'table')} had it before", "yellow")
 
 
 def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:

@@ -2,6 +2,7 @@
 
 from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
 from lineage.traversal.difference import Difference, difference
+from lineage.traversal.former_holders import FormerHolder, former_holders
 from lineage.traversal.impact import impact, root_cause
 from lineage.traversal.lookup import (
     AmbiguousNameError,
@@ -21,6 +22,7 @@ __all__ = [
     "AmbiguousNameError",
     "Answer",
     "Difference",
+    "FormerHolder",
     "NameLookupError",
     "Outline",
     "PathStep",
@@ -32,6 +34,7 @@ __all__ = [
     "UnknownNameError",
     "UsageTotal",
     "difference",
+    "former_holders",
     "impact",
     "resolve",
     "resolve_column",

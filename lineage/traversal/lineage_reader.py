@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
-from lineage.store.values import Direction, FeedKey, SearchHit, StoredColumn, StoredDataset, StoredStep
+from lineage.store.values import Direction, FeedKey, NameHolder, SearchHit, StoredColumn, StoredDataset, StoredStep
 
 __all__ = ["LineageReader", "columns_at"]
 
@@ -44,6 +44,9 @@ class LineageReader(Protocol):
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full display names of the datasets with these keys."""
+
+    def name_holders(self, datasets: Collection[str]) -> dict[str, list[NameHolder]]:
+        """Return which datasets had the names of these before them, until a RENAME or SWAP, in order of time."""
 
     def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
         """Return the spellings of columns whose spelling differs from their key, by key."""

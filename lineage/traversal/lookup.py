@@ -6,8 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from lineage.model.name_lists import name_list
-from lineage.model.names import ColumnPath, dataset_of, format_name, is_column_key, split_column_key, split_name
+from lineage.model.names import (
+    ColumnPath,
+    column_key,
+    dataset_of,
+    format_name,
+    is_column_key,
+    split_column_key,
+    split_name,
+)
 from lineage.store.values import StoredColumn, StoredDataset
+from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.suggest import nearest_columns, nearest_tables
 from lineage.traversal.target import Target
@@ -23,6 +32,7 @@ __all__ = [
 ]
 
 _SHOWN = 10
+_SHOWN_HOLDERS = 3
 
 Stored = TypeVar("Stored", StoredDataset, StoredColumn)
 
@@ -198,7 +208,16 @@ def _unknown(store: LineageReader, text: str, what: str = "table or column") -> 
             tables = _present(store.find_datasets(table))
             if tables:
                 near = nearest_columns(store, tables, path)
-                raise UnknownNameError(f"{tables[0].display_name} has no column {path!r}", near)
+                said = f"{tables[0].display_name} has no column {path!r}"
+                asked = [Target(column_key(one.key, path), "", one.key, path) for one in tables]
+                held = [one for one in reversed(former_holders(store, asked)) if is_column_key(one.key)][
+                    :_SHOWN_HOLDERS
+                ]
+                if held:
+                    holder = dataset_of(held[0].key)
+                    name = store.dataset_names([holder])[holder]
+                    said += f"; {name}, which had this name until {held[0].until_text}, has one"
+                raise UnknownNameError(said, tuple(dict.fromkeys((*(one.name for one in held), *near))))
     raise UnknownNameError(f"no {what} {text!r} in the graph", nearest_tables(store, text, columns=what != "table"))
 
 

@@ -11,6 +11,7 @@ from tests.project.structure import Structure
 SAME_CLASS = {
     "Diagnostic": "GraphQL's type has the name of the schema",
     "Edge": "GraphQL's type has the name that Relay's connections prescribe",
+    "FormerHolder": "GraphQL's type has the name of what traversals return",
     "FormerName": "GraphQL's type has the name of the schema",
     "Span": "GraphQL's type is a range of text, as the model's is",
     "Node": "GraphQL's interface has the name that Relay prescribes",

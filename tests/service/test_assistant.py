@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from lineage.store import open_store
 from tests.service.graph import fill
+from tests.store.batch_builders import batch, query, rename, table
 
 Ask = Callable[..., Any]
 
@@ -114,3 +116,21 @@ def test_a_search_that_finds_nothing_offers_what_is_near(path: Path) -> None:
     assert "nothing is called 'usrers'; did you mean" in near
     assert "users" in near
     assert far == []
+
+
+def test_the_table_that_had_the_name_before_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        store.apply(batch(query("q", "a.x -> r.x", at=1)))
+        store.apply(replace(batch(run="renamed"), changes=(rename("a", "a_old", 2),)))
+        store.apply(batch(table("a", "x", at=3), run="new"))
+    asked: dict[str, Any] = {"name": "a.x"}
+    now, then, other = answers(
+        path,
+        ("what_depends_on", asked),
+        ("where_from", {**asked, "as_of": "2024-01-01T00:00:00Z"}),
+        ("what_depends_on", {"name": "r"}),
+    )
+    said = ["a_old.x (until 2024-01-02 00:00 UTC)"]
+    assert now["had_this_name_before"] == then["had_this_name_before"] == said
+    assert other["had_this_name_before"] == []

@@ -18,7 +18,7 @@ from tests.store.batch_builders import batch, job, table
 
 QUERIES = {
     "impact": """{ impact(column: "start.x") { totalCount tables { table { kind } } edges { node {
-        column { name table { name jobs { edges { node { key } } } } usage { reads } }
+        column { name table { name formerHolders { key } jobs { edges { node { key } } } } usage { reads } }
         table { name columns { edges { node { name usage { reads } } } } }
         path { steps { source { name } target { ... on Column { name } }
                        job { key sql reads { name } } spans { text } } } } } } }""",

@@ -67,14 +67,87 @@ def test_impact_names_the_table_that_had_the_name_before(tmp_path: Path) -> None
         store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
         store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
         store.apply(applied_together(table("a", "x", "y", at=3)))
-    for asked, found in (("a.x", "a_old.x"), ("a", "a_old"), ("a.y", "a_old")):
-        done = lineage("impact", asked, "--store", path)
-        assert "until 2024-01-02 00:00 UTC, a_old had this name\n" in done.err
-        assert f"lineage impact {found}\n" in done.err
+    for command, note in (("impact", "what read it then"), ("root-cause", "where it came from then")):
+        for asked, found in (("a.x", "a_old.x"), ("a", "a_old"), ("a.y", "a_old")):
+            done = lineage(command, asked, "--store", path)
+            assert "until 2024-01-02 00:00 UTC, a_old had this name\n" in done.err
+            assert f"{note}: lineage {command} {found}\n" in done.err
+    done = lineage("path", "a.x", "r.x", "--store", path)
+    assert "until 2024-01-02 00:00 UTC, a_old had the name of a.x\n" in done.err
     with open_store(path) as store:
         store.apply(applied_together(changes=[drop("a_old", 4)]))
     assert "had this name" not in lineage("impact", "a", "--store", path).err
     assert "had this name" not in lineage("impact", "r", "--store", path).err
+
+
+def test_before_the_rename_the_note_has_the_time_that_is_asked(tmp_path: Path) -> None:
+    """Even if the table of that time is dropped by now."""
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
+        store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
+        store.apply(applied_together(table("a", "x", at=3)))
+        store.apply(applied_together(changes=[drop("a_old", 4)]))
+    done = lineage("impact", "a.x", "--as-of", "2024-01-01", "--store", path)
+    assert "the graph has nothing about a before 2024-01-03 00:00 UTC" in done.err
+    assert "until 2024-01-02 00:00 UTC, a_old had this name\n" in done.err
+    asked = "lineage impact a_old.x --as-of 2024-01-01T00:00:00+00:00"
+    assert f"{asked}\n" in done.err
+    assert "r.x" in lineage(*asked.split()[1:], "--store", path).out
+    assert "had this name" not in lineage("impact", "a.x", "--as-of", "2024-01-05", "--store", path).err
+
+
+def test_of_many_tables_that_had_a_name_the_latest_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        for number in range(1, 7):
+            store.apply(applied_together(table("a", "x", at=2 * number)))
+            store.apply(applied_together(changes=[rename("a", f"a_{number}", 2 * number + 1)]))
+        store.apply(applied_together(table("a", "x", at=20)))
+    said = lineage("impact", "a.x", "--store", path).err
+    assert [line.split()[4] for line in said.splitlines() if "had this name" in line] == ["a_6", "a_5", "a_4"]
+    assert "… and 3 tables had it before\n" in said
+    said = lineage("impact", "a.x", "--as-of", "2024-01-04", "--store", path).err
+    assert [line.split()[4] for line in said.splitlines() if "had this name" in line] == ["a_2", "a_1"]
+
+
+def test_a_column_that_only_the_table_before_has_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        store.apply(applied_together(query("q", "a.gone -> r.x", at=1)))
+        store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
+        store.apply(applied_together(table("a", "x", at=3)))
+        with running(store) as service:
+            refusal = service.refusal('{ impact(column: "a.gone") { totalCount } }')
+    said = "a has no column 'gone'; a_old, which had this name until 2024-01-02 00:00 UTC, has one"
+    assert (refusal["code"], refusal["message"], refusal["suggestions"]) == ("NOT_FOUND", said, ["a_old.gone"])
+    done = lineage("impact", "a.gone", "--store", path)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert "did you mean `a_old.gone`?" in done.err
+
+
+HELD = """query ($as_of: DateTime) {
+  impact(columns: ["a.x", "r.x"], asOf: $as_of) { formerHolders { startKey key name until node { __typename } } }
+  rootCause(table: "a") { formerHolders { key } }
+  tables(first: 5) { nodes { name formerHolders { name startKey until } } }
+}"""
+
+
+def test_the_service_names_the_table_that_had_the_name_before(store: GraphStore) -> None:
+    store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
+    store.apply(applied_together(table("a", "x", "y", at=3)))
+    until = day(2).isoformat()
+    held = {"startKey": "pg/a#x", "key": "pg/a_old#x", "name": "a_old.x", "until": until}
+    whole = {"name": "a_old", "startKey": "pg/a", "until": until}
+    with running(store) as service:
+        for as_of in (None, day(1).isoformat()):
+            found = service.data(HELD, as_of=as_of)
+            assert found["impact"] == {"formerHolders": [{**held, "node": {"__typename": "Column"}}]}
+        assert found["rootCause"] == {"formerHolders": [{"key": "pg/a_old"}]}
+        tables = {one["name"]: one["formerHolders"] for one in found["tables"]["nodes"]}
+        assert tables == {"a": [whole], "a_old": [], "r": []}
 
 
 def test_there_and_back_is_no_earlier_name_of_its_own(store: GraphStore) -> None:

@@ -16,6 +16,7 @@ from lineage.store.values import (
     Direction,
     FeedKey,
     Hop,
+    NameHolder,
     SearchHit,
     StoredColumn,
     StoredDataset,
@@ -182,6 +183,10 @@ class FakeStore:
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return names without namespace."""
         return {each.key: each.name for each in self.datasets(keys)}
+
+    def name_holders(self, datasets: Collection[str]) -> dict[str, list[NameHolder]]:
+        """Return that nothing had these names before."""
+        return {key: [] for key in datasets}
 
     def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
         """Return nothing: all are written as they are."""

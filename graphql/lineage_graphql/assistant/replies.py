@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pydantic import BaseModel, Field
 
 from lineage.model.diagnostics import Span
@@ -10,7 +12,7 @@ from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredJob
-from lineage.traversal import Answer, PathStep, Reached, Route
+from lineage.traversal import Answer, PathStep, Reached, Route, former_holders
 
 __all__ = [
     "ColumnAnswer",
@@ -28,6 +30,7 @@ __all__ = [
     "traversal_answer",
 ]
 
+_MAX_HOLDERS = 10
 _AROUND = 100
 """Characters of SQL shown before and after the span that proves an edge."""
 
@@ -91,6 +94,10 @@ class TraversalAnswer(BaseModel):
     columns: list[ReachedAnswer] = Field(description="The nearest columns first.")
     possibly_affected: list[str] = Field(description="Up to 50 tables reached by table-level lineage only.")
     cut_short: str | None = Field(description="The limit that truncated the answer, if any.")
+    had_this_name_before: list[str] = Field(
+        description="Up to 10 tables, or their columns, that had the start's name before it, the latest first: "
+        "what used the name then is listed under these; ask for each."
+    )
     evidence: list[PathAnswer] = Field(description="A shortest path with its SQL, for the nearest columns.")
 
 
@@ -182,9 +189,12 @@ def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
     )
 
 
-def traversal_answer(store: GraphStore, answer: Answer, limit: int, proved: int) -> TraversalAnswer:
+def traversal_answer(
+    store: GraphStore, answer: Answer, limit: int, proved: int, as_of: datetime | None = None
+) -> TraversalAnswer:
     """Return a traversal's answer with at most `limit` columns, and the evidence of the nearest `proved`."""
     shown = answer.page(0, limit)
+    held = former_holders(store, answer.starts, as_of)
     routes = [one.route for one in shown[:proved]]
     jobs = jobs_of(store, [step for route in routes for step in route.steps])
     counts = {one.table: one.columns for one in answer.datasets}
@@ -200,6 +210,7 @@ def traversal_answer(store: GraphStore, answer: Answer, limit: int, proved: int)
         columns=[_reached(one) for one in shown],
         possibly_affected=[one.table for one in answer.possibly_affected[:50]],
         cut_short=answer.truncated,
+        had_this_name_before=[f"{one.name} (until {one.until_text})" for one in reversed(held[-_MAX_HOLDERS:])],
         evidence=[path_answer(route, jobs) for route in routes],
     )
 

@@ -167,7 +167,7 @@ def make_server(store: GraphStore) -> MCPServer:
         at = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
         options = TraversalOptions(max_hops=hops, as_of=at)
         ask = impact if direction is Direction.DOWNSTREAM else root_cause
-        return traversal_answer(store, ask(store, resolve(store, name), options), limit, _PROVED)
+        return traversal_answer(store, ask(store, resolve(store, name), options), limit, _PROVED, at)
 
     return server
 

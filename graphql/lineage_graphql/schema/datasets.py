@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 
+from lineage import traversal
 from lineage.model.batch import JobKind
 from lineage.model.facts import facts_from
 from lineage.model.names import is_column_key
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from lineage_graphql.schema.jobs import Job
     from lineage_graphql.schema.related_tables import RelatedTables
 
-__all__ = ["Column", "FormerName", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
+__all__ = ["Column", "FormerHolder", "FormerName", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
 
 
 @strawberry.type(description="A name that a table had before a rename. Another table may have it now.")
@@ -101,6 +102,11 @@ class Table(Node):
         """Return its earlier names."""
         found = await info.context.loaders.former_names.load(self.key)
         return [FormerName(name=one.name, until=one.until) for one in found]
+
+    @strawberry.field(description="Existing tables that had its name before it, oldest first.")
+    async def former_holders(self, info: LineageInfo) -> list[FormerHolder]:
+        """Return the tables that had its name before it."""
+        return [FormerHolder.of(one) for one in await info.context.loaders.former_holders.load(self.key)]
 
     @strawberry.field(description="Columns in order, with their nested fields.")
     async def columns(
@@ -242,6 +248,31 @@ class Column(Node):
 TableOrColumn = Annotated[
     Column | Table, strawberry.union("TableOrColumn", description="A column, or a table as a whole.")
 ]
+
+
+@strawberry.type(
+    description="A table that had the name of another one before it, until a rename or swap. "
+    "What used the name then is found under the name that the table has now."
+)
+class FormerHolder:
+    """A table that had the name of another one before it."""
+
+    key: strawberry.ID = doc_field("Key of the table, or of its column of the same name if a column was asked.")
+    name: str = doc_field("Full name of the table or column now.")
+    until: datetime = doc_field("Time of the rename or swap.")
+    start_key: strawberry.ID = doc_field("Key of the table or column that has the name now.")
+
+    @classmethod
+    def of(cls, found: traversal.FormerHolder) -> FormerHolder:
+        """Return the GraphQL object of such a table."""
+        return cls(
+            key=strawberry.ID(found.key), name=found.name, until=found.until, start_key=strawberry.ID(found.start)
+        )
+
+    @strawberry.field(description="The table, or its column.")
+    async def node(self, info: LineageInfo) -> TableOrColumn:
+        """Return the table or column."""
+        return await node_of(info, self.key)
 
 
 async def _related(

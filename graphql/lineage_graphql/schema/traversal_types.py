@@ -11,9 +11,9 @@ import strawberry
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
-from lineage.traversal import Answer, PossiblyAffected, Reached
+from lineage.traversal import Answer, PossiblyAffected, Reached, Target, former_holders
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of
+from lineage_graphql.schema.datasets import Column, FormerHolder, Table, TableOrColumn, column_of, node_of, table_of
 from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.jobs import Job, job_of
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
@@ -135,6 +135,11 @@ class Feeds:
         self._answer = answer
         self._asked: asyncio.Future[Answer] | None = None
 
+    @property
+    def starts(self) -> tuple[Target, ...]:
+        """The starts of the traversal."""
+        return self._answer.starts
+
     async def of(self, info: LineageInfo) -> Answer:
         """Return the answer with its table-level part read."""
 
@@ -181,6 +186,16 @@ class ReachedColumns:
     async def possibly_affected(self, info: LineageInfo) -> list[PossiblyAffectedTable]:
         """Return the tables reached by table-level lineage only."""
         return [PossiblyAffectedTable.of(one) for one in (await self.feeds.of(info)).possibly_affected]
+
+    @strawberry.field(
+        description="Tables that had the names of the starts before them, until a rename or swap, "
+        "or their columns of these names: what used the names then is reached from there. Oldest first, by start."
+    )
+    async def former_holders(self, info: LineageInfo) -> list[FormerHolder]:
+        """Return the tables that had the names of the starts before them."""
+        starts, as_of = self.feeds.starts, self.as_of
+        found = await info.context.ask(lambda store: former_holders(store, starts, as_of))
+        return [FormerHolder.of(one) for one in found]
 
     @strawberry.field(description="The limit that truncated the answer; null if it is complete.")
     async def truncated(self, info: LineageInfo) -> str | None:

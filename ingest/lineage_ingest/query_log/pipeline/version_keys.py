@@ -203,6 +203,9 @@ class VersionKeys:
         """Yield the log's changes to datasets of the graph; `defined` are the keys of those with definitions."""
         yield from self._renamings
         left = {self._last[key] for key in self.gone & self.before}
+        for key in sorted(self.gone & self.before):  # one that took another name, and was replaced under that
+            if self._last[key] != key and key not in self._moves and key not in self._held:
+                yield DatasetChange(ChangeKind.DROP, key, self._gone_at[key])
         ended: dict[str, datetime] = {}
         for key, at in self._gone_at.items():
             if key not in self.unseen:
@@ -212,7 +215,8 @@ class VersionKeys:
             if holder is None:
                 yield DatasetChange(ChangeKind.DROP, name, at)
             elif name in left or (name not in defined and not self._renamings):
-                since = self._since.get(holder)
+                taken = [time for time, new in self._moves.get(holder, ()) if new == name]
+                since = self._since.get(holder, min(taken, default=None))  # a SWAP takes the name when it is left
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
 
 

@@ -37,8 +37,8 @@ __all__ = ["readers_of_taken_names"]
 
 _at = attrgetter("at")
 _MOMENT = timedelta(microseconds=1)
-_BY_CREATE, _BY_RENAME = timedelta(seconds=10), timedelta(hours=1)
-"""The time within which the name is taken: the store has no sessions. A later one has nothing to do with the rename."""
+_BY_CREATE, _BY_RENAME = timedelta(minutes=1), timedelta(hours=1)
+"""The time within which the name is taken: another table of that name has nothing to do with the rename."""
 _BY_SWAP = timedelta(days=7)
 """The time within which a table is dropped that was swapped out: later, the readers stay where the swap moved them."""
 

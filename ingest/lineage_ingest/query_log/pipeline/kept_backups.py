@@ -35,7 +35,7 @@ def kept_backups(events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart])
     sessions: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         sessions[event.at[1]].append(event)
-    return frozenset(backup for one in sessions.values() for backup in _SessionMoves(parts).backups(one))
+    return frozenset(backup for one in sessions.values() for backup in _Session(parts).backups(one))
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +47,7 @@ class _Table:
 
 
 @dataclass(slots=True)
-class _SessionMoves:
+class _Session:
     _parts: Mapping[UnitPart, NamesOfPart]
     _named: dict[TableId, _Table] = field(default_factory=lambda: defaultdict(_Table))
     """The table of each name now."""

@@ -22,7 +22,7 @@ from lineage_ingest.query_log.pipeline.copied_by_rename import COPYING
 from lineage_ingest.query_log.pipeline.names_of_parts import last_part
 from lineage_ingest.restated_jobs import observe_again, stated_outputs
 
-__all__ = ["follows_renames", "views_that_follow"]
+__all__ = ["views_that_follow"]
 
 _MOMENT = timedelta(microseconds=1)
 
@@ -35,12 +35,11 @@ def views_that_follow(store: GraphStore, batch: LineageBatch) -> Iterator[Lineag
     """
     own = {job.key for job in batch.jobs}
     for job in sorted(batch.jobs, key=lambda one: (one.first_seen, one.key)):
-        if job.operation == COPYING and follows_renames(job) and (table := _copied(job)) is not None:
+        if job.operation == COPYING and _follows(job) and (table := _copied(job)) is not None:
             yield from _following(store, table, job, own)
 
 
-def follows_renames(job: JobRecord) -> bool:
-    """Return whether views of a job's dialect read the same tables after these are renamed."""
+def _follows(job: JobRecord) -> bool:
     try:
         return job.dialect is not None and dialect_named(job.dialect).views_follow_renames
     except UnknownDialectError:

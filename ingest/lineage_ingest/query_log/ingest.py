@@ -24,7 +24,6 @@ from lineage_ingest.query_log.observed_models import as_observed_models
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
-from lineage_ingest.query_log.taken_names import readers_of_taken_names
 from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
@@ -177,9 +176,7 @@ def store_batches(
     every_batch = (
         (as_observed_models(store, one), is_last and one.run.key == own.run.key)
         for own, is_last in _with_last(batches)
-        for one in chain(
-            readers_of_taken_names(store, own), views_that_follow(store, own), with_earlier_sources(store, own)
-        )
+        for one in chain(views_that_follow(store, own), with_earlier_sources(store, own))
     )
     for done, (batch, is_last) in enumerate(every_batch):
         if progress is not None:

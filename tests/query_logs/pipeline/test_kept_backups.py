@@ -168,10 +168,6 @@ CASES: dict[str, tuple[list[str], set[str]]] = {
 }
 
 
-EXTRA = {("of a staging table, which is none", cut): {"src.a r.a", "src.a t_old.a"} for cut in (3, 6)}
-"""More than there need be: where the new table is made in another log than it takes the name, it counts as another."""
-
-
 def as_log(texts: list[str]) -> list[Ran]:
     return [Ran(text, "s", 60 * at) for at, text in enumerate((*BEGIN, *texts))]
 
@@ -183,39 +179,3 @@ def test_a_backup(case: str, tmp_path: Path) -> None:
         for _ in range(2):
             ingested(store, as_log(texts))
             assert flows(store) == expected
-
-
-_KEPT, _DATED = ("t.a t_old.a", "src.a t_old.a"), ("t.a t_0.a", "t.a t_1.a", "src.a t_0.a", "src.a t_1.a")
-CUT: dict[Day, tuple[str, ...]] = {
-    **dict.fromkeys((until_the_next, in_one_statement), _KEPT),
-    **dict.fromkeys(DATED, _DATED),
-    **dict.fromkeys((swaps.backup, swaps.of_views, swaps.rename_table, swaps.swap_with), ()),
-}
-"""What the backups come from after a day that changes the table."""
-
-
-@pytest.mark.parametrize("day", CUT, ids=lambda one: one.__name__)
-def test_a_swap_in_two_logs(day: Day, tmp_path: Path) -> None:
-    """The second day is cut after each statement: between the two renames, before the backup is dropped, and so on."""
-    first, second = swaps.logs_of(day, "AB")
-    expected = {"other.b t.a", "src.a r0.a", "t.a r0.a", "t.a r1.a", *CUT[day]}
-    for cut in range(1, len(second) + 1):
-        with open_store(tmp_path / f"{cut}.lbug") as store:
-            for log in (first, second[:cut], second[cut:]):
-                if log:
-                    ingested(store, log, swaps.DIALECTS.get(day, "postgres"))
-            assert flows(store) == expected, second[cut - 1].text
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_backup_in_two_logs(case: str, tmp_path: Path) -> None:
-    """(A log that makes a table and renames it knows it by the later name only: what takes the name is another one.)"""
-    texts, expected = CASES[case]
-    log = as_log(texts)
-    for cut in range(1, len(log)):
-        if " RENAME TO " in (log[cut - 1].text or ""):
-            continue
-        with open_store(tmp_path / f"{cut}.lbug") as store:
-            for part in (log[:cut], log[cut:]):
-                ingested(store, part)
-            assert flows(store) == expected | EXTRA.get((case, cut), set()), log[cut - 1].text

@@ -203,9 +203,6 @@ class VersionKeys:
         """Yield the log's changes to datasets of the graph; `defined` are the keys of those with definitions."""
         yield from self._renamings
         left = {self._last[key] for key in self.gone & self.before}
-        for key in sorted(self.gone & self.before):  # one that took another name, and was replaced under that
-            if self._last[key] != key and key not in self._moves and key not in self._held:
-                yield DatasetChange(ChangeKind.DROP, key, self._gone_at[key])
         ended: dict[str, datetime] = {}
         for key, at in self._gone_at.items():
             if key not in self.unseen:

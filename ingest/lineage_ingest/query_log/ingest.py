@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from lineage.catalog import Catalog, TableSchema
@@ -19,7 +18,6 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
-from lineage_ingest.query_log.followed_views import views_that_follow
 from lineage_ingest.query_log.observed_models import as_observed_models
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
@@ -176,7 +174,7 @@ def store_batches(
     every_batch = (
         (as_observed_models(store, one), is_last and one.run.key == own.run.key)
         for own, is_last in _with_last(batches)
-        for one in chain(views_that_follow(store, own), with_earlier_sources(store, own))
+        for one in with_earlier_sources(store, own)
     )
     for done, (batch, is_last) in enumerate(every_batch):
         if progress is not None:

@@ -54,7 +54,7 @@ LOGS = {
         "INSERT INTO new (a) SELECT x FROM o; DROP TABLE t_old; ALTER TABLE t RENAME TO t_old;"
         "ALTER TABLE new RENAME TO t; INSERT INTO new (a) SELECT y FROM o; DROP TABLE t_old;"
         "ALTER TABLE t RENAME TO t_old; ALTER TABLE new RENAME TO t",
-        {"o#x t_old#a", "o#y t#a", "o#x t#a", "t#a t_old#a", "t#* t_old#*"},  # both INSERTs may fill the next `t`
+        {"o#x t_old#a", "o#y t#a"},
     ),
 }
 

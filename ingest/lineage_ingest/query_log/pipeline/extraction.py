@@ -35,7 +35,6 @@ from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
-from lineage_ingest.query_log.pipeline.copied_by_rename import with_copies
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
@@ -251,12 +250,10 @@ class Extractor:
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = with_engine_lineage(statements, str(number), part.stated, namings[number])
-            if part.bindings.copied:
-                statements = with_copies(statements, str(number), part.bindings.copied, catalog)
         builder = BatchBuilder(
             naming, Catalog(), self._context.undated_at, self._attribution(unit), self._context.source
         )
-        bound = any(part.bindings.versions or part.bindings.copied for part in unit.parts)
+        bound = any(part.bindings.versions for part in unit.parts)
         lasting = list(_without_moves(statements)) if bound else statements
         builder.add_texts({part.name: part.text for part in parts}, lasting)
         batch = builder.batch("unit", self._context.source, ())

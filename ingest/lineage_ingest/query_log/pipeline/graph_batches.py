@@ -16,8 +16,6 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
-from lineage.model.names import dataset_key
-from lineage_ingest.query_log.pipeline.columns_of_copies import state_columns_of_copies
 from lineage_ingest.query_log.pipeline.copied_tables import state_past_columns, state_past_versions
 from lineage_ingest.query_log.pipeline.copied_views import state_past_views
 from lineage_ingest.query_log.pipeline.earlier import Earlier
@@ -40,11 +38,6 @@ class Merger:
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
         """`versions` has the tables that names mean over time; `undated_at` is the time of lineage without one."""
         self._keys = VersionKeys(versions, undated_at)
-        self._copied = {
-            (dataset_key(namespace, version), dataset_key(namespace, one.copy))
-            for (namespace, version), copies in versions.copied.items()
-            for one in copies
-        }
         self._jobs = MergedJobs()
         self._datasets = MergedDatasets()
         self._diagnostics: dict[str, DiagnosticRecord] = {}
@@ -142,7 +135,6 @@ class Merger:
             job.record = job.runs.into(job.record)
         keys, changes, datasets = self._keys, list(self._changes.values()), self._datasets
         jobs = list(self._jobs)
-        state_columns_of_copies(jobs, self._copied, datasets.used_columns, earlier, keys.before)
         mark_replaced_tables(jobs, changes, keys, earlier, then)
         state_past_views(jobs, changes, keys, earlier, then, datasets.is_view, datasets.columns)
         if not keys.plain:

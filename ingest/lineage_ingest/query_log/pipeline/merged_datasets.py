@@ -161,11 +161,6 @@ class MergedDatasets:
         known = self._records.get(key)
         return tuple(column.path for column in known.columns) if known is not None and known.schema_known else ()
 
-    def used_columns(self, key: str) -> tuple[str, ...]:
-        """Return the columns of a dataset that are known, from its schema or from use."""
-        known = self._records.get(key)
-        return () if known is None else tuple(column.path for column in known.columns)
-
     def may_have(self, key: str | None, column: str) -> bool:
         """Return whether a dataset may have a column of the same name as this one, which is given by its key."""
         known = self._records.get(key) if key is not None else None

@@ -77,8 +77,6 @@ class NamesOfPart(NamedTuple):
     """Whether the part is a CREATE that fails if a table or view with the name exists."""
     alters: tuple[str, ...] = ()
     """Tables whose columns it adds, renames or drops."""
-    follows: bool = False
-    """Whether the part creates a view that reads the same tables after they are renamed."""
 
     def names_any(self, table_ids: Collection[TableId]) -> bool:
         """Return whether the part mentions one of these tables."""
@@ -103,7 +101,6 @@ def names_of_parts(
     reads: list[dict[str, None]] = [{} for _ in parts]
     steps: list[list[tuple[NameStep, str, str | None]]] = [[] for _ in parts]
     late = [False] * len(parts)
-    following = [False] * len(parts)
     writes = [False] * len(parts)
     alters: list[dict[str, None]] = [{} for _ in parts]
     plain = [_PLAIN.match(part) is not None for part in parts]
@@ -120,7 +117,7 @@ def names_of_parts(
             step = NameStep.CREATE_UNLESS_THERE if keeps_what_is_there(parts[part]) else NameStep.CREATE
             steps[part].append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
-            late[part], following[part] = is_view and not follows, is_view and follows
+            late[part] = is_view and not follows
         if statement.altered and statement.target in own:
             alters[part][statement.target] = None
         for change in statement.changes:
@@ -135,15 +132,7 @@ def names_of_parts(
                 steps[part].append((step, change.table, change.other))
     return tuple(
         NamesOfPart(
-            namespace,
-            tuple(names[n]),
-            tuple(reads[n]),
-            tuple(steps[n]),
-            late[n],
-            writes[n],
-            plain[n],
-            tuple(alters[n]),
-            following[n],
+            namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n], tuple(alters[n])
         )
         for n in range(len(parts))
     )

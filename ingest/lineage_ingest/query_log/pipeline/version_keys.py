@@ -212,8 +212,7 @@ class VersionKeys:
             if holder is None:
                 yield DatasetChange(ChangeKind.DROP, name, at)
             elif name in left or (name not in defined and not self._renamings):
-                taken = [time for time, new in self._moves.get(holder, ()) if new == name]
-                since = self._since.get(holder, min(taken, default=None))  # a SWAP takes the name when it is left
+                since = self._since.get(holder)
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
 
 

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
 
 from lineage.model.names import versioned_name
-from lineage_ingest.query_log.pipeline.kept_backups import Backup, kept_backups, moment_of_move
 from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
 from lineage_ingest.query_log.pipeline.replaced_names import replaced_names
-from lineage_ingest.query_log.pipeline.versions import Copied, End, Event, Moment, Renaming, Versions
+from lineage_ingest.query_log.pipeline.versions import End, Event, Moment, Renaming, Versions
 
 __all__ = ["versions_of"]
 
@@ -31,22 +30,17 @@ def versions_of(
         parts: all parts, with the tables that they mention.
         before: names that referred to other tables before the log.
     """
-    ordered = sorted(events)
-    walk = _Walk(parts, kept_backups(ordered, parts))
+    walk = _Walk(parts)
     for table_id in sorted(before):
         walk.begin_with(table_id)
-    for event in ordered:
+    for event in sorted(events):
         walk.take(event)
     return walk.versions()
 
 
 class _Walk:
-    def __init__(self, parts: Mapping[UnitPart, NamesOfPart], backups: Collection[Backup]) -> None:
+    def __init__(self, parts: Mapping[UnitPart, NamesOfPart]) -> None:
         self._parts = parts
-        self._backups = backups
-        self._copying: set[UnitPart] = set()
-        """The parts with renames that leave a copy."""
-        self._copied: dict[TableId, list[Copied]] = defaultdict(list)
         self._lines: dict[TableId, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
         self._known: dict[tuple[TableId, UnitPart, object], list[str]] = defaultdict(list)
         """The versions that a definition created from the same versions of its inputs."""
@@ -75,7 +69,7 @@ class _Walk:
 
     def take(self, event: Event) -> None:
         part = self._parts[event.unit, event.part]
-        moves = 0
+        at = event.at
         meant = tuple((name, self._now(part.namespace, name)) for name in part.reads)
         for step, table, other in part.steps:
             table_id = part.namespace, table
@@ -84,12 +78,8 @@ class _Walk:
             elif step is NameStep.DROP:
                 self._set(table_id, None, event.at)
             elif other is not None:
-                at = moment_of_move(event.at, moves)
-                moves += 1
-                if (at, table_id) in self._backups:
-                    self._copy(table_id, other, event._replace(at=at), part)
-                else:
-                    self._move(part.namespace, table, other, at, swap=step is NameStep.SWAP)
+                self._move(part.namespace, table, other, at, swap=step is NameStep.SWAP)
+                at = (at[0] + 1, *at[1:])  # the renames of one statement are in order, also in the graph
 
     def _now(self, namespace: str, name: str) -> str | None:
         """Return the version that a name refers to now; for a name not seen yet, the one from before the log."""
@@ -213,19 +203,6 @@ class _Walk:
         self._set((namespace, table), there, at)
         self._set((namespace, other), moving, at)
 
-    def _copy(self, table_id: TableId, other: str, event: Event, part: NamesOfPart) -> None:
-        """Note a rename that makes room for another table: it leaves a copy under the new name."""
-        namespace, name = table_id
-        if table_id not in self._lines and table_id not in self._since:
-            self._touch(table_id)
-        copied = self._now(namespace, name)
-        if copied is None:
-            copied = self._unseen(table_id, event.at)
-        self._copying.add((event.unit, event.part))
-        self._set(table_id, None, event.at)
-        self._create((namespace, other), event, part, NameStep.CREATE, ((name, copied),))
-        self._copied[namespace, copied].append(Copied(event.at, self._now(namespace, other) or other))
-
     def _unseen(self, table_id: TableId, at: Moment) -> str:
         """Return a new version for a dropped name that is in use again: the log does not contain its CREATE."""
         own = versioned_name(table_id[1], next(self._numbers[table_id]))
@@ -257,7 +234,7 @@ class _Walk:
         parts = {}
         for key, part in self._parts.items():
             names = tuple(name for name in part.names if (part.namespace, name) in bound)
-            if names or key in self._copying:
+            if names:
                 parts[key] = NamesOfPart(
                     part.namespace,
                     names,
@@ -265,7 +242,6 @@ class _Walk:
                     part.steps,
                     part.late,
                     part.writes,
-                    follows=part.follows,
                 )
         renamings = [one for one in self._renamings if (one.namespace, one.version) not in replaced]
         renamed = any((one.namespace, one.version) in self._before for one in renamings)
@@ -274,7 +250,5 @@ class _Walk:
             parts,
             ends,
             renamings if renamed else [],
-            copies=self._backups,
-            copied=dict(self._copied),
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
         )

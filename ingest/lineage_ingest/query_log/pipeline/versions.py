@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from lineage.model.names import versioned_name
 from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
 
-__all__ = ["Bindings", "Copied", "End", "Event", "Moment", "Renaming", "Versions"]
+__all__ = ["Bindings", "End", "Event", "Moment", "Renaming", "Versions"]
 
 Moment: TypeAlias = "tuple[int, str, int]"
 """When something ran: microseconds since 1970, its session, and its position there."""
@@ -32,13 +32,11 @@ class Bindings(NamedTuple):
     """The versions that the names in a part refer to in one run, for names that several tables have had.
 
     `versions` are pairs of a full name and the version's name. `remade` are pairs of the version that a definition
-    reads and the version that it creates under the same name. `copied` are pairs of a version that is renamed to make
-    room for another table, and the version that has the new name from then on.
+    reads and the version that it creates under the same name.
     """
 
     versions: tuple[tuple[str, str], ...] = ()
     remade: tuple[tuple[str, str], ...] = ()
-    copied: tuple[tuple[str, str], ...] = ()
 
 
 class Renaming(NamedTuple):
@@ -50,13 +48,6 @@ class Renaming(NamedTuple):
     table: str
     other: str
     swaps: bool = False
-
-
-class Copied(NamedTuple):
-    """A rename of a version that makes room for another table; `copy` is the version under the new name."""
-
-    at: Moment
-    copy: str
 
 
 class End(NamedTuple):
@@ -87,10 +78,6 @@ class Versions:
     """Renames in time order; empty if the log created every renamed version: it has its last name throughout."""
     defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
     """The default database and schema of the templates among the units."""
-    copies: Collection[tuple[Moment, TableId]] = ()
-    """The renames that make room for another table, and leave a copy: when they ran, and the name that was left."""
-    copied: dict[TableId, list[Copied]] = field(default_factory=dict)
-    """The copies that they leave of each version, by namespace and the version's name, in order of time."""
     plain: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
     """The timelines of the other names that the log creates, renames or drops: they refer to one table or to none."""
     searched: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
@@ -136,24 +123,13 @@ class Versions:
                     remade[before] = after
                 else:
                     before = after
-            elif part.follows:
-                before = self._followed(part.namespace, before, at, self._end_of_view(part, created, at))
             versions[name] = before
-        copied: list[tuple[str, str]] = []
-        moves = 0
         for step, table, other in part.steps:
-            if other is None:
-                continue
-            own_at = at[0] + moves, at[1], at[2]
-            moves += 1
-            if (own_at, (part.namespace, table)) in self.copies:
-                kept = self.version_at(part.namespace, other, own_at, after=True)
-                copied.append((self.version_at(part.namespace, table, own_at), kept))
-            elif step is NameStep.RENAME:
+            if step is NameStep.RENAME and other is not None:
                 versions[other] = self.version_at(part.namespace, table, at)
         found = tuple(sorted((name, own) for name, own in versions.items() if name != own))
         made = tuple(sorted((old, new) for old, new in remade.items() if old != new))
-        return Bindings(found, made, tuple(copied)) if found or made or copied else None
+        return Bindings(found, made) if found or made else None
 
     def version_at(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
         """Return the version that a name refers to just before `at` (with `after`, just after it; None: at the end).
@@ -181,18 +157,6 @@ class Versions:
         _, states = self.timelines.get((namespace, name), ((), ()))
         last = max((index for index, state in enumerate(states) if state == version), default=-1)
         return next((state for state in states[last + 1 :] if state not in (None, version)), None)
-
-    def _followed(self, namespace: str, version: str, at: Moment, until: Moment | None) -> str:
-        """Return what a view reads that is bound to a version at a time: the table that it was, under any later name.
-
-        `until` is when the view ends; a table that is dropped before is not followed.
-        """
-        for one in self.copied.get((namespace, version), ()):
-            if at < one.at and (until is None or one.at < until):
-                end = self.ends[namespace, one.copy]
-                lasts = end.lasts or (end.at is not None and until is not None and end.at >= until)
-                return self._followed(namespace, one.copy, one.at, until) if lasts else version
-        return version
 
     def _end_of_view(self, part: NamesOfPart, created: Collection[str], at: Moment) -> Moment | None:
         """Return when the view that a part creates is dropped or replaced; None if it exists at the end."""

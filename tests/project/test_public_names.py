@@ -28,8 +28,8 @@ PUBLIC = {
         StoreTimeoutError StoreUnreachableError StoreWriteError open_store
     """,
     "lineage.traversal": """
-        AmbiguousNameError Answer Difference FormerHolder NameLookupError Outline PathStep PossiblyAffected Reached Route
-        Target TraversalOptions UnknownNameError UsageTotal difference former_holders impact resolve resolve_column
+        AmbiguousNameError Answer Difference FormerHolder NameLookupError Outline PathStep PossiblyAffected Reached
+        Route Target TraversalOptions UnknownNameError UsageTotal difference former_holders impact resolve resolve_column
         resolve_table root_cause shortest_paths total_usage
     """,
     "lineage.export": "openlineage_events",

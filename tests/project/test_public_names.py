@@ -29,8 +29,8 @@ PUBLIC = {
     """,
     "lineage.traversal": """
         AmbiguousNameError Answer Difference FormerHolder NameLookupError Outline PathStep PossiblyAffected Reached
-        Route Target TraversalOptions UnknownNameError UsageTotal difference former_holders impact resolve resolve_column
-        resolve_table root_cause shortest_paths total_usage
+        Route Target TraversalOptions UnknownNameError UsageTotal difference former_holders impact resolve
+        resolve_column resolve_table root_cause shortest_paths total_usage
     """,
     "lineage.export": "openlineage_events",
     "lineage_graphql": "Settings make_app",

@@ -19,11 +19,13 @@ from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RunValue
 from lineage_ingest.dbt.relation_names import target_defaults
 
-__all__ = ["Hook", "HookReader", "has_hooks", "is_hook", "run_values"]
+__all__ = ["OF_PROJECT", "Hook", "HookReader", "has_hooks", "hook_key", "is_hook", "run_values"]
 
 _AT_END = "on-run-end"
 _PRE, _POST = "pre-hook", "post-hook"
 _TAGS = ("on-run-start", _AT_END)
+OF_PROJECT = ""
+"""The session that the hooks of the project share."""
 _HOOKED = (ResourceType.MODEL, ResourceType.SNAPSHOT, ResourceType.SEED)
 
 
@@ -47,6 +49,11 @@ class Hook:
     def of_project(self) -> bool:
         """Whether it runs once, before or after all nodes."""
         return self.kind in _TAGS
+
+    @property
+    def session(self) -> str:
+        """What identifies the session that it shares with the other hooks of its node (whose unique id it is)."""
+        return OF_PROJECT if self.of_project else self.node.unique_id
 
     @property
     def runs_after(self) -> bool:
@@ -73,7 +80,7 @@ class HookReader:
             if node.resource_type in _HOOKED and not node.is_ephemeral and not node.is_of_another_project:
                 for kind, statements in ((_PRE, node.config.pre_hook), (_POST, node.config.post_hook)):
                     for number, raw in enumerate(statements):
-                        key = f"{kind}.{node.unique_id}.{number}"
+                        key = hook_key(kind, node.unique_id, number)
                         yield Hook(key, f"the {kind} of {node.name}", kind, node, raw, *self._rendered(node, raw))
         yield from (self._of_project(one) for one in operations if _AT_END in one.tags)
 
@@ -89,9 +96,16 @@ class HookReader:
         if renderer is None:
             return (raw,), ()
         own = node.model_copy(update={"raw_code": raw, "compiled_code": None})
-        builds = [renderer.render(own, first_build=first) for first in (False, True)]
+        builds = [renderer.render(own)]
+        if builds[0].asks_for_build:
+            builds.append(renderer.render(own, first_build=True))
         texts = tuple(dict.fromkeys(one.text for one in builds))
         return texts, tuple(dict.fromkeys(problem for one in builds for problem in one.doubts))
+
+
+def hook_key(kind: str, unique_id: str, number: int) -> str:
+    """Return the key of a node's hook, by its number among those of its kind."""
+    return f"{kind}.{unique_id}.{number}"
 
 
 def has_hooks(manifest: Manifest) -> bool:

@@ -164,8 +164,9 @@ class _ManifestReader:
 
     def disabled(self, part: Part) -> Iterator[DbtNode]:
         """Yield the nodes with one unique id that are not enabled, as far as they have the format."""
-        for value in value_of(part) or ():
-            with contextlib.suppress(ValidationError):
+        with contextlib.suppress(ValueError):
+            listed = value_of(part)
+            for value in listed if isinstance(listed, list) else ():
                 yield DbtNode.model_validate(value)
 
     def read(self, key: str, part: Part | None, of: type[V], kind: str | None = None) -> V | None:

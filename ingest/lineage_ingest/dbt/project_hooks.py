@@ -16,7 +16,7 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.user_functions import user_functions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
-from lineage_ingest.dbt.hooks import Hook
+from lineage_ingest.dbt.hooks import OF_PROJECT, Hook
 from lineage_ingest.dbt.raw_sql import RunValue
 
 __all__ = ["HOOK_TEXT", "HookEffects", "HookTables", "ReadHook", "read_hooks", "tables_of_hooks", "temporary_reads"]
@@ -27,8 +27,10 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 _HINT_OF_CALLS = "ingest the warehouse's query log as well: it shows what the function does"
 _HINT = "write it in one statement, or ingest the warehouse's query log as well"
 _REMOVES = ("DELETE", "TRUNCATE")
-_SAYS = frozenset(("ANALYZE", "COMMENT", "COMMIT", "CREATE_INDEX", "CREATE_SCHEMA", "GRANT", "OPTIMIZE", "REVOKE",
-                   "TRANSACTION", "VACUUM"))  # fmt: skip
+_MOVES_NO_ROWS = frozenset(
+    ("ANALYZE", "COMMENT", "COMMIT", "CREATE_INDEX", "CREATE_SCHEMA", "GRANT", "OPTIMIZE", "REVOKE", "TRANSACTION",
+     "VACUUM")
+)  # fmt: skip
 _NOT_FOLLOWED = ("CALL", "EXECUTE", "UNKNOWN", "ALTER_TABLE", "ALTER_VIEW")
 
 
@@ -50,12 +52,6 @@ class ReadHook:
                 name for one in self.statements for name in one.targets if name not in _temporary_targets(one)
             )
         )
-
-    def shares_session(self, other: ReadHook) -> bool:
-        """Return whether dbt may run another hook in the same session: both are of one node, or of the project."""
-        one, two = self.hook, other.hook
-        same = (one.of_project and two.of_project) or one.node.unique_id == two.node.unique_id
-        return same and one.key != two.key
 
     @property
     def completeness(self) -> Completeness:
@@ -79,22 +75,24 @@ class HookEffects:
     hooks: Mapping[str, Hook] = field(default_factory=dict)
     unread: Mapping[str, Sequence[Diagnostic]] = field(default_factory=dict)
     followed: Mapping[str, ReadHook] = field(default_factory=dict)
+    by_session: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The keys of the hooks that share a session, by what identifies it: the unique id of a node."""
 
     def unread_of(self, unique_id: str) -> Iterator[Diagnostic]:
         """Yield what is not read of the hooks of a node."""
-        for key, problems in self.unread.items():
-            if not self.hooks[key].of_project and self.hooks[key].node.unique_id == unique_id:
-                yield from problems
+        for key in self.by_session.get(unique_id, ()):
+            yield from self.unread[key]
 
     def read_for(self, unique_id: str) -> tuple[str, ...]:
         """Return the tables that the hooks of a node read."""
-        hooks = (one for one in self.followed.values() if one.hook.node.unique_id == unique_id)
-        return tuple(dict.fromkeys(name for one in hooks for name in one.reads))
+        return tuple(dict.fromkeys(name for one in self._followed_in(unique_id) for name in one.reads))
 
     def temporary_for(self, unique_id: str) -> tuple[str, ...]:
         """Return the names of the temporary tables that the hooks of a node create, which its query may read."""
-        hooks = (one for one in self.followed.values() if one.hook.node.unique_id == unique_id)
-        return tuple(dict.fromkeys(name for one in hooks for name in one.temporary))
+        return tuple(dict.fromkeys(name for one in self._followed_in(unique_id) for name in one.temporary))
+
+    def _followed_in(self, session: str) -> Iterator[ReadHook]:
+        return (self.followed[key] for key in self.by_session.get(session, ()) if key in self.followed)
 
     def created_columns(self) -> dict[str, tuple[str, ...] | None]:
         """Return the columns of the tables that hooks create, by full name: None where others determine them."""
@@ -108,9 +106,8 @@ class HookEffects:
 
     def of_project(self) -> Iterator[tuple[Hook, Diagnostic]]:
         """Yield what is not read of the project's own hooks."""
-        for key, problems in self.unread.items():
-            if self.hooks[key].of_project:
-                yield from ((self.hooks[key], problem) for problem in problems)
+        for key in self.by_session.get(OF_PROJECT, ()):
+            yield from ((self.hooks[key], problem) for problem in self.unread[key])
 
     def resolve(
         self,
@@ -134,7 +131,8 @@ class HookEffects:
         for key, one in self.followed.items():
             positions = {(found.source, found.span) for found in one.statements}
             statements = [found for found in resolved[key] if (found.source, found.span) in positions]
-            others = {name for other in self.followed.values() if other.shares_session(one) for name in other.temporary}
+            beside = (other for other in self._followed_in(one.hook.session) if other is not one)
+            others = {name for other in beside for name in other.temporary}
             yield replace(
                 one,
                 statements=[
@@ -180,7 +178,10 @@ def read_hooks(
             created = dict.fromkeys(name for one in statements for name in _temporary_targets(one))
             temporary = (options.naming.qualify([part for part, _ in split_name(name)]) for name in created)
             followed[hook.key] = ReadHook(hook, texts, statements, tuple(map(str, temporary)))
-    return HookEffects({hook.key: hook for hook in moving}, unread, followed)
+    by_session: dict[str, list[str]] = defaultdict(list)
+    for hook in moving:
+        by_session[hook.session].append(hook.key)
+    return HookEffects({hook.key: hook for hook in moving}, unread, followed, by_session)
 
 
 @frozen
@@ -218,7 +219,7 @@ def _is_of_tables(one: StatementLineage, text: str, options: ExtractionOptions) 
     """Return whether all that a statement does is to move rows, or to say something about tables."""
     if user_functions(text, options.naming.dialect) or _temporary_targets(one):
         return False
-    if one.operation in _SAYS or (one.operation in _REMOVES and one.targets):
+    if one.operation in _MOVES_NO_ROWS or (one.operation in _REMOVES and one.targets):
         return one.completeness is not Completeness.NONE
     return _is_followed(one) or (one.operation == "SELECT" and not one.targets)
 

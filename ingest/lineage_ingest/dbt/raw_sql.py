@@ -1,7 +1,7 @@
 """Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
 
 `ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's
-own macros are expanded, in Jinja's sandbox; so is what else asks for the build, if it is said which build it is.
+own macros are expanded, in Jinja's sandbox; so is what else asks for the build, where `render` gets one.
 Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and reports. Ephemeral models are
 inlined as CTEs, as dbt does.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
 _MAX_TURNS = 1_000_000
 """Maximum number of turns of a model's loops over ranges."""
+_KEPT_TEMPLATES = 64
+"""Hooks of many models are one text, and each model is rendered for several builds."""
 
 
 class RenderingMissingError(ValueError):
@@ -46,6 +48,8 @@ class RenderedSql:
 
     text: str
     doubts: list[Diagnostic] = field(default_factory=list)
+    asks_for_build: bool = False
+    """Whether another build may give another text."""
 
 
 class RawSqlRenderer:
@@ -82,6 +86,7 @@ class RawSqlRenderer:
         except ImportError as error:
             raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
         self._environment = make_environment(self.note)
+        self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
         self._environment.globals.update(
             ref=self._ref,
             source=self._source,
@@ -115,7 +120,7 @@ class RawSqlRenderer:
             text = self._text(node)
         finally:
             self._open.pop()
-        rendered = RenderedSql(_with_ctes(text, current.ctes))
+        rendered = RenderedSql(_with_ctes(text, current.ctes), asks_for_build=current.asks_for_build)
         rendered.doubts = [
             Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, message, hint=_HINT)
             for message in dict.fromkeys(current.doubts)
@@ -126,7 +131,7 @@ class RawSqlRenderer:
     def _text(self, node: DbtNode) -> str:
         raw = node.raw_code or ""
         try:
-            template = self._environment.from_string(raw)
+            template = self._compiled(raw)
             text: str = template.render(this=self._named(node), model=_Model(node.name))
         except Exception as error:  # noqa: BLE001  a template may raise anything; its message may quote SQL
             self._open[-1].doubts.append(
@@ -201,6 +206,7 @@ class RawSqlRenderer:
         current.ctes[name] = text
         current.doubts += inner.doubts
         current.cycles += inner.cycles
+        current.asks_for_build |= inner.asks_for_build
         return name
 
     def _source(self, *names: str) -> str:
@@ -240,13 +246,19 @@ class RawSqlRenderer:
 
     def _is_incremental(self) -> bool:
         """Return True for incremental models: so they run from the second time on."""
-        current = self._open[-1]
+        current = self._asked()
         if current.node.config.materialized != "incremental" or current.first_build:
             return False
         return current.build is None or (current.build.has_table and not self._should_full_refresh())
 
+    def _asked(self) -> _Rendering:
+        """Return the current rendering, which depends on the build from now on."""
+        current = self._open[-1]
+        current.asks_for_build = True
+        return current
+
     def _is_refresh(self) -> bool | None:
-        build = self._open[-1].build if self._open else None
+        build = self._asked().build if self._open else None
         return None if build is None else build.is_refresh
 
     def _should_full_refresh(self) -> Any:
@@ -257,7 +269,7 @@ class RawSqlRenderer:
 
     def _load_relation(self, name: str, relation: Any = None, *_: Any, **__: Any) -> Any:
         """Return the model's own table if it is there; which other tables are is not known."""
-        current = self._open[-1]
+        current = self._asked()
         own = self._named(current.node)
         if current.build is None or current.node.is_ephemeral or relation != own:
             return self._unknown(f"{name}(…)")
@@ -346,6 +358,7 @@ class _Rendering:
     turns: int = 0
     first_build: bool = False
     build: BuildKind | None = None
+    asks_for_build: bool = False
 
 
 def _nothing(*_: Any, **__: Any) -> str:

@@ -13,6 +13,7 @@ from lineage.model.name_lists import name_list
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.build_kinds import BUILD_KINDS, asks_for_build
+from lineage_ingest.dbt.hooks import hook_key
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -257,7 +258,7 @@ class _Reader:
     def _is_beside(self, node: DbtNode) -> bool:
         """Return whether all hooks of a node leave alone what the project's tables contain."""
         counts = (("pre-hook", len(node.config.pre_hook)), ("post-hook", len(node.config.post_hook)))
-        keys = {f"{kind}.{node.unique_id}.{number}" for kind, count in counts for number in range(count)}
+        keys = {hook_key(kind, node.unique_id, number) for kind, count in counts for number in range(count)}
         return bool(keys) and keys <= self._beside
 
     def _contract(self, node: DbtNode) -> dict[str, str]:

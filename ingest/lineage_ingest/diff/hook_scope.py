@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage.model.names import split_name
-from lineage_ingest.dbt.hooks import has_hooks
+from lineage_ingest.dbt.hooks import has_hooks, hook_key
 from lineage_ingest.dbt.project import DbtProject
 from lineage_ingest.dbt.project_hooks import HookTables
 from lineage_ingest.dbt.request import ProjectRequest
@@ -50,7 +50,7 @@ def _words(raw: ManifestJson, macros: Mapping[str, Any], known: Mapping[str, Hoo
         for kind in ("pre-hook", "post-hook"):
             hooks = config.get(kind) or ()
             for number, hook in enumerate(hooks if isinstance(hooks, list) else (hooks,)):
-                if f"{kind}.{key}.{number}" not in known:
+                if hook_key(kind, key, number) not in known:
                     yield from _words_of(hook.get("sql") if isinstance(hook, Mapping) else hook)
     for name, macro in macros.items():
         if isinstance(macro, Mapping) and not raw.is_of_dbt(name):

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCHEMA", "edit_model", "make_manifest", "write_manifest"]
+__all__ = ["SCHEMA", "edit_model", "make_manifest", "set_hook", "write_manifest"]
 
 SCHEMA = "https://schemas.getdbt.com/dbt/manifest/v12.json"
 _TYPES = ("integer", "varchar", "timestamp", "decimal(18, 2)", "boolean")
@@ -78,6 +78,13 @@ def edit_model(manifest: dict[str, Any], number: int) -> None:
     model["raw_code"] = model["compiled_code"]
     later = datetime.fromisoformat(manifest["metadata"]["generated_at"]) + timedelta(minutes=1)
     manifest["metadata"]["generated_at"] = later.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def set_hook(manifest: dict[str, Any], hook: str) -> None:
+    """Give each model this one hook, which runs after it."""
+    for key, node in manifest["nodes"].items():
+        if key.startswith("model."):
+            node["config"]["post-hook"] = [{"sql": hook, "transaction": True, "index": None}]
 
 
 def _source(key: str, table: str, columns: int) -> dict[str, Any]:

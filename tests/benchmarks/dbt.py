@@ -24,11 +24,16 @@ from lineage.sql.budget import Budget
 from lineage.sql.parse.statements import parse_statements
 from tests.benchmarks import _bare_dbt_ingest
 from tests.benchmarks._bare_dbt_ingest import save_rows
-from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest
+from tests.benchmarks._dbt_project import edit_model, make_manifest, set_hook, write_manifest
 
 MODELS, COLUMNS = 2_000, 20
 EDITED = (1_900, 1_000, 50)
 """A mart, an intermediate model, a staging model."""
+HOOKS = {
+    "grants": "grant select on {{ this }} to reader",
+    "logging": "insert into audit.built select count(*) from {{ this }}",
+}
+"""What projects run after each model, by a setting for all of them."""
 
 
 def run() -> dict[str, Any]:
@@ -61,6 +66,13 @@ def run() -> dict[str, Any]:
         figures["after_an_edit_seconds"] = statistics.median(one["seconds"] for one in again)
         figures["after_an_edit_cpu_seconds"] = statistics.median(one["cpu_seconds"] for one in again)
         figures["after_an_edit_models"] = [MODELS - one["unchanged"] for one in again]
+        for name, hook in HOOKS.items():
+            set_hook(manifest, hook)
+            write_manifest(manifest, target)
+            _ingest(target)
+            edit_model(manifest, EDITED[0])
+            write_manifest(manifest, target)
+            figures[f"after_an_edit_with_{name}_seconds"] = _ingest(target)["seconds"]
     return figures
 
 

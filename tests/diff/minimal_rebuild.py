@@ -70,7 +70,8 @@ class _Revision:
 
 def _revision(shop: Shop, folder: Path) -> _Revision:
     request = prepare_project(write_target(shop, folder), DbtOptions(), None)
-    return _Revision(dbt_revision(request, "", with_types=True), ManifestJson.of(request.artifacts))
+    raw = ManifestJson.of(request.artifacts)
+    return _Revision(dbt_revision(request, raw, "", with_types=True), raw)
 
 
 def run_campaign(edits: int, seed: int, *, progress: bool = False, only: str | None = None) -> Campaign:

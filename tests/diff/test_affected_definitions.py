@@ -14,6 +14,7 @@ from lineage_ingest.diff import comparison
 from lineage_ingest.diff.affected_definitions import affected_definitions
 from lineage_ingest.diff.comparison import compare_projects
 from lineage_ingest.diff.dbt_revision import dbt_revision
+from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.table_definitions import ProjectRevision, TableDefinition
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
@@ -21,7 +22,8 @@ from tests.diff.shop import Shop, new_shop, write_target
 
 
 def _project(shop: Shop, folder: Path) -> ProjectRevision:
-    return dbt_revision(prepare_project(write_target(shop, folder), DbtOptions(), None), "", with_types=True)
+    request = prepare_project(write_target(shop, folder), DbtOptions(), None)
+    return dbt_revision(request, ManifestJson.of(request.artifacts), "", with_types=True)
 
 
 def _everything(base: ProjectRevision, head: ProjectRevision) -> set[str]:

@@ -19,7 +19,7 @@ from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RunValue
 from lineage_ingest.dbt.relation_names import target_defaults
 
-__all__ = ["OF_PROJECT", "Hook", "HookReader", "has_hooks", "hook_key", "is_hook", "run_values"]
+__all__ = ["OF_PROJECT", "Hook", "HookReader", "hook_key", "is_hook", "run_values"]
 
 _AT_END = "on-run-end"
 _PRE, _POST = "pre-hook", "post-hook"
@@ -106,13 +106,6 @@ class HookReader:
 def hook_key(kind: str, unique_id: str, number: int) -> str:
     """Return the key of a node's hook, by its number among those of its kind."""
     return f"{kind}.{unique_id}.{number}"
-
-
-def has_hooks(manifest: Manifest) -> bool:
-    """Return whether the project or one of its nodes has hooks."""
-    return bool(manifest.operations) or any(
-        node.config.pre_hook or node.config.post_hook for node in manifest.nodes.values()
-    )
 
 
 def is_hook(key: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.built_otherwise import ReferredTables, cloned
 from lineage_ingest.dbt.compiled_files import CompiledFiles
+from lineage_ingest.dbt.hooks import Hook
 from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
@@ -142,16 +143,23 @@ class DbtProject:
             yield DbtModel(table, consumer.original_file_path, ModelInput(key, name, sql, DatasetKind.EXPOSURE, reads))
 
     @cached_property
+    def all_hooks(self) -> tuple[Hook, ...]:
+        """The hooks of the project and of its nodes."""
+        return tuple(self._texts().hooks())
+
+    @cached_property
     def hooks(self) -> HookEffects:
-        """What the hooks of the project and of its nodes do to tables."""
-        if self._as_defined:
-            return HookEffects()
+        """What the hooks do to tables."""
+        return HookEffects() if self._as_defined else self.effects_of(self.all_hooks)
+
+    def effects_of(self, hooks: Iterable[Hook]) -> HookEffects:
+        """Return what some of the hooks do to tables."""
         built = {table.name for table in self.tables.values() if table.node.resource_type != ResourceType.SOURCE}
-        return read_hooks(self._texts().hooks(), self._build_steps(), ExtractionOptions(self.names.naming), built)
+        return read_hooks(hooks, self._build_steps(), ExtractionOptions(self.names.naming), built)
 
     def hook_tables(self) -> dict[str, HookTables]:
         """Return the tables of the hooks that are known to do nothing else than to write and read them, by key."""
-        return tables_of_hooks(self._texts().hooks(), self._build_steps(), ExtractionOptions(self.names.naming))
+        return tables_of_hooks(self.all_hooks, self._build_steps(), ExtractionOptions(self.names.naming))
 
     def _texts(self) -> ModelTexts:
         return ModelTexts(self.artifacts, self._folder, self._compiled, as_defined=self._as_defined)

@@ -21,7 +21,6 @@ from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.row_matching import deciding_columns
 from lineage_ingest.dbt.seed_files import rows_of
-from lineage_ingest.diff.hook_scope import hooks_beside_models
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.seed_content import seed_relation
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
@@ -55,18 +54,22 @@ _OWN_STATE = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\b(?:is_incremental|this)\b
 
 
 def dbt_revision(
-    request: ProjectRequest, label: str, *, with_types: bool, with_variables: bool = False
+    request: ProjectRequest,
+    raw: ManifestJson,
+    label: str,
+    *,
+    with_types: bool,
+    with_variables: bool = False,
+    beside: frozenset[str] = frozenset(),
 ) -> ProjectRevision:
-    """Return the definitions of a dbt project.
+    """Return the definitions of a dbt project; `raw` is its manifest, `beside` the hooks that change no model.
 
     `with_types`: types in catalog.json count as part of source columns. `with_variables`: variables in the project's
     file count as part of the SQL that dbt has not compiled.
     """
     artifacts = request.artifacts
-    raw = ManifestJson.of(artifacts)
     project = DbtProject(artifacts, request.names, request.folder, as_defined=True)
     definitions: dict[str, TableDefinition] = {}
-    beside = hooks_beside_models(request, raw)
     reader = _Reader(project, raw, request.folder, beside, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():
         if table.node.resource_type == ResourceType.SEED:

@@ -12,9 +12,6 @@ from lineage.cli.listing import counted
 from lineage.frozen import frozen
 from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
-from lineage_ingest.dbt.hooks import has_hooks
-from lineage_ingest.dbt.project import DbtProject
-from lineage_ingest.dbt.project_hooks import ReadHook
 from lineage_ingest.diff.classification import (
     ORDER_OF_COLUMNS,
     ColumnDiff,
@@ -30,6 +27,7 @@ from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
 from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
 from lineage_ingest.diff.readers import TableReach, find_reach
+from lineage_ingest.diff.revision_hooks import written_by_hooks
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
 from lineage_ingest.diff.table_definitions import Build
@@ -350,29 +348,9 @@ def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]
 
 
 def _written_by_hooks(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
-    """Yield what hooks write from tables that change, and hooks that are edited: what reads that is not followed."""
-    before, after = _hooks_of(base), _hooks_of(head)
-    edited = {key: one.name for key, one in tables.items() if one.effect is not TableEffect.UNCHANGED}
-    changed = set(edited.values())
-    for key in dict.fromkeys((*after, *before)):
-        sides = [found[key] for found in (after, before) if key in found]
-        one = sides[0]
-        outside = [
-            name for name in dict.fromkeys(name for side in sides for name in side.writes) if name not in changed
-        ]
-        is_edited = len({tuple(side.texts.values()) for side in sides}) > 1 or len(sides) == 1
-        if outside and (is_edited or changed.intersection(one.reads) or one.hook.node.unique_id in edited):
-            writes = "no longer writes" if key not in after else "writes"
-            what = f"{one.hook.title} {writes} {name_list(outside, 5)}"
-            yield f"{what}: what reads that is neither listed nor built again"
-
-
-def _hooks_of(side: Revision) -> Mapping[str, ReadHook]:
-    """Return the hooks of a revision that are followed, by key."""
-    request = side.request
-    if request is None or not has_hooks(request.artifacts.manifest):
-        return {}
-    return DbtProject(request.artifacts, request.names, request.folder).hooks.followed
+    if base.hooks is not None and head.hooks is not None:
+        edited = {key: one.name for key, one in tables.items() if one.effect is not TableEffect.UNCHANGED}
+        yield from written_by_hooks(base.hooks, head.hooks, edited, set(edited.values()))
 
 
 def _needed(manifest: ManifestJson, key: str) -> set[str]:

@@ -16,6 +16,7 @@ from lineage_ingest.dbt.request import ProjectRequest, prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
 from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
+from lineage_ingest.diff.revision_hooks import RevisionHooks, edited_hooks
 from lineage_ingest.diff.sql_revision import KnownPurposes, sql_revision
 from lineage_ingest.diff.table_definitions import ProjectRevision
 from lineage_ingest.diff.type_names import is_same_type
@@ -38,7 +39,7 @@ class RevisionOptions:
 
 @frozen
 class Revision:
-    """One side: its project, its folder, given schemas, and for dbt the request and the manifest."""
+    """One side: its project, its folder, given schemas, and for dbt the request, the manifest and the hooks."""
 
     label: str
     project: ProjectRevision
@@ -46,6 +47,7 @@ class Revision:
     catalog: Catalog
     request: ProjectRequest | None = None
     manifest: ManifestJson | None = None
+    hooks: RevisionHooks | None = None
 
     @property
     def naming(self) -> Naming:
@@ -92,16 +94,27 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
     folders = [request.folder.resolve() if request.folder is not None else None for request in requests]
     # Of two target folders in one project, one is of another revision than the project's file.
     with_variables = folders[0] != folders[1] and all(ProjectVariables(folder).is_known for folder in folders)
+    manifests = [ManifestJson.of(request.artifacts) for request in requests]
+    hooks = [RevisionHooks(request, raw) for request, raw in zip(requests, manifests, strict=True)]
+    are_edited = bool(edited_hooks(*hooks))  # if they are not, what they leave alone need not be known
     revisions = [
         Revision(
             label,
-            dbt_revision(request, label, with_types=with_types, with_variables=with_variables),
+            dbt_revision(
+                request,
+                raw,
+                label,
+                with_types=with_types,
+                with_variables=with_variables,
+                beside=own.beside_models() if are_edited else frozenset(),
+            ),
             folder,
             request.catalog,
             request,
-            ManifestJson.of(request.artifacts),
+            raw,
+            own,
         )
-        for (label, folder), request in zip(sides, requests, strict=True)
+        for (label, folder), request, raw, own in zip(sides, requests, manifests, hooks, strict=True)
     ]
     if revisions[0].naming.dialect != revisions[1].naming.dialect:
         raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")

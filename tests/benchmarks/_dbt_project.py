@@ -76,15 +76,21 @@ def edit_model(manifest: dict[str, Any], number: int) -> None:
     before, comma, after = model["compiled_code"].partition(" as c1,")
     model["compiled_code"] = f"{before} || 'x'{comma}{after}"
     model["raw_code"] = model["compiled_code"]
-    later = datetime.fromisoformat(manifest["metadata"]["generated_at"]) + timedelta(minutes=1)
-    manifest["metadata"]["generated_at"] = later.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    _let_pass(manifest)
 
 
 def set_hook(manifest: dict[str, Any], hook: str) -> None:
-    """Give each model this one hook, which runs after it."""
+    """Give each model this one hook, which runs after it, a minute later."""
     for key, node in manifest["nodes"].items():
         if key.startswith("model."):
             node["config"]["post-hook"] = [{"sql": hook, "transaction": True, "index": None}]
+    _let_pass(manifest)
+
+
+def _let_pass(manifest: dict[str, Any]) -> None:
+    """Let a minute pass until the manifest is written."""
+    later = datetime.fromisoformat(manifest["metadata"]["generated_at"]) + timedelta(minutes=1)
+    manifest["metadata"]["generated_at"] = later.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _source(key: str, table: str, columns: int) -> dict[str, Any]:

@@ -173,6 +173,22 @@ def test_temporary_tables_of_hooks(tmp_path: Path) -> None:
     assert (now["model.shop.reads"], now["post-hook.model.shop.orders.1"]) == ("partial", "partial")
 
 
+@pytest.mark.parametrize("asked", ["is_incremental()", "later()"], ids=["itself", "by a macro"])
+def test_a_hook_that_differs_by_build(tmp_path: Path, asked: str) -> None:
+    hook = (
+        f"insert into audit.log {{% if {asked} %}}(order_id) select id{{% else %}}(cents) select amount{{% endif %}}"
+        " from {{ this }}"
+    )
+    macro = {"name": "later", "package_name": "shop",
+             "macro_sql": "{% macro later() %}{{ return(is_incremental()) }}{% endmacro %}"}  # fmt: skip
+    node = model("orders", ORDERS, NEEDS, config={"post-hook": [hook], "materialized": "incremental"})
+    ingest(tmp_path, manifest(RAW, node, macros={"macro.shop.later": macro}))
+    assert written(tmp_path, "audit.log") == {
+        "wh.main.orders#id CON order_id by post-hook.model.shop.orders.0",
+        "wh.main.orders#amount CON cents by post-hook.model.shop.orders.0",
+    }
+
+
 @pytest.mark.parametrize("hook", ["select id from {{ this }}", "select audit.refresh()", "no sql at all"])
 def test_a_hook_that_writes_nothing_is_no_table(tmp_path: Path, hook: str) -> None:
     ingest(tmp_path, manifest(RAW, hooked(hook)))

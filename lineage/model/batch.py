@@ -318,6 +318,7 @@ class EdgeRecord:
 class DatasetChange:
     """A dataset (by key) was dropped, renamed to the key `other`, or swapped with `other`.
 
+    A FORMER_NAME changes nothing: `other` had the key `dataset` until then, before that was another dataset's.
     With `column` (a path), the change is to that column: it was dropped, or renamed to the path `other`. `spelling` is
     the new name or path as written, if it differs from `other` in case only.
     """

@@ -259,6 +259,8 @@ class ChangeKind(StrEnum):
     SWAP = "swap"
     DROP_COLUMN = "drop_column"
     RENAME_COLUMN = "rename_column"
+    FORMER_NAME = "former_name"
+    """A rename of a dataset that has its present name in the graph throughout: another dataset has the former one."""
 
     @property
     def of_column(self) -> bool:

@@ -48,6 +48,9 @@ def _names_over_time(transaction: Transaction, *, swapped: bool = False) -> dict
         if change.other is None:
             continue
         key, other = (roots.get(one, one) for one in (change.dataset, change.other))
+        if change.kind is ChangeKind.FORMER_NAME:
+            before.setdefault(other, {})[split_dataset_key(change.dataset)[1]] = change.at
+            continue
         moving, there = before.pop(key, {}), before.pop(other, {})
         if change.kind is ChangeKind.SWAP:
             if swapped:

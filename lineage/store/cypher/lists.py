@@ -8,6 +8,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.statement import ChangeKind
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.reads import edge_from, jobs
@@ -128,7 +129,7 @@ def dataset_changes(transaction: Transaction, since: datetime, until: datetime) 
     """Return the DROPs and renames after `since` and up to `until`, in order."""
     found = (change_from(row["n"]).stated for row in transaction.read(query("changes_since"), [{"at": since}]))
     return sorted(
-        (change for change in found if since < change.at <= until),
+        (change for change in found if since < change.at <= until and change.kind is not ChangeKind.FORMER_NAME),
         key=lambda change: (change.at, change.kind, change.dataset, change.column or ""),
     )
 

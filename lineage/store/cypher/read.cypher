@@ -170,7 +170,7 @@ RETURN t.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output,
 MATCH (n:Change) WHERE n.at >= $at AND n.kind <> 'alias' RETURN n
 
 // name: renames_and_swaps
-MATCH (n:Change) WHERE n.kind IN ['rename', 'swap'] RETURN n
+MATCH (n:Change) WHERE n.kind IN ['rename', 'swap', 'former_name'] RETURN n
 
 // name: any_alias
 MATCH (n:Change {kind: 'alias'}) RETURN n.key AS key LIMIT 1

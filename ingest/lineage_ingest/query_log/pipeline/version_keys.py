@@ -39,6 +39,8 @@ class VersionKeys:
         self._since: dict[str, datetime] = {}
         self._named: dict[str, datetime] = {}
         self._replaced: dict[str, str] = {}
+        self._left: list[tuple[str, str, datetime]] = []
+        """Versions that exist at the end of the log, with former names that other versions have then."""
         made: set[str] = set()
         for (namespace, own), end in versions.ends.items():
             key = dataset_key(namespace, own)
@@ -52,6 +54,8 @@ class VersionKeys:
                     self._named[key] = self._time(end.named)
             if not end.lasts:
                 self._gone_at[key] = self._time(end.at)
+            else:
+                self._left += ((key, dataset_key(namespace, name), self._time(at)) for name, at in end.left)
         self.before = frozenset(self._last) - made
         """The versions that existed before the log."""
         self._held = {self._last[key]: key for key in self._last.keys() - self._gone_at.keys()}
@@ -202,6 +206,9 @@ class VersionKeys:
     def changes(self, defined: Container[str]) -> Iterator[DatasetChange]:
         """Yield the log's changes to datasets of the graph; `defined` are the keys of those with definitions."""
         yield from self._renamings
+        for key, name, at in self._left:
+            if key not in self._moves:
+                yield DatasetChange(ChangeKind.FORMER_NAME, name, at, self._last[key])
         left = {self._last[key] for key in self.gone & self.before}
         ended: dict[str, datetime] = {}
         for key, at in self._gone_at.items():

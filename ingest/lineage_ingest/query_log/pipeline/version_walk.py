@@ -11,6 +11,7 @@ from itertools import count, takewhile
 
 from lineage.model.names import versioned_name
 from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
+from lineage_ingest.query_log.pipeline.recorded_renamings import recorded_renamings
 from lineage_ingest.query_log.pipeline.replaced_names import replaced_names
 from lineage_ingest.query_log.pipeline.versions import End, Event, Moment, Renaming, Versions
 
@@ -66,6 +67,8 @@ class _Walk:
         self._before: set[TableId] = set()
         """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
+        self._again: set[TableId] = set()
+        """The versions that were renamed and dropped, and then made again under their first name."""
 
     def take(self, event: Event) -> None:
         part = self._parts[event.unit, event.part]
@@ -118,6 +121,8 @@ class _Walk:
             self._makers[namespace, own] = maker
             self._since[namespace, own] = event.at
             self._made_as[namespace, own] = name
+        elif self._last[namespace, own] != name:
+            self._again.add((namespace, own))
         self._set(table_id, own, event.at)
 
     def _is_free(self, namespace: str, own: str, name: str, known: Collection[str]) -> bool:
@@ -219,6 +224,10 @@ class _Walk:
             if any(s is not None and s != table_id[1] for s in states)
         }
         replaced = replaced_names(self._last, self._places, self._left)
+        taken: dict[TableId, dict[str, Moment]] = defaultdict(dict)
+        for move in self._renamings:
+            if self._now(move.namespace, move.table) not in (None, move.version):
+                taken[move.namespace, move.version][move.table] = move.at
         ends = {
             one: End(
                 name,
@@ -227,6 +236,7 @@ class _Walk:
                 gone,
                 self._since.get(one),
                 self._named[one].get(name),
+                tuple(taken[one].items()),
             )
             for one, last in self._last.items()
             for name, gone in (replaced.get(one, (last, self._gone.get(one))),)
@@ -244,11 +254,11 @@ class _Walk:
                     part.writes,
                 )
         renamings = [one for one in self._renamings if (one.namespace, one.version) not in replaced]
-        renamed = any((one.namespace, one.version) in self._before for one in renamings)
+        renamings = recorded_renamings(renamings, self._before, self._again)
         return Versions(
             {table_id: lines[table_id] for table_id in bound},
             parts,
             ends,
-            renamings if renamed else [],
+            renamings,
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
         )

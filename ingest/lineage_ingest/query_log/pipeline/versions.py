@@ -62,6 +62,8 @@ class End(NamedTuple):
     """When the log first created it."""
     named: Moment | None = None
     """When it first took its last name, if another version had the name before."""
+    left: tuple[tuple[str, Moment], ...] = ()
+    """The names that it had until a rename, and when, if another version has them at the end of the log."""
 
 
 @dataclass(slots=True)

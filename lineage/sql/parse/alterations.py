@@ -20,6 +20,7 @@ __all__ = [
     "column_alterations",
     "new_table_name",
     "reorder_columns",
+    "swapped_table",
 ]
 
 ColumnValue = TypeVar("ColumnValue")
@@ -87,6 +88,14 @@ def new_table_name(alter: exp.Expr) -> exp.Table | None:
     """Return the table's new name, if ALTER TABLE renames it."""
     for action in alter.args.get("actions") or ():
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table) and _column_to(alter) is None:
+            return action.this
+    return None
+
+
+def swapped_table(tree: exp.Expr | None) -> exp.Table | None:
+    """Return the table with which ALTER TABLE … SWAP WITH changes places."""
+    for action in tree.args.get("actions") or () if isinstance(tree, exp.Alter) else ():
+        if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             return action.this
     return None
 

@@ -25,6 +25,10 @@ def _after(word: str, rest: str) -> re.Pattern[str]:
 
 
 _DEFINITIONS = tuple(_after(word, rf"{_GAP}{_EXISTING}({_NAME})") for word in ("table", "view", "into", "to"))
+_SWAPS = (
+    _after("swap", rf"{_GAP}with{_GAP}({_NAME})"),
+    _after("exchange", rf"{_GAP}tables{_GAP}({_NAME}(?:{_GAP}and{_GAP}{_NAME}|\s*,\s*{_NAME})*)"),
+)
 
 _NAMES = rf"{_EXISTING}({_NAME}(?:\s*,\s*{_NAME})*)"
 _RELATION = rf"{_GAP}(?:\w+{_GAP}){{0,3}}?(?:table|view){_GAP}"
@@ -55,6 +59,7 @@ def defined_names(text: str) -> Iterator[str]:
     for match in _RENAMES.finditer(text):
         old, new = match.groups()
         yield from (old, old.rpartition(".")[0], new)
+    yield from _swapped_names(text)
 
 
 def changed_names(text: str) -> Iterator[str]:
@@ -62,6 +67,13 @@ def changed_names(text: str) -> Iterator[str]:
     for pattern in _CHANGES:
         for match in pattern.finditer(text):
             yield from map(_plain, match.group(1).split(","))
+    yield from _swapped_names(text)
+
+
+def _swapped_names(text: str) -> Iterator[str]:
+    for pattern in _SWAPS:
+        for match in pattern.finditer(text):
+            yield from map(_plain, re.split(rf",|{_GAP}and{_GAP}", match.group(1)))
 
 
 def moves_tables(text: str) -> bool:

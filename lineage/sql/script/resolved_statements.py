@@ -24,12 +24,14 @@ __all__ = ["Left", "ResolvedStatements"]
 class Left:
     """What a resolved statement leaves for others: columns, the relation that it creates, the rows that it adds.
 
-    `schema` is None if the columns are not known; `additions` are by the name of the temporary table.
+    `schema` is None if the columns are not known; `additions` are by the name of the temporary table. `swapped` is what
+    the statement leaves under the name (its first value) of a table that changes places with its target.
     """
 
     schema: Columns | None
     relation: Relation | None
     additions: Mapping[str | None, Relation]
+    swapped: tuple[str | None, Left] | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> Left:
@@ -39,6 +41,7 @@ class Left:
             tuple((column.name, column.data_type) for column in outcome.schema) or None,
             outcome.relation,
             {one.target: one.addition() for one in written},
+            None if outcome.swapped is None else (outcome.swapped.target, cls.of(outcome.swapped)),
         )
 
     @classmethod
@@ -56,6 +59,8 @@ class ResolvedStatements:
         self.relations: dict[Position, Relation | None] = {}
         """The relations that statements create, or assign to variables."""
         self._schemas: dict[Position, dict[str, str | None] | None] = {}
+        self._swapped: dict[Position, tuple[str | None, dict[str, str | None] | None, Relation | None]] = {}
+        """Names of tables that change places with a statement's target, with what is there then."""
         self._additions: dict[Position, dict[str | None, Relation]] = {}
         """The rows that statements add to temporary tables, by the table's name."""
         self._reads: dict[Position, tuple[str, ...]] = {}
@@ -66,6 +71,11 @@ class ResolvedStatements:
         if left is not None:
             self.keep_schema(position, left.schema)
             self._keep_contents(position, left, statement.span)
+            self._swapped.pop(position, None)
+            if left.swapped is not None:
+                name, other = left.swapped
+                columns = None if other.schema is None else dict(other.schema)
+                self._swapped[position] = name, columns, self._from_here(position, other.relation, statement.span)
         again = position in self._reads
         self._reads[position] = tuple(statement.sources)
         for reference in statement.inferred:
@@ -79,14 +89,18 @@ class ResolvedStatements:
 
     def _keep_contents(self, position: Position, left: Left, whole: Span | None) -> None:
         """Store the relations that a statement creates or adds to; `whole` is its span in its text."""
-        text = self._texts[position[0]]
-        name, made = text.part_of[position[1]].name, left.relation
-        if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
-            made = with_source(made, name, whole)
-        self.relations[position] = made
+        name = self._texts[position[0]].part_of[position[1]].name
+        self.relations[position] = self._from_here(position, left.relation, whole)
         self._additions[position] = {
             target: with_source(relation, name, whole) for target, relation in left.additions.items()
         }
+
+    def _from_here(self, position: Position, made: Relation | None, whole: Span | None) -> Relation | None:
+        """Return a relation that a statement creates, with the statement as the source if it is temporary."""
+        text = self._texts[position[0]]
+        if made is None or not any(one.temporary for one in (text.definitions or [])[position[1]]):
+            return made
+        return with_source(made, text.part_of[position[1]].name, whole)
 
     def contents(self, position: Position) -> tuple[Relation | None, Mapping[str | None, Relation]]:
         """Return the relation that a statement creates or assigns, and the rows that it adds, by temporary table."""
@@ -98,19 +112,28 @@ class ResolvedStatements:
         names = additions.keys() | left[1].keys()
         return same(relation, left[0]) and all(same(additions.get(one), left[1].get(one)) for one in names)
 
-    def schema(self, position: Position) -> dict[str, str | None] | None:
-        """Return the columns that a statement defines for its target; None if they are not known."""
-        return self._schemas.get(position)
+    def schema(self, position: Position, name: str | None = None) -> dict[str, str | None] | None:
+        """Return the columns that a statement defines for its target, or for a table of this name that is swapped.
+
+        None if they are not known.
+        """
+        swapped = self._swapped.get(position)
+        return self._schemas.get(position) if swapped is None or swapped[0] != name else swapped[1]
+
+    def has_swapped(self, index: int) -> bool:
+        """Return whether a statement of a text leaves something under two names."""
+        return any(position[0] == index for position in self._swapped)
 
     def uses(self, table: str, column: str) -> bool:
         """Return whether a statement uses a column of this name as one of the table."""
         return column in self._columns.get(table, ())
 
-    def creation(self, position: Position, tables_behind: dict[str, None]) -> Content:
+    def creation(self, position: Position, name: str, tables_behind: dict[str, None]) -> Content:
         """Return the content of a temporary table right after the statement that creates or alters it."""
-        relation = self.relations.get(position)
+        swapped = self._swapped.get(position)
+        relation = self.relations.get(position) if swapped is None or swapped[0] != name else swapped[2]
         if relation is None:
-            names = list(self._schemas.get(position) or ())
+            names = list(self.schema(position, name) or ())
             relation = Relation(names, [{} for _ in names])
         return Content([], relation, tables_behind)
 

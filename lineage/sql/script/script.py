@@ -219,7 +219,7 @@ class Script:
             variables=text.variables,
             parts=tuple(parts[id(part)] for part in text.part_of),
             resolutions=tuple(tuple(recorded.pop((index, n), ())) for n in range(len(text.results))),
-            stays=index in self._looping or unsent,
+            stays=index in self._looping or unsent or self._resolved.has_swapped(index),
             searched=tuple(text.searched.items()),
         )
 
@@ -486,7 +486,7 @@ class Script:
         additions += self._from_earlier_runs(made, changes, use)
         # An ALTER keeps the rows.
         earlier = (*self._definitions.makers.get(made, ()), *changes)
-        first = self._resolved.creation(position, self._resolved.tables_behind(position, earlier, self.renames))
+        first = self._resolved.creation(position, name, self._resolved.tables_behind(position, earlier, self.renames))
         if emptied:
             first = without_rows(first)
         found = partial(self._resolved.addition, made=made)
@@ -522,9 +522,9 @@ class Script:
             return False
         raise NeedsDefinitionError(position)
 
-    def schema(self, position: Position) -> dict[str, str | None] | None:
-        """Return the columns that a resolved statement defines for its target; None if they are not known."""
-        return self._resolved.schema(position)
+    def schema(self, position: Position, name: str) -> dict[str, str | None] | None:
+        """Return the columns of a table of this name after a resolved statement; None if they are not known."""
+        return self._resolved.schema(position, name)
 
     def entry_of(self, name: str, naming: Naming) -> TableEntry:
         """Return the catalog's entry for a table of that full name."""

@@ -44,8 +44,8 @@ class ScriptState(Protocol):
     def content(self, definition: Definition, position: Position, use: Position) -> Content:
         """Return the content of a temporary table at a use."""
 
-    def schema(self, position: Position) -> dict[str, str | None] | None:
-        """Return the columns that a resolved statement defines for its target."""
+    def schema(self, position: Position, name: str) -> dict[str, str | None] | None:
+        """Return the columns of a table of this name after a resolved statement."""
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
@@ -154,7 +154,7 @@ class ScriptTables:
             return TableEntry(entry.name, entry.columns)
         if definition.temporary:
             return self._temporary(definition, position)
-        columns = script.schema(position)
+        columns = script.schema(position, entry.name)
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
     def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:

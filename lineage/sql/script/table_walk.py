@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from lineage.model.names import Naming, format_name, split_name
+from lineage.sql.parse.alterations import swapped_table
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, Position, definition_of, leaves_no_row, written_tables
@@ -102,6 +103,9 @@ class TableWalk:
             for table in tree.args.get("tables") or [tree.this]:
                 if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
                     self._drop(full_name(identifiers.table_parts(table)))
+        elif (other := swapped_table(tree)) is not None:
+            if not naming.versions:  # a version stays what it is
+                self._swap(*(full_name(identifiers.table_parts(table)) for table in (tree.this, other)))
         elif definition is not None and definition.alters:
             self._alter(definition, full_name(identifiers.table_parts(tree.this)))
         elif definition is not None and not self._is_there_already(tree, definition):
@@ -207,6 +211,17 @@ class TableWalk:
             self._close(self._named[old].pop(), old, renamed=True)
             self._named[definition.name].append(made)
         self._mention(made, definition)
+
+    def _swap(self, one: str, other: str) -> None:
+        """Give two tables each other's name."""
+        tables = {name: self._of(name) for name in (one, other)}
+        for name, made in tables.items():
+            if made is not None:
+                self._close(self._named[name].pop(), name, renamed=True)
+        for name, made in ((other, tables[one]), (one, tables[other])):
+            if made is not None:
+                self._named[name].append(made)
+            self._mention(made, Definition(name, alters=True))
 
     def _close(self, made: _Made, name: str, *, renamed: bool = False) -> None:
         """End a table's name at this statement: later uses of the name mean another table."""

@@ -23,16 +23,22 @@ _VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET",
 
 @rewrite("RENAME", "EXCHANGE")
 def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
-    """`RENAME TABLE a TO b, c TO d` (MySQL, ClickHouse), `EXCHANGE TABLES a AND b` (ClickHouse)."""
-    if s.words[1:2] not in (["TABLE"], ["TABLES"]):
+    """`RENAME TABLE a TO b, c TO d` (MySQL, ClickHouse), `RENAME VIEW a AS b` (Teradata), `RENAME a TO b` (Oracle).
+
+    `EXCHANGE TABLES a AND b` of ClickHouse swaps two.
+    """
+    if s.words[1:2] in (["TABLE"], ["TABLES"], ["VIEW"]):
+        at = 2
+    elif s.words[0] == "RENAME" and s.name(1) == len(s.words) - 2 and s.words[-2] == "TO":
+        at = 1
+    else:
         return
-    at = 2
     while at < len(s.words):
         end = s.name(at)
-        if s.words[end : end + 1] not in (["TO"], ["AND"]):
+        if s.words[end : end + 1] not in (["TO"], ["AND"], ["AS"]):
             return
         other = s.name(end + 1)
-        means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
+        means = "SWAP WITH" if s.words[end] == "AND" else "RENAME TO"
         yield s.build("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
         at = other + 1
 
@@ -73,8 +79,10 @@ def define_anew(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
-    """ALTER TABLE that moves rows from one table to another; ClickHouse's ALTER TABLE … UPDATE."""
-    if s.matches("ALTER", "MATERIALIZED", "VIEW"):
+    """ALTER TABLE that moves rows from one table to another or renames; ClickHouse's ALTER TABLE … UPDATE."""
+    if s.matches("ALTER", "MATERIALIZED", "VIEW") or (
+        s.words[1:2] and s.words[1] in _KINDS and s.words[2:3] == ["TABLE"]
+    ):
         start = 3
     elif s.matches("ALTER", "TABLE") or s.matches("ALTER", "VIEW"):
         start = 2
@@ -94,8 +102,10 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
 
     if rest[:1] == ["UPDATE"]:
         yield s.build("UPDATE", table, "SET", s.tokens[end + 1 :])
-    elif rest[:2] == ["RENAME", "AS"]:
+    elif rest[:2] in (["RENAME", "TO"], ["RENAME", "AS"]):
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
+    elif rest[:2] == ["SWAP", "WITH"]:
+        yield s.build("ALTER TABLE", table, "SWAP WITH", s.tokens[end + 2 :])
     elif rest[:2] == ["SET", "SCHEMA"] and len(rest) > 2:  # PostgreSQL
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 : end + 3], ".", table[-1:])
     elif rest[:2] == ["APPEND", "FROM"] or (

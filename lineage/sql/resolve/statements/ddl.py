@@ -14,6 +14,7 @@ from lineage.sql.parse.alterations import (
     column_alterations,
     new_table_name,
     reorder_columns,
+    swapped_table,
 )
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
@@ -62,11 +63,21 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
             spelling = resolver.spellings.get(new)
             to_name = new if spelling is None else Spelled(new, spelling)
             changes.append(TableChange(ChangeKind.RENAME, target, to_name))
-    for action in actions:
-        if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
-            changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
+    if (swapped := swapped_table(tree)) is not None:
+        outcome.swapped = Outcome(outcome.operation, _name(resolver, swapped))
+        changes.append(TableChange(ChangeKind.SWAP, target, outcome.swapped.target))
+        for one, table in ((outcome.swapped, tree.this), (outcome, swapped)):
+            _leave(one, resolver.look_up(resolver.identifiers.table_parts(table))[1])
     outcome.changes = tuple(changes)
     return outcome
+
+
+def _leave(outcome: Outcome, known: Relation) -> None:
+    """Set the columns and the relation of an outcome to those of a table, if they are known."""
+    columns = dict(known.columns())
+    outcome.schema = () if known.is_open else tuple(ColumnSchema(name) for name in columns)
+    if not isinstance(known, BaseTable):
+        outcome.relation = Relation(list(columns), list(columns.values()), known.rows, known.opens)
 
 
 def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> list[TableChange]:

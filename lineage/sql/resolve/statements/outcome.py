@@ -22,7 +22,8 @@ class Outcome:
 
     `relation` is what later statements of a script read, if the target is a temporary table that this one creates.
     `others` is what the statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations of a `*`
-    among the columns. `spells`: the statement sets the spelling of an existing target.
+    among the columns. `spells`: the statement sets the spelling of an existing target. `swapped` has the schema and
+    relation of the table that changes places with the target.
     """
 
     operation: str
@@ -40,6 +41,7 @@ class Outcome:
     others: list[Outcome] = field(default_factory=list)
     opens: list[Relation] = field(default_factory=list)
     spells: bool = False
+    swapped: Outcome | None = None
 
     @property
     def adds_to_temporary(self) -> bool:

@@ -200,7 +200,10 @@ class ProjectForms:
         return form.stored
 
     def _texts(self, key: str) -> Iterable[str]:
-        """Return the texts of a definition and all that it reads, of which none is resolved yet."""
+        """Return the texts of a definition and all that it reads, of which none is resolved yet.
+
+        Of tables that are given, or that several statements make, it is a digest of these.
+        """
         seen = {key: None}
         for one in seen.copy():
             stack = [one]
@@ -209,7 +212,9 @@ class ProjectForms:
                     if other not in seen:
                         seen[other] = None
                         stack.append(other)
-        return [sql.text for one in sorted(seen) for sql in self._parsed(one)]
+        given = ((one, self._project.definitions[one].relation) for one in sorted(seen))
+        contents = [digest(one, relation.content) for one, relation in given if relation is not None]
+        return [*(sql.text for one in sorted(seen) for sql in self._parsed(one)), *contents]
 
     def _given(self, name: str) -> TableForm:
         """Return a table as given: its columns by name, whatever they are made of."""

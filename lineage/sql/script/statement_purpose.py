@@ -14,7 +14,7 @@ from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema
 from lineage.sql.canonical.canonical_query import tokens_digest
 from lineage.sql.canonical.digests import digest, tree_digest
-from lineage.sql.parse.alterations import ColumnAlteration, column_alterations, new_table_name
+from lineage.sql.parse.alterations import ColumnAlteration, column_alterations, new_table_name, swapped_table
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.placeholders import placeholders_in
 from lineage.sql.parse.statements import parse_statements
@@ -82,10 +82,15 @@ def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPur
 
 
 def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[StatementPurpose]:
-    """Yield what a statement does; a rename does something to two tables."""
+    """Yield what a statement does; a rename or swap does something to two tables."""
     found = _purpose(parsed, name, naming)
     tree = parsed.tree
-    if found.table is not None and isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+    if isinstance(tree, exp.Alter) and (swapped := swapped_table(tree)) is not None:
+        identifiers = Identifiers(naming.dialect)
+        one, other = (str(naming.qualify(identifiers.table_parts(table))) for table in (tree.this, swapped))
+        found = replace(found, purpose=Purpose.WRITES, table=one, reads=(other,))
+        yield replace(found, table=other, reads=(one,))
+    elif found.table is not None and isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
         parts = Identifiers(naming.dialect).table_parts(tree.this)
         before = str(naming.qualify(parts)) if parts else found.table
         if before != found.table:
@@ -160,8 +165,9 @@ _WRITES_ROWS = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable
 
 def _alterations(tree: exp.Expr | None, identifiers: Identifiers) -> tuple[ColumnAlteration, ...] | None:
     """Return the changes of a table's columns by a statement; None if it may change them in a way that is not known."""
-    if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table) and new_table_name(tree) is None:
-        return tuple(column_alterations(tree, identifiers.column))
+    if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+        is_other = new_table_name(tree) is not None or swapped_table(tree) is not None
+        return None if is_other else tuple(column_alterations(tree, identifiers.column))
     return () if isinstance(tree, _WRITES_ROWS) else None
 
 

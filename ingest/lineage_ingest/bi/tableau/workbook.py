@@ -16,10 +16,13 @@ from lineage_ingest.bi.tableau.source_fields import (
     records_of,
 )
 from lineage_ingest.bi.tableau.source_relations import (
+    MADE_BY_UNION,
     OVER_SEVERAL,
     Relations,
     connection_of_element,
     leaves,
+    outer_names,
+    pivoted_columns,
     plain_tag,
     relation_of,
     unbracketed,
@@ -175,7 +178,7 @@ class Workbook:
             own = by_name.get(one.get("connection") or "")
             own_key = f"{key}/{slug(one.get('name') or '')}"
             if own_key in needs and own is not None:
-                yield self._table(own_key, one, own, at, connection_element)
+                yield self._table(own_key, one, own, at, connection_element, relation)
         conditions = self._filters(element, fields)
         sql = "SELECT " + (",\n  ".join(f"{text} AS {quote(label, dialect)}" for label, text in outputs.items()) or "*")
         for own_key, alias in self._read[name].items():
@@ -216,12 +219,17 @@ class Workbook:
             found[""] = connection_of_element(element, names, self._map, self.scope)
         return found
 
-    def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:
-        """Return the query of one table of a data source that has several connections."""
+    def _table(
+        self, key: str, relation: Element, connection: BiConnection, at: str, records: Element, whole: Element
+    ) -> QueryAsset:
+        """Return the query of one table of a data source that has several connections; `whole` is all of it."""
         relations = Relations(connection.dialect, connection)
         name = relation.get("name") or ""
         columns = [column for _, table, column in records_of(relation) if table == name]
         columns = list(dict.fromkeys((*columns, *_columns_of(name, records))))
+        if not columns and name in (outer := outer_names(whole)):
+            columns = [one for one in _columns_of(outer[name], records) if one not in MADE_BY_UNION]
+        columns += [one for one in pivoted_columns(whole, name) if columns and one not in columns]
         listed = ", ".join(f"t.{quote(column, connection.dialect)}" for column in columns) or "*"
         return QueryAsset(
             key, name, at, connection, f"SELECT {listed}\nFROM {relations.source(relation)} AS t",

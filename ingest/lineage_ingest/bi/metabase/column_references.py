@@ -31,6 +31,8 @@ class MbqlScope:
     implicit: dict[str, str] = field(default_factory=dict)
     """The SQL of joins that foreign keys imply, by alias."""
     join_columns: dict[str, SourceColumns] = field(default_factory=dict)
+    source_metric: str | None = None
+    """The key of the metric with which the query begins: its filters and joins are in the source."""
     being_written: set[str | int] = field(default_factory=set)
     """Names of expressions and numbers of aggregations that are being written: one that reads itself has no end."""
 

@@ -127,6 +127,23 @@ datasource='two'><column-instance column='[id (people)]' derivation='None' name=
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "tableau", book(tmp_path, both, sheet)))
 
 
+def test_a_blend_of_which_one_data_source_is_not_linked(tmp_path: Path) -> None:
+    others = "".join(
+        source(name=name, title=name, relation=TABLE.format(name), records=record("person", "person", name))
+        for name in ("two", "three")
+    )
+    sheet = sheets(("W", uses("amount") + uses("person", "two") + uses("person", "three")))
+    links = LINKS.replace("id (people)", "person")
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "tableau", book(tmp_path, source() + others, sheet + links)).diagnostics
+        assert found.diagnostic.message == (
+            "the worksheet blends some of its data sources: by which fields is not known"
+        )
+        assert completeness(store)["Book/sheet/W"] is Completeness.PARTIAL
+        both = links + links.replace("two", "three")
+        assert not ingest(store, "tableau", book(tmp_path, source() + others, sheet + both)).diagnostics
+
+
 def test_workbooks_of_one_name_on_two_sites(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         for site in ("north", "south"):

@@ -189,19 +189,24 @@ class WorksheetSql:
         if len(alias) < 2:
             return []
         found = []
+        linked = {name: {name} for name in alias}
         for link in self._links:
             for one in link.iter("map"):
                 sides = [PILL.fullmatch(one.get(name) or "") for name in ("key", "value")]
+                known = [side for side in sides if side is not None and side[1] in alias]
+                if len(known) < len(sides):
+                    continue
                 texts = []
-                for side in sides:
-                    if side is not None and side[1] in alias:
-                        own, source = alias[side[1]]
-                        plain = plain_name_of(side[2])
-                        texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
-                if len(texts) == len(sides):
-                    found.append(f"({' = '.join(texts)})")
-        if not found:
-            message = "the worksheet blends data sources: by which fields is not known"
+                for side in known:
+                    own, source = alias[side[1]]
+                    plain = plain_name_of(side[2])
+                    texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
+                found.append(f"({' = '.join(texts)})")
+                together = linked[known[0][1]] | linked[known[1][1]]
+                linked.update(dict.fromkeys(together, together))
+        if len(linked[next(iter(linked))]) < len(alias):
+            which = "data sources" if not found else "some of its data sources"
+            message = f"the worksheet blends {which}: by which fields is not known"
             self.problems.append(not_read(message, severity=Severity.WARNING))
         return found
 

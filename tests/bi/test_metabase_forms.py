@@ -224,3 +224,26 @@ def test_metrics_that_are_made_of_each_other(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         assert codes(ingest(store, "metabase", folder)) == {"EXPRESSION_NOT_READ"}
         assert set(completeness(store).values()) == {Completeness.PARTIAL}
+
+
+@pytest.mark.parametrize(
+    ("shown", "column"), [([101, 105], "customer_id"), ([101, 108, 105], "customer_id_2"), ([101], None)]
+)
+def test_a_foreign_key_of_what_a_query_reads(tmp_path: Path, shown: list[int], column: str | None) -> None:
+    """The key is the column that it has become: another field before it can have its name."""
+    old = {"id": 12, "name": "old", "schema": "public", "db_id": 2, "fields": [{"id": 108, "name": "customer_id"}]}
+    database: dict[str, Any] = {**DATABASE, "tables": [*DATABASE["tables"], old]}  # type: ignore[misc]
+    join = {
+        "alias": "O",
+        "source-table": 12,
+        "condition": ["=", ["field", 101, None], ["field", 108, {"join-alias": "O"}]],
+    }
+    fields = [["field", one, {"join-alias": "O"} if one == 108 else None] for one in shown]
+    inner = {"source-table": 10, "joins": [join], "fields": fields}
+    query = {"source-query": inner, "aggregation": [["count"]], "breakout": [["field", 104, {"source-field": 105}]]}
+    folder = write_json(tmp_path / "in", {"db.json": database, "cards.json": [card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        messages = [one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics]
+        assert messages == ([] if column else ["the foreign key customer_id is not in what the query reads"])
+        joined = {one for one in into(store, "card/1-Card ", rows=True) if "JOIN" in one}
+        assert any(f"{SHOP}.orders.customer_id ~>" in one for one in joined) is (column is not None)

@@ -417,6 +417,21 @@ def test_sheets_and_fields_that_are_not_there(tmp_path: Path) -> None:
         assert completeness(store)["Book/dashboard/D"] is completeness(store)["Book/sheet/S"] is Completeness.PARTIAL
 
 
+def test_a_dashboard_shows_the_sheets_in_tooltips(tmp_path: Path) -> None:
+    """A sheet can be in the tooltip of another, also in one of its own tooltips."""
+    tip = """<customized-tooltip><formatted-text><run>more: </run><run>&lt;Sheet name=&quot;{0}&quot;
+filter=&quot;&lt;All Fields&gt;&quot;&gt;</run></formatted-text></customized-tooltip>"""
+    listed = sheets(
+        ("A", uses("amount") + tip.format("B")), ("B", uses("person") + tip.format("C")),
+        ("C", uses("amount") + tip.format("A")), ("D", uses("person")),
+        more="<dashboards><dashboard name='Board'><zones><zone name='A'/></zones></dashboard></dashboards>",
+    )  # fmt: skip
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, source(), listed)).diagnostics
+        shown = {one.partition(" -> ")[0] for one in into(store, "Book/dashboard/Board.")}
+        assert shown == {"Book/sheet/A.amount", "Book/sheet/B.person", "Book/sheet/C.amount"}
+
+
 def test_two_workbooks_of_one_title(tmp_path: Path) -> None:
     for folder, title in (("a", "Sales"), ("b", "Others")):
         (tmp_path / "in" / folder).mkdir(parents=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Severity
@@ -37,6 +38,8 @@ __all__ = ["Workbook"]
 
 _FILTERS = ("./filter", "./extract/filter", "./extract/connection/filter")
 """Filters of a data source, and of its extract."""
+_SHEET = re.compile(r'<Sheet name="([^"]*)"')
+"""A sheet in the tooltip of another."""
 _MAX_DEPTH = 40
 
 
@@ -57,6 +60,8 @@ class Workbook:
         self._read: dict[str, dict[str, str]] = {}
         """The keys of other data sources that the fields of one read, with their aliases."""
         self._sheets: dict[str, str] = {}
+        self._in_tooltips: dict[str, list[str]] = {}
+        """The names of sheets that the tooltips of one show, by its name."""
 
     def queries(self) -> Iterator[QueryAsset]:
         """Yield the data sources, then the worksheets."""
@@ -74,6 +79,10 @@ class Workbook:
         names = distinct_slugs(_name_of(one, "worksheet") for one in sheets)
         self._sheets = {name: f"{self.scope}sheet/{own}" for name, own in names.items()}
         for element in sheets:
+            texts = ("".join(one.itertext()) for one in element.iter("customized-tooltip"))
+            self._in_tooltips[_name_of(element, "worksheet")] = [
+                name for text in texts for name in _SHEET.findall(text)
+            ]
             yield self._worksheet(element)
 
     def boards(self) -> Iterator[Board]:
@@ -82,7 +91,7 @@ class Workbook:
         slugs = distinct_slugs(_name_of(one, "dashboard") for one in elements)
         for element in elements:
             name = _name_of(element, "dashboard")
-            shown = list(self._zones(element, 0))
+            shown = list(self._with_tooltips(self._zones(element, 0)))
             shows = [self._sheets[zone] for zone, _ in shown if zone in self._sheets]
             names = (one.get("name") for one in elements)
             known = {*self._sheets, *names}
@@ -93,6 +102,17 @@ class Workbook:
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
                 problems=tuple(problems),
             )  # fmt: skip
+
+    def _with_tooltips(self, zones: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+        """Yield what a dashboard shows, and after each sheet those that people see in its tooltips."""
+        waiting, seen = list(zones), set[tuple[str, bool]]()
+        while waiting:
+            zone = waiting.pop(0)
+            if zone not in seen:
+                seen.add(zone)
+                yield zone
+                inner = self._in_tooltips.get(zone[0], ()) if zone[0] in self._sheets else ()
+                waiting[:0] = [(name, True) for name in inner]
 
     def _zones(self, dashboard: Element, depth: int) -> Iterator[tuple[str, bool]]:
         """Yield the names of what a dashboard shows, and whether each is a sheet: a story shows dashboards, too."""

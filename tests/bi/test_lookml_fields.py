@@ -214,3 +214,34 @@ def test_a_view_in_models_of_two_connections(tmp_path: Path) -> None:
     (folders / "m.model.lkml").write_text('connection: "pg"\ninclude: "/views/**/*.view"', encoding="utf-8")
     with open_store(tmp_path / "other.lbug") as store:
         assert not ingest(store, "lookml", folders, dialect="postgres", namespace="postgres://db:5432").diagnostics
+
+
+VALUES = """
+view: a { sql_table_name: raw.a ;; dimension: id {} dimension: x {} filter: status {} parameter: pick {}
+  dimension: big { type: yesno sql: {% condition status %} ${TABLE}.z {% endcondition %} ;; } }
+view: b { sql_table_name: raw.b ;; dimension: id {} dimension: status {} dimension: v {} }
+view: c { derived_table: { explore_source: a { column: id { field: a.id } filters: [a.status: "1", b.v: "2"] } } }
+"""
+EXPLORE = """explore: a { always_filter: { filters: [a.status: "1", a.pick: "2"] }
+  conditionally_filter: { filters: [b.v: "3"] unless: [a.id] } join: b { sql_on: ${a.id} = ${b.id} ;; } }
+"""
+TILE = """- dashboard: d
+  elements:
+  - {name: t, type: table, explore: a, fields: [a.id], filters: {a.status: "1", a.pick: "2", FIELD: "3"}}
+"""
+
+
+@pytest.mark.parametrize("field", ["b.status", "b.v"])
+def test_values_of_templates_are_no_columns(tmp_path: Path, field: str) -> None:
+    """A filter without SQL is one of its own view only: another view may have a column of its name."""
+    with open_store(tmp_path / "store.lbug") as store:
+        files = {"v_view": VALUES, "m_model": MODEL + EXPLORE, "d_dashboard": TILE.replace("FIELD", field)}
+        messages = [one.diagnostic.message for one in read(store, tmp_path / "in", **files).diagnostics]
+        assert not [one for one in messages if "which is not in it" in one or "not in the explore" in one], messages
+        levels = completeness(store)
+        assert levels["explore/a"] is levels["tile/d/1-t"] is Completeness.FULL
+        tile = {one for one in into(store, "tile/d/1-t", rows=True) if "[FILTER]" in one}
+        assert {one.partition(" ~>")[0] for one in tile} == {f"explore/a.{field.replace('.', ':')}"}
+        table = {one.partition(" ~>")[0] for one in into(store, "derived_table/c", rows=True) if "[FILTER" in one}
+        assert table == {"view/b.v"}
+        assert levels["derived_table/c"] is Completeness.FULL

@@ -140,8 +140,8 @@ def test_metrics_and_segments_of_older_versions_have_ids_of_their_own(tmp_path: 
         assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
         orders = "postgres://db:5432/shop.public.orders"
         assert into(store, "card/2-Card", rows=True) == {
-            f"{orders}.amount -> card/2-Card.metric [AGGREGATION]",
-            f"{orders}.status ~> card/2-Card.metric [CONDITIONAL]",
+            f"{orders}.amount -> card/2-Card.sum [AGGREGATION]",
+            f"{orders}.status ~> card/2-Card.sum [CONDITIONAL]",
             f"{orders}.amount ~> card/2-Card [FILTER]",
         }
 

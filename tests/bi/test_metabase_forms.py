@@ -60,7 +60,7 @@ def test_a_metric_that_filters_by_a_foreign_key(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         assert {one for one in into(store, "card/1-Card", rows=True) if "customers" in one} == {
-            f"{SHOP}.customers.country ~> card/1-Card.metric [CONDITIONAL]",
+            f"{SHOP}.customers.country ~> card/1-Card.sum [CONDITIONAL]",
             f"{SHOP}.customers.id ~> card/1-Card [JOIN]",
         }
 
@@ -166,3 +166,84 @@ def test_transforms_are_reported(tmp_path: Path) -> None:
         assert messages == {
             f"the transform {name!r} writes a table of the database: it is not read" for name in ("Daily", "Weekly")
         }
+
+
+def stages(identity: int, *listed: object, name: str = "Card", **more: object) -> dict[str, object]:
+    """Return a card in MBQL 5."""
+    query = {"lib/type": "mbql/query", "database": 2, "stages": list(listed)}
+    return {"id": identity, "name": name, "database_id": 2, "dataset_query": query, **more}
+
+
+def test_a_query_that_begins_with_a_metric_reads_what_the_metric_aggregates(tmp_path: Path) -> None:
+    """Metabase puts the metric's last stage there, without its aggregation and breakouts, but with its filters."""
+    join = {"alias": "C", "strategy": "left-join", "stages": [{"source-table": 11}],
+            "conditions": [["=", {}, ["field", {}, 105], ["field", {"join-alias": "C"}, 106]]]}  # fmt: skip
+    metric = stages(
+        2,
+        {"source-table": 10, "joins": [join], "filters": [["=", {}, ["field", {}, 107], "paid"]],
+         "aggregation": [["sum", {"lib/uuid": "s"}, ["field", {}, 102]]], "breakout": [["field", {}, 101]]},
+        name="Revenue",
+        type="metric",
+    )  # fmt: skip
+    days = stages(
+        3,
+        {"source-card": 2, "aggregation": [["metric", {"lib/uuid": "m"}, 2]],
+         "breakout": [["field", {}, 103], ["field", {"join-alias": "C"}, 104]]},
+        name="Days",
+    )  # fmt: skip
+    above = stages(4, {"source-card": 3, "fields": [["field", {}, "sum"]]}, name="Above")
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [metric, days, above]})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        assert into(store, "card/3-Days.") == {
+            f"{SHOP}.orders.amount -> card/3-Days.sum [AGGREGATION]",
+            f"{SHOP}.orders.created_at -> card/3-Days.created_at [IDENTITY]",
+            f"{SHOP}.customers.country -> card/3-Days.country [IDENTITY]",
+        }
+        rows = {one.partition(" ~>")[0] for one in into(store, "card/3-Days ", rows=True) if "FILTER" in one}
+        assert rows == {f"{SHOP}.orders.status"}
+        assert into(store, "card/4-Above.") == {"card/3-Days.sum -> card/4-Above.sum [IDENTITY]"}
+
+
+def test_the_column_of_an_aggregation_has_its_name_not_its_title(tmp_path: Path) -> None:
+    named = ["aggregation-options", ["sum", ["field", 102, None]], {"display-name": "Total"}]
+    above = {"source-table": "card__1", "fields": [["field", "sum", {"base-type": "type/Integer"}]]}
+    cards = [card(1, {"source-table": 10, "aggregation": [named]}), card(2, above)]
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "metabase", folder).diagnostics
+        assert into(store, "card/2-Card.") == {"card/1-Card.sum -> card/2-Card.sum [IDENTITY]"}
+
+
+def test_metrics_that_are_made_of_each_other(tmp_path: Path) -> None:
+    cards = [
+        stages(one, {"source-card": other, "aggregation": [["metric", {"lib/uuid": "u"}, other]]}, type="metric")
+        for one, other in ((1, 2), (2, 1))
+    ]
+    folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
+    with open_store(tmp_path / "store.lbug") as store:
+        assert codes(ingest(store, "metabase", folder)) == {"EXPRESSION_NOT_READ"}
+        assert set(completeness(store).values()) == {Completeness.PARTIAL}
+
+
+@pytest.mark.parametrize(
+    ("shown", "column"), [([101, 105], "customer_id"), ([101, 108, 105], "customer_id_2"), ([101], None)]
+)
+def test_a_foreign_key_of_what_a_query_reads(tmp_path: Path, shown: list[int], column: str | None) -> None:
+    """The key is the column that it has become: another field before it can have its name."""
+    old = {"id": 12, "name": "old", "schema": "public", "db_id": 2, "fields": [{"id": 108, "name": "customer_id"}]}
+    database: dict[str, Any] = {**DATABASE, "tables": [*DATABASE["tables"], old]}  # type: ignore[misc]
+    join = {
+        "alias": "O",
+        "source-table": 12,
+        "condition": ["=", ["field", 101, None], ["field", 108, {"join-alias": "O"}]],
+    }
+    fields = [["field", one, {"join-alias": "O"} if one == 108 else None] for one in shown]
+    inner = {"source-table": 10, "joins": [join], "fields": fields}
+    query = {"source-query": inner, "aggregation": [["count"]], "breakout": [["field", 104, {"source-field": 105}]]}
+    folder = write_json(tmp_path / "in", {"db.json": database, "cards.json": [card(1, query)]})
+    with open_store(tmp_path / "store.lbug") as store:
+        messages = [one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics]
+        assert messages == ([] if column else ["the foreign key customer_id is not in what the query reads"])
+        joined = {one for one in into(store, "card/1-Card ", rows=True) if "JOIN" in one}
+        assert any(f"{SHOP}.orders.customer_id ~>" in one for one in joined) is (column is not None)

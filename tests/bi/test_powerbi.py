@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
+from lineage_ingest.bi.powerbi import reader
 from lineage_ingest.bi.powerbi.m_query import MQuery
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
@@ -222,6 +223,70 @@ def test_a_slicer_filters_the_visuals_of_its_page(tmp_path: Path, form: str) -> 
         ingest(store, "powerbi", _with_pages(tmp_path, _sliced(form)))
         found = {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
         assert {one.partition("~> ")[2] for one in found} == {f"Sales/visual/p1-card-{name} [FILTER]" for name in "ab"}
+
+
+@pytest.mark.parametrize(
+    ("more", "is_filter"),
+    [
+        ({"filter": {}}, True),
+        ({"filter": {}, "isHiddenInViewMode": True}, True),
+        ({"howCreated": "User"}, True),
+        ({"howCreated": "User", "isHiddenInViewMode": True}, False),
+        ({"howCreated": 1, "isLockedInViewMode": True}, False),
+        ({"howCreated": "Drillthrough", "isHiddenInViewMode": True}, True),
+        ({"howCreated": 5, "isHiddenInViewMode": True}, True),
+    ],
+)
+@pytest.mark.parametrize("level", ["page", "report", "section", "layout"])
+def test_filters_that_readers_set(tmp_path: Path, level: str, more: dict[str, object], is_filter: bool) -> None:
+    """One without a value is a filter if readers can give it one, also by drilling through to its page."""
+    year = _field("DimDate", "CalendarYear")
+    parts = _sliced("definition" if level in ("page", "report") else "layout")
+    if level in ("page", "report"):
+        name = "pages/p2/page.json" if level == "page" else "report.json"
+        config = {"filterConfig": {"filters": [{"field": year, **more}]}}
+        parts[f"Report/definition/{name}"] = {"name": "p2", "displayName": "p2", **config}
+    else:
+        layout = parts["Report/Layout"]
+        assert isinstance(layout, dict)
+        place = layout["sections"][1] if level == "section" else layout
+        place["filters"] = json.dumps([{"expression": year, **more}])
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "powerbi", _with_pages(tmp_path, parts))
+        found = {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
+        assert any("visual/p2-card-d " in one for one in found) is is_filter
+
+
+def test_a_slicer_filters_only_what_the_model_relates_to_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = reader._read_model
+    monkeypatch.setattr(reader, "_read_model", lambda path: {**read(path), "relationships": []})
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "powerbi", _with_pages(tmp_path, _sliced("layout")))
+        assert not {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
+
+
+@pytest.mark.parametrize("form", ["definition", "layout"])
+def test_what_a_slicer_shows_by_its_format_filters_nothing(tmp_path: Path, form: str) -> None:
+    parts = _sliced(form)
+    title = {"title": [{"properties": {"text": {"expr": _field("DimDate", "MonthNumberOfYear")}}}]}
+    if form == "definition":
+        slicer = parts["Report/definition/pages/p1/visuals/s/visual.json"]
+        assert isinstance(slicer, dict)
+        slicer["visual"]["visualContainerObjects"] = title
+    else:
+        layout = parts["Report/Layout"]
+        assert isinstance(layout, dict)
+        container = layout["sections"][0]["visualContainers"][0]
+        config = json.loads(container["config"])
+        config["singleVisual"]["vcObjects"] = title
+        container["config"] = json.dumps(config)
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "powerbi", _with_pages(tmp_path, parts))
+        found = {one.casefold() for one in edges_of(store, rows=True)}
+        assert any(".monthnumberofyear -> sales/visual/p1-listslicer-s" in one for one in found)
+        assert not any(".monthnumberofyear ~> " in one for one in found)
 
 
 def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directquery-parameters.pbix") -> Path:

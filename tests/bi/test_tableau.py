@@ -127,6 +127,23 @@ datasource='two'><column-instance column='[id (people)]' derivation='None' name=
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "tableau", book(tmp_path, both, sheet)))
 
 
+def test_a_blend_of_which_one_data_source_is_not_linked(tmp_path: Path) -> None:
+    others = "".join(
+        source(name=name, title=name, relation=TABLE.format(name), records=record("person", "person", name))
+        for name in ("two", "three")
+    )
+    sheet = sheets(("W", uses("amount") + uses("person", "two") + uses("person", "three")))
+    links = LINKS.replace("id (people)", "person")
+    with open_store(tmp_path / "store.lbug") as store:
+        [found] = ingest(store, "tableau", book(tmp_path, source() + others, sheet + links)).diagnostics
+        assert found.diagnostic.message == (
+            "the worksheet blends some of its data sources: by which fields is not known"
+        )
+        assert completeness(store)["Book/sheet/W"] is Completeness.PARTIAL
+        both = links + links.replace("two", "three")
+        assert not ingest(store, "tableau", book(tmp_path, source() + others, sheet + both)).diagnostics
+
+
 def test_workbooks_of_one_name_on_two_sites(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         for site in ("north", "south"):
@@ -291,6 +308,67 @@ def test_a_union_combines_columns_of_one_name(tmp_path: Path) -> None:
         }
 
 
+CRM = """<named-connection name='my' caption='crm'><connection class='mysql' server='my' port='3306' dbname='crm'/>
+</named-connection></named-connections>"""
+CUSTOMERS = "<relation connection='my' name='cust' table='[cust]' type='table'/>"
+PIVOT = f"""<relation name='Pivot' type='pivot'><columns><column name='Pivot Field Names'/></columns>
+<tag name='Pivot Field Names'><value name='[profit]'/><value name='[amount]'/></tag><groups><group
+name='Pivot Field Values'><field name='[orders].[profit]'/><field name='[amount]'/></group></groups>{ORDERS}</relation>
+"""
+
+
+def joined(relation: str, name: str) -> str:
+    """Return a relation joined with a table of another connection."""
+    clause = f"<expression op='='><expression op='[{name}].[person]'/><expression op='[cust].[id]'/></expression>"
+    return f"<relation type='join' join='left'><clause type='join'>{clause}</clause>{relation}{CUSTOMERS}</relation>"
+
+
+def test_a_union_beside_a_table_of_another_connection(tmp_path: Path) -> None:
+    union = f"<relation type='union' name='all'>{ORDERS}{TABLE.format('old')}</relation>"
+    records = "".join(record(name, name, "all") for name in ("amount", "person", "Table Name"))
+    text = source(joined(union, "all"), records=records + record("id", "id", "cust"))
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest(store, "tableau", book(tmp_path, text.replace("</named-connections>", CRM)))
+        found = edges_of(store)
+        for table in ("orders", "old"):
+            assert f"{SHOP}.{table}.amount -> {SOURCE}/{table}.amount [IDENTITY]" in found
+            assert f"{SOURCE}/{table}.amount -> {SOURCE}.amount [IDENTITY]" in found
+        assert f"mysql://my:3306/crm.cust.id -> {SOURCE}/cust.id [IDENTITY]" in found
+        assert not {one for one in found if one.startswith("tableau")}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_pivot_makes_rows_of_columns(tmp_path: Path, several: bool) -> None:
+    records = record("person", "person", "orders")
+    records += "".join(record(name, name, "Pivot") for name in ("Pivot Field Names", "Pivot Field Values"))
+    text = source(PIVOT, records=records)
+    if several:
+        text = source(joined(PIVOT, "Pivot"), records=records + record("id", "id", "cust"))
+        text = text.replace("</named-connections>", CRM)
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, text)).diagnostics
+        table = f"{SOURCE}/orders" if several else f"{SHOP}.orders"
+        found = {one.lower() for one in into(store, f"{SOURCE}.") if "cust" not in one}
+        assert found == {
+            one.lower()
+            for one in (
+                f"{table}.person -> {SOURCE}.person [IDENTITY]",
+                f"{table}.profit -> {SOURCE}.Pivot Field Values [TRANSFORMATION]",
+                f"{table}.amount -> {SOURCE}.Pivot Field Values [TRANSFORMATION]",
+            )
+        }
+        assert completeness(store)[SOURCE] is Completeness.FULL
+
+
+def test_a_stored_procedure_is_no_table(tmp_path: Path) -> None:
+    relation = "<relation name='p' stored-proc='[dbo].[p]' type='stored-proc'/>"
+    with open_store(tmp_path / "store.lbug") as store:
+        summary = ingest(store, "tableau", book(tmp_path, source(relation, records=record("a", "a", "p"))))
+        assert codes(summary) == {"EXPRESSION_NOT_READ"}
+        assert edges_of(store, rows=True) == set()
+        assert completeness(store)[SOURCE] is Completeness.PARTIAL
+
+
 def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
     before = source().replace("class='postgres'", "class='postgres' one-time-sql='CREATE TEMP TABLE x AS SELECT 1'")
     with open_store(tmp_path / "store.lbug") as store:
@@ -337,6 +415,21 @@ def test_sheets_and_fields_that_are_not_there(tmp_path: Path) -> None:
             "the worksheet shows [none:person:nk], which it does not describe",
         }
         assert completeness(store)["Book/dashboard/D"] is completeness(store)["Book/sheet/S"] is Completeness.PARTIAL
+
+
+def test_a_dashboard_shows_the_sheets_in_tooltips(tmp_path: Path) -> None:
+    """A sheet can be in the tooltip of another, also in one of its own tooltips."""
+    tip = """<customized-tooltip><formatted-text><run>more: </run><run>&lt;Sheet name=&quot;{0}&quot;
+filter=&quot;&lt;All Fields&gt;&quot;&gt;</run></formatted-text></customized-tooltip>"""
+    listed = sheets(
+        ("A", uses("amount") + tip.format("B")), ("B", uses("person") + tip.format("C")),
+        ("C", uses("amount") + tip.format("A")), ("D", uses("person")),
+        more="<dashboards><dashboard name='Board'><zones><zone name='A'/></zones></dashboard></dashboards>",
+    )  # fmt: skip
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, source(), listed)).diagnostics
+        shown = {one.partition(" -> ")[0] for one in into(store, "Book/dashboard/Board.")}
+        assert shown == {"Book/sheet/A.amount", "Book/sheet/B.person", "Book/sheet/C.amount"}
 
 
 def test_two_workbooks_of_one_title(tmp_path: Path) -> None:

@@ -8,13 +8,22 @@ from collections.abc import Callable
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.model.dialects import dialect_named
 from lineage.sql.parse.statements import parse_statements
-from lineage.sql.parse.trees import take_apart
+from lineage.sql.parse.trees import column_names, take_apart
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tags_in_sql import TagPlace, replace_tags
 from lineage_ingest.bi.template_branches import branch_texts, has_alternatives
 from lineage_ingest.bi.written_sql import LITERAL
 
-__all__ = ["TEMPLATED", "choice_of", "is_in_name", "parses", "template_texts", "union_of", "without_templates"]
+__all__ = [
+    "TEMPLATED",
+    "choice_of",
+    "columns_read",
+    "is_in_name",
+    "parses",
+    "template_texts",
+    "union_of",
+    "without_templates",
+]
 
 TEMPLATED = "template_value"
 """Stands for a part of a name that a template decides: which table or column that is is not known."""
@@ -119,9 +128,20 @@ def union_of(sources: list[str]) -> str:
 
 def parses(sql: str, dialect: str) -> bool:
     """Return whether SQL is one statement without an error."""
+    return columns_read(sql, dialect) is not None
+
+
+def columns_read(sql: str, dialect: str) -> frozenset[str] | None:
+    """Return the names of the columns that one statement reads; None if the SQL is not one without an error.
+
+    >>> columns_read("SELECT a.b + c", "postgres") == {"b", "c"}, columns_read("SELECT a +", "postgres")
+    (True, None)
+    """
     found = list(parse_statements(sql, dialect_named(dialect)))
-    is_whole = len(found) == 1 and found[0].tree is not None and found[0].problem is None
+    read = None
+    if len(found) == 1 and found[0].tree is not None and found[0].problem is None:
+        read = column_names(found[0].tree)
     for one in found:
         if one.tree is not None:
             take_apart(one.tree)
-    return is_whole
+    return read

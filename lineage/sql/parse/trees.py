@@ -10,12 +10,22 @@ from sqlglot import exp
 
 from lineage.sql.scan.implementation import chosen_engine
 
-__all__ = ["take_apart", "take_apart_in_python"]
+__all__ = ["column_names", "take_apart", "take_apart_in_python"]
 
 _TYPES: tuple[type[Any], ...] = (exp.Identifier, exp.Literal, str, bool, int, type(None))
 _NOTHING_BELOW = frozenset(_TYPES)
 _NAMES_BELOW = frozenset((exp.Column, exp.TableAlias, exp.DataType))
 """Nodes with (nearly) only leaves below them; the few nodes of parameterized types are left to the collector."""
+
+
+def column_names(tree: exp.Expr) -> frozenset[str]:
+    """Return the names of the columns that a tree has, without their tables.
+
+    >>> from sqlglot import parse_one
+    >>> sorted(column_names(parse_one("SELECT t.a + b AS c FROM t")))
+    ['a', 'b']
+    """
+    return frozenset(column.name for column in tree.find_all(exp.Column))
 
 
 def take_apart(tree: exp.Expr) -> None:

@@ -27,6 +27,7 @@ __all__ = ["ExploreSql"]
 _JOINS = {"left_outer": "LEFT JOIN", "full_outer": "FULL JOIN", "inner": "JOIN", "cross": "CROSS JOIN"}
 _RAW = re.compile(r"(?<![\w.\"`\]])(\w+)\.(?=[A-Za-z_])")
 """What a column is written behind: `orders.id`, and not `"orders"."id"`."""
+_VALUES = ("filters", "parameters")
 _OWN_TABLE = " (table)"
 """What the alias of a view's own table ends with in an explore, in which the view's alias is that of its fields."""
 
@@ -92,6 +93,15 @@ class ExploreSql:
         current = fields.current_name(own) if fields is not None else None
         return field if current is None else f"{view}.{current}" if view else current
 
+    def is_value(self, field: str) -> bool:
+        """Return whether a field `view.field` is a filter without SQL or a parameter: templates read it, no column."""
+        alias, _, own = field.rpartition(".")
+        alias = alias or self._alias
+        fields, view = self._fields.get(alias), self._named_views.get(alias)
+        if fields is None or view is None or own in fields.fields:
+            return False
+        return any(str(one.get("name")) == own for kind in _VALUES for one in objects_in(view.definition.get(kind)))
+
     def is_dimension(self, field: str) -> bool:
         """Return whether a field `view.field` is known and no measure: Looker groups by it."""
         view, _, own = self.current_name(field).rpartition(".")
@@ -134,7 +144,7 @@ class ExploreSql:
             text = self._named(name)
             if text is not None:
                 yield f"({text} = {LITERAL})"
-            else:
+            elif not self.is_value(name):
                 message = f"the explore {self._explore.name} is filtered by {name}, which is not in it"
                 self._query.problems.add_not_read(message)
 

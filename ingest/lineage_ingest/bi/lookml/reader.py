@@ -77,7 +77,7 @@ class _LookmlReader:
         ]
         boards: list[Board] = []
         for tiles, board in Dashboards(
-            self.dashboards, self._connection_of_explore, self._filter_only(), self._current_name
+            self.dashboards, self._connection_of_explore, self._is_value, self._current_name
         ).read():
             queries += tiles
             boards.append(board)
@@ -145,24 +145,22 @@ class _LookmlReader:
             return QueryProblems([*found, not_read(message, severity=Severity.WARNING)])
         return QueryProblems(list(found))
 
-    def _filter_only(self) -> set[str]:
-        """Return the names that only filters and parameters of views have."""
-        only, columns = set[str](), set[str]()
-        for view in self._tables.views.values():
-            columns |= set(self._tables.fields(view, "ansi").fields)
-            for kind in ("filters", "parameters"):
-                only |= {str(one.get("name")) for one in view.definition.get(kind) or () if isinstance(one, Mapping)}
-        return only - columns
+    def _is_value(self, explore: str, field: str) -> bool:
+        """Return whether a field of an explore is a filter without SQL or a parameter."""
+        written = self._explore_sql(explore)
+        return written is not None and written.is_value(field)
 
     def _connection_of_explore(self, name: str, at: str) -> BiConnection:
         return self._connection(self.explores[name].at if name in self.explores else at)
 
     def _current_name(self, explore: str, field: str) -> str:
-        if explore not in self.explores:
-            return field
-        if explore not in self._written:
+        written = self._explore_sql(explore)
+        return field if written is None else written.current_name(field)
+
+    def _explore_sql(self, explore: str) -> ExploreSql | None:
+        if explore not in self._written and explore in self.explores:
             self._written[explore] = ExploreSql(self.explores[explore], self._tables, LookmlQuery("ansi"))
-        return self._written[explore].current_name(field)
+        return self._written.get(explore)
 
     # Views
 
@@ -235,6 +233,7 @@ class _LookmlReader:
         ordered = [wanted.get(name, name) for one in objects_in(source.get("sorts")) for name in one]
         ordered = ordered if source.get("limit") else []
         written = ExploreSql(explore, self._tables, query)
+        filters = [one for one in filters if not written.is_value(one)]
         inner = written.sql([*wanted.values(), *filters, *ordered])
         listed = [
             f"e.{quote(explore_column(one), dialect)} AS {plain_name(own, dialect)}" for own, one in wanted.items()

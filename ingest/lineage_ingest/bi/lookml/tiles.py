@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, Severity
@@ -36,15 +36,15 @@ class Dashboards:
         self,
         dashboards: Iterable[tuple[str, Mapping[str, Any]]],
         connection_of: Callable[[str, str], BiConnection],
-        filter_only: Collection[str] = (),
+        is_value: Callable[[str, str], bool] = lambda _explore, _field: False,
         current_name: Callable[[str, str], str] = lambda _explore, field: field,
     ) -> None:
-        """`filter_only` are the names of filters and parameters of views: they are in templates, and no columns.
+        """`is_value` returns whether an explore's field is a filter or parameter that only templates read: no column.
 
         `current_name` returns the name of an explore's field, which a tile may name by a former name.
         """
         self._current_name = current_name
-        self._filter_only = filter_only
+        self._is_value = is_value
         self._dashboards = {str(one["dashboard"]): (at, one) for at, one in dashboards}
         self._connection_of = connection_of
 
@@ -123,7 +123,7 @@ class Dashboards:
             conditions = [
                 f"{made.sql(one) if one in made.definitions else column(one)} = {LITERAL}"
                 for one in filtered
-                if one.rpartition(".")[2] not in self._filter_only
+                if not self._is_value(explore, one)
             ]
             ordered = (made.sql(one) if one in made.definitions else column(one) for one in _decide_by_order(element))
             conditions += [f"order_of({one}) IS NOT NULL" for one in ordered]

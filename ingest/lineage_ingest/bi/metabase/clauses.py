@@ -68,7 +68,7 @@ def column_name(aggregation: Any) -> str:
     if operator in ("aggregation-options", "named") and len(aggregation) > 2:
         options = aggregation[2]
         if isinstance(options, Mapping):
-            return str(options.get("name") or options.get("display-name") or column_name(aggregation[1]))
+            return str(options.get("name") or column_name(aggregation[1]))
         return str(options)
     if operator in INFIX or operator in CALLS or operator in ("case", "if"):
         return "expression"

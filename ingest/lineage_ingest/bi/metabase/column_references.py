@@ -31,6 +31,8 @@ class MbqlScope:
     implicit: dict[str, str] = field(default_factory=dict)
     """The SQL of joins that foreign keys imply, by alias."""
     join_columns: dict[str, SourceColumns] = field(default_factory=dict)
+    source_metric: str | None = None
+    """The key of the metric with which the query begins: its filters and joins are in the source."""
     being_written: set[str | int] = field(default_factory=set)
     """Names of expressions and numbers of aggregations that are being written: one that reads itself has no end."""
 
@@ -123,7 +125,13 @@ class ColumnReferences:
         target = self._metadata.field(source.target) if source is not None and source.target is not None else None
         if source is not None and target is not None:
             owner = str(through) if through in scope.aliases else SOURCE
-            left = f"{self._quote(owner)}.{self._quote(source.path[0])}"
+            columns = scope.columns if owner == SOURCE else scope.join_columns.get(owner, NO_COLUMNS)
+            own: str | None = source.path[0]
+            if columns.names:
+                own = columns.named((as_id(source_field), None), source.path[0])
+            if own is None:
+                self._problems.add_not_read(f"the foreign key {key} is not in what the query reads")
+            left = f"{self._quote(owner)}.{self._quote(own)}" if own is not None else "NULL"
             condition = f"{left} = {self._quote(alias)}.{self._quote(target.path[0])}"
         else:
             condition = "TRUE"

@@ -12,7 +12,7 @@ from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.metabase.clauses import FIELDS, clauses_in, column_name, operator_of
 from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
 from lineage_ingest.bi.metabase.mbql_expressions import ExpressionWriter
-from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id
+from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id, identity_of
 from lineage_ingest.bi.metabase.native import write_native
 from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, Origin, SourceColumns, origin_of
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
@@ -28,6 +28,8 @@ _KNOWN_PARTS = frozenset(
         "parameters", "middleware", "lib/stage-metadata", "lib/options",
     )
 )  # fmt: skip
+_OF_METRIC = frozenset(("aggregation", "breakout", "order-by", "limit", "fields"))
+"""Parts of a metric's query that are not read where another query begins with the metric."""
 _JOINS = {"left-join": "LEFT JOIN", "right-join": "RIGHT JOIN", "inner-join": "JOIN", "full-join": "FULL JOIN"}
 
 
@@ -81,6 +83,8 @@ class QueryWriter:
         expressions = query.get("expressions")
         scope = MbqlScope(columns, expressions if isinstance(expressions, Mapping) else {})
         scope.aggregations = clauses_in(query.get("aggregation"))
+        first = self._metadata.card(query["source-table"]) if isinstance(query.get("source-table"), str) else None
+        scope.source_metric = first.key if first is not None and first.card.get("type") == "metric" else None
         joins = objects_in(query.get("joins"))
         if len(joins) < len(query.get("joins") or ()):
             self.problems.add_not_read("a join is not of a known form")
@@ -89,7 +93,10 @@ class QueryWriter:
         breakouts = [self._output(one, scope) for one in clauses_in(query.get("breakout"))]
         outputs = [
             *breakouts,
-            *(_Output(self._expressions.aggregation(one, scope), column_name(one)) for one in scope.aggregations),
+            *(
+                _Output(self._expressions.aggregation(one, scope), column_name(self._metadata.without_metric(one)))
+                for one in scope.aggregations
+            ),
         ]
         star = False
         if not outputs:
@@ -138,6 +145,8 @@ class QueryWriter:
         if info is not None:
             return table_reference(info.parts, self._dialect), SourceColumns.of(self._metadata.columns_of(own))
         card = self._metadata.card(table)
+        if card is not None and card.card.get("type") == "metric":
+            return self._source_of_metric(card)
         if card is not None:
             return self.read_card(card), SourceColumns.of(_columns_of_card(card))
         if isinstance(table, str):
@@ -147,6 +156,17 @@ class QueryWriter:
             "add the JSON of /api/database/ID/metadata, and of all cards",
         )
         return "(SELECT NULL)", NO_COLUMNS
+
+    def _source_of_metric(self, card: CardReference) -> tuple[str, SourceColumns]:
+        """Return what a metric aggregates, filtered as it does: a query that begins with the metric reads that."""
+        query = self._metadata.query_of_metric(identity_of(card.card))
+        if query is None:
+            self.problems.add_not_read(f"what the metric {card.key} aggregates is not known")
+            return "(SELECT NULL)", NO_COLUMNS
+        inner = {part: value for part, value in query.items() if part not in _OF_METRIC}
+        inner["joins"] = [{**join, "fields": "all"} for join in objects_in(query.get("joins"))]
+        text, columns = self._query(inner)
+        return f"(\n{text}\n)", columns
 
     def read_card(self, card: CardReference) -> str:
         """Return the reference to a card, and note that it is read."""

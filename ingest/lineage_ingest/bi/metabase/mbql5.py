@@ -120,7 +120,7 @@ def _clause(clause: Any, uuids: Mapping[Any, int]) -> Any:
     if head in ("case", "if"):
         default = [{"default": arguments[1]}] if len(arguments) > 1 else []
         return [head, arguments[0] if arguments else [], *default]
-    named = {key: kept[key] for key in ("name", "display-name") if key in kept}
-    if named and head not in ("expression", "segment", "metric"):
+    named = {"name": kept["name"]} if kept.get("name") else {}
+    if named and head not in ("expression", "segment"):
         return ["aggregation-options", [head, *arguments], named]
     return [head, *arguments]

@@ -161,18 +161,18 @@ class ExpressionWriter:
 
     def _metric(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
         """Return the aggregation of a metric, which is a card; its filters decide which values count."""
-        definition = self._metadata.metrics.get(as_id(rest[0])) if rest else None
-        card = self._metadata.card(rest[0]) if rest and definition is None else None
-        query = None if definition is None else {"query": definition.get("query", definition)}
-        query = card.card.get("dataset_query") if card is not None else query
-        if isinstance(query, Mapping) and depth < _MAX_METRIC_NESTING:
-            legacy = as_legacy(query) if is_mbql5(query) else query
-            inner = legacy.get("query")
-            clauses = clauses_in(inner.get("aggregation")) if isinstance(inner, Mapping) else []
-            if isinstance(inner, Mapping) and clauses and not inner.get("joins") and not inner.get("source-query"):
-                own = MbqlScope(scope.columns, inner.get("expressions") or {}, clauses, implicit=scope.implicit)
+        inner = self._metadata.query_of_metric(rest[0]) if rest else None
+        card = self._metadata.card(rest[0]) if rest else None
+        is_source = card is not None and card.key == scope.source_metric
+        if inner is not None and depth < _MAX_METRIC_NESTING:
+            clauses = clauses_in(inner.get("aggregation"))
+            if is_source or not (inner.get("joins") or inner.get("source-query")):
+                own = MbqlScope(
+                    scope.columns, inner.get("expressions") or {}, clauses,
+                    implicit=scope.implicit, source_metric=scope.source_metric,
+                )  # fmt: skip
                 written = self.aggregation(clauses[0], own, depth + 1)
-                if inner.get("filter"):
+                if inner.get("filter") and not is_source:
                     condition = self.expression(inner["filter"], own, depth + 1)
                     return f"MAX(CASE WHEN {condition} THEN ({written}) END)"
                 return written

@@ -20,6 +20,8 @@ from lineage_ingest.bi.connections import (
 )
 from lineage_ingest.bi.exported import slug
 from lineage_ingest.bi.json_objects import objects_in
+from lineage_ingest.bi.metabase.clauses import clauses_in, operator_of
+from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
 
 __all__ = [
     "CardReference",
@@ -34,6 +36,10 @@ __all__ = [
 ]
 
 ObjectId: TypeAlias = int | str | tuple[Any, ...]
+
+
+_MAX_METRICS = 20
+"""How many metrics can be made of each other."""
 
 
 @frozen
@@ -117,6 +123,24 @@ class MetabaseObjects:
             if one.isdigit():
                 one = int(one)
         return self.cards.get(as_id(one))
+
+    def query_of_metric(self, one: Any) -> Mapping[str, Any] | None:
+        """Return the query of a metric, a card or an older definition, in the older form; None if it is not known."""
+        definition = self.metrics.get(as_id(one))
+        card = self.card(one) if definition is None else None
+        if definition is None and card is not None:
+            given = card.card.get("dataset_query")
+            given = given if isinstance(given, Mapping) else {}
+            definition = as_legacy(given) if is_mbql5(given) else given
+        inner = definition.get("query", definition) if definition is not None else None
+        return inner if isinstance(inner, Mapping) and clauses_in(inner.get("aggregation")) else None
+
+    def without_metric(self, clause: Any, depth: int = 0) -> Any:
+        """Return an aggregation; in place of a metric that which it aggregates, whose name its column has."""
+        if operator_of(clause) != "metric" or len(clause) < 2 or depth > _MAX_METRICS:
+            return clause
+        query = self.query_of_metric(clause[1])
+        return clause if query is None else self.without_metric(clauses_in(query["aggregation"])[0], depth + 1)
 
     def add_card(self, card: Mapping[str, Any]) -> CardReference:
         """Add a card under each of its ids, and return how others refer to it."""

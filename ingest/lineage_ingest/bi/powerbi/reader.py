@@ -8,7 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -345,6 +345,8 @@ class _PbixFile:
             text = column(table, name)
             outputs.append((label, pattern.format(text) if text is not None else "NULL"))
         filters = [text for table, name in dict.fromkeys(visual.filters) if (text := column(table, name)) is not None]
+        sliced = [one for one in dict.fromkeys(visual.sliced) if one not in visual.filters and self._reaches(one, used)]
+        filters += [text for table, name in sliced if (text := column(table, name)) is not None]
         if visual.unread:
             problems.append(not_read(f"{visual.unread} parts of the visual are not of a known form"))
         labels = number_repeated(label for label, _ in outputs)
@@ -359,6 +361,13 @@ class _PbixFile:
             _MODEL, sql, tuple(labels), needs=tuple(read.aliases), problems=tuple(dict.fromkeys(problems)),
             operation="POWERBI_VISUAL",
         )  # fmt: skip
+
+    def _reaches(self, field: tuple[str, str], used: Collection[str]) -> bool:
+        """Return whether a slicer's field filters a visual that reads these tables: the model relates their tables."""
+        table = self._names.table(field[0])
+        if table is None or table in used or table in self._groups or not used:
+            return True
+        return any(self._relationships.connecting((table, one)) for one in used)
 
     def boards(self) -> Iterator[Board]:
         """Yield the report, which shows its visuals; `queries` must have been read."""

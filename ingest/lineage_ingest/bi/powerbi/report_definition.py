@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.powerbi.report_layout import ReportVisual, add_formatting, add_slicers, field_of, fields_in
+from lineage_ingest.bi.powerbi.report_layout import (
+    ReportVisual,
+    add_formatting,
+    add_slicers,
+    field_of,
+    fields_in,
+    is_filtering,
+)
 
 __all__ = ["DEFINITION", "read_definition"]
 
@@ -33,7 +40,7 @@ def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], lis
             continue
         if isinstance(value, Mapping):
             read[name] = value
-    of_report = list(_filters(read.get(f"{DEFINITION}report.json")))
+    of_report = list(_filters(read.get(f"{DEFINITION}report.json"), can_be_set=True))
     visuals: dict[str, list[ReportVisual]] = defaultdict(list)
     for name, value in read.items():
         folder, mark, _ = name.partition("/visuals/")
@@ -42,7 +49,7 @@ def read_definition(parts: Mapping[str, bytes]) -> tuple[list[ReportVisual], lis
         page = read.get(f"{folder}/page.json", {})
         visual = _visual(value, str(page.get("displayName") or page.get("name") or "page"), name)
         if visual is not None:
-            visual.filters += [*_filters(value), *_filters(page), *of_report]
+            visual.filters += [*_filters(value), *_filters(page, can_be_set=True), *of_report]
             visuals[folder].append(visual)
     for folder, of_page in visuals.items():
         interactions = objects_in(read.get(f"{folder}/page.json", {}).get("visualInteractions"))
@@ -90,10 +97,10 @@ def _projections(state: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _projections(value, depth + 1)
 
 
-def _filters(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the filters that are set in a visual, a page or the report."""
+def _filters(value: Any, *, can_be_set: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the filters that are set, or can be, in a visual, a page or the report."""
     config = value.get("filterConfig") if isinstance(value, Mapping) else None
     for one in objects_in(config.get("filters")) if isinstance(config, Mapping) else ():
-        if one.get("filter") is not None:
-            for part in (one.get("field"), one["filter"]):
+        if is_filtering(one, can_be_set=can_be_set):
+            for part in (one.get("field"), one.get("filter")):
                 yield from ((table, name) for table, name, _ in fields_in(part, {}))

@@ -10,11 +10,15 @@ from typing import Any
 from lineage_ingest.bi.files import UnreadableExportError
 from lineage_ingest.bi.json_objects import objects_in
 
-__all__ = ["ReportVisual", "add_formatting", "add_slicers", "field_of", "fields_in", "level_name", "read_layout"]
+__all__ = ["ReportVisual", "add_formatting", "add_slicers", "field_of", "fields_in", "is_filtering", "level_name",
+           "read_layout"]  # fmt: skip
 
 _FUNCTIONS = {0: "SUM({})", 1: "AVG({})", 2: "COUNT(DISTINCT {})", 3: "MIN({})", 4: "MAX({})", 5: "COUNT({})",
               6: "MEDIAN({})", 7: "STDDEV({})", 8: "VARIANCE({})"}  # fmt: skip
 """Codes of QueryAggregateFunction."""
+_FORMAT = "format_of({})"
+"""The pattern of a field that a visual shows by its format only."""
+_DRILLTHROUGH = (5, "Drillthrough")
 _NO_FILTER = 3
 """Code of the interaction of two visuals that leaves the second one as it is."""
 
@@ -28,6 +32,8 @@ class ReportVisual:
     kind: str
     selects: list[tuple[str, str, str, str]] = field(default_factory=list)
     filters: list[tuple[str, str]] = field(default_factory=list)
+    sliced: list[tuple[str, str]] = field(default_factory=list)
+    """Fields of the slicers on its page: they filter it if the model relates their tables to its own."""
     unread: int = 0
     """Number of parts of an unknown form."""
 
@@ -47,7 +53,7 @@ def read_layout(content: bytes) -> list[ReportVisual]:
     for section in objects_in(layout.get("sections")):
         of_page: list[ReportVisual] = []
         page = str(section.get("displayName") or section.get("name") or "page")
-        shared = [*_filters(section.get("filters")), *_filters(layout.get("filters"))]
+        shared = [one for level in (section, layout) for one in _filters(level.get("filters"), can_be_set=True)]
         for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             if config is None:
@@ -79,10 +85,20 @@ def add_slicers(visuals: Iterable[ReportVisual], apart: Collection[tuple[str, st
     listed = list(visuals)
     slicers = [one for one in listed if "slicer" in one.kind.lower()]
     for slicer in slicers:
-        chosen = dict.fromkeys((table, name) for _, table, name, _ in slicer.selects)
+        chosen = dict.fromkeys((table, name) for _, table, name, pattern in slicer.selects if pattern != _FORMAT)
         for one in listed:
             if one is not slicer and (slicer.name, one.name) not in apart:
-                one.filters += [field for field in chosen if field not in one.filters]
+                one.sliced += [field for field in chosen if field not in one.sliced]
+
+
+def is_filtering(one: Mapping[str, Any], *, can_be_set: bool) -> bool:
+    """Return whether a filter has a value, or readers of the report give it one: where they drill through, or any.
+
+    `can_be_set` says that it is one of a page or of the report, which nobody but its author puts there.
+    """
+    if one.get("filter") is not None or one.get("howCreated") in _DRILLTHROUGH:
+        return True
+    return can_be_set and not (one.get("isHiddenInViewMode") or one.get("isLockedInViewMode"))
 
 
 def _interactions(value: Any) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -103,7 +119,7 @@ def add_formatting(visual: ReportVisual, *groups: Any) -> None:
                             visual.filters.append((table, name))
                         elif (table, name) not in shown:
                             shown.add((table, name))
-                            visual.selects.append((f"{table}.{name} (format)", table, name, "format_of({})"))
+                            visual.selects.append((f"{table}.{name} (format)", table, name, _FORMAT))
 
 
 def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
@@ -182,11 +198,11 @@ def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterato
             yield from fields_in(one, aliases, depth + 1)
 
 
-def _filters(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the filters that are set."""
+def _filters(value: Any, *, can_be_set: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the filters that are set, or can be."""
     for one in objects_in(_parsed(value)):
-        if one.get("filter") is not None:
-            for part in (one.get("expression"), one["filter"]):
+        if is_filtering(one, can_be_set=can_be_set):
+            for part in (one.get("expression"), one.get("filter")):
                 yield from ((table, name) for table, name, _ in fields_in(part, {}))
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lineage_ingest.bi.templates import parses
+from lineage_ingest.bi.templates import columns_read
 from lineage_ingest.bi.written_sql import LITERAL
 
 __all__ = ["fields_in", "formula_as_sql"]
@@ -30,6 +30,8 @@ _WITH_ESCAPES = _tokens(r"\\.|(?!\\)")
 _WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
           "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
           "false": "FALSE", "null": "NULL"}  # fmt: skip
+_OWN = frozenset(("datediff", "dateadd", "datepart", "datename", "datetrunc", "dateparse", "div", "first", "last"))
+"""Functions of Tableau that take other arguments than those of the same name in SQL."""
 
 
 def fields_in(formula: str) -> list[str]:
@@ -59,11 +61,18 @@ def formula_as_sql(formula: str, field: Callable[[str], str], dialect: str) -> t
     'MAX(SUM(b)) OVER (PARTITION BY a)'
     """
     for pattern in (_TOKEN, _WITH_ESCAPES) if "\\" in formula else (_TOKEN,):
-        text = _as_sql(pattern, formula, field)
-        if text and parses(f"SELECT {text}", dialect):
-            return text, True
+        if _is_sql(pattern, formula, dialect):
+            return _as_sql(pattern, formula, field), True
     fields = dict.fromkeys(map(field, fields_in(formula)))
     return (f"calculated({', '.join(fields)})" if fields else "NULL"), False
+
+
+def _is_sql(pattern: re.Pattern[str], formula: str, dialect: str) -> bool:
+    """Return whether a formula is an expression of SQL in which a parser finds all fields that it names."""
+    stand_ins: dict[str, str] = {}
+    text = _as_sql(pattern, formula, lambda name: f"t.{stand_ins.setdefault(name, f'field_{len(stand_ins)}')}")
+    read = columns_read(f"SELECT {text}", dialect) if text else None
+    return read is not None and read.issuperset(stand_ins.values())
 
 
 def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str]) -> str:
@@ -83,6 +92,8 @@ def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str])
                 found.append("CASE WHEN")
             elif levels and word in ("fixed", "include", "exclude"):
                 continue
+            elif word in _OWN:
+                found.append(f"{word}_of_tableau")
             else:
                 found.append(_WORDS.get(word, token["word"]))
         elif token["other"] == "{":

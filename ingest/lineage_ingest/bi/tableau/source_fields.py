@@ -11,7 +11,7 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import fields_in, formula_as_sql
-from lineage_ingest.bi.tableau.source_relations import aliases, leaves, plain_tag, unbracketed
+from lineage_ingest.bi.tableau.source_relations import aliases, leaves, outer_names, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, quote
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ _INSTANCE = re.compile(
     r"[A-Za-z]+:(?:(?:sum|avg|min|max|cnt|ctd|med|std|stp|var|vrp|attr|usr|none):)?(.*):[noq]k(?::\d+)?", re.DOTALL
 )
 """A field as a worksheet uses it: `none:City:nk`, and of a table calculation `pcto:sum:Sales:qk:1`."""
-_MAX_DEPTH = 40
+_MAX_DEPTH = 80
+_MAX_CHARACTERS = 20_000
+"""What a calculated field may be in SQL: each that it names stands in it, with those that this one names."""
 _ROWS = "__tableau_internal_object_id__"
 """The rows of a table of the data model, which formulas count: `COUNT([__tableau_internal_object_id__].[Orders_1])`."""
 
@@ -56,6 +58,8 @@ class SourceFields:
     """The SQL of columns that come from tables."""
     columns: dict[str, Element] = field(default_factory=dict)
     groups: dict[str, Element] = field(default_factory=dict)
+    _written: dict[str, str | None] = field(default_factory=dict)
+    _being_written: list[str] = field(default_factory=list)
 
     def read(self, element: Element, connection: Element, relation: Element) -> None:
         """Read the fields of a data source's element, and name each by what people see of it."""
@@ -75,13 +79,13 @@ class SourceFields:
                 captions[name] = f"{captions[name]} ({unbracketed(name)[-1]})"
 
     def _read_physical(self, connection: Element, relation: Element) -> None:
-        names = list(aliases(relation))
+        names, outer = list(aliases(relation)), outer_names(relation)
         for record in connection.iter("metadata-record"):
             local, remote, parent = (record.findtext(tag) for tag in ("local-name", "remote-name", "parent-name"))
             if record.get("class") == "column" and local and remote:
                 table = unbracketed(parent or "")[-1]
-                if table not in names and len(names) == 1:
-                    table = names[0]
+                if table not in names:
+                    table = outer.get(table, names[0] if len(names) == 1 else table)
                 if table not in names:
                     message = f"the column {remote!r} is of {table!r}, which is no table of the data source"
                     self.problems.append(not_read(message))
@@ -89,7 +93,7 @@ class SourceFields:
                 self.physical[local] = f"{quote(table, self.dialect)}.{quote(remote, self.dialect)}"
         for one in leaves(relation):
             for _, table, column in records_of(one):
-                own = f"{quote(table, self.dialect)}.{quote(column, self.dialect)}"
+                own = f"{quote(outer.get(table, table), self.dialect)}.{quote(column, self.dialect)}"
                 self.physical.setdefault(f"[{column}]", own)
         for mapped in connection.iter("map"):
             parts = unbracketed(mapped.get("value") or "")
@@ -111,31 +115,66 @@ class SourceFields:
                 found[self.source.captions[name]] = text
         return found
 
-    def sql(self, name: str, depth: int = 0) -> str | None:
+    def sql(self, name: str) -> str | None:
         """Return the SQL of a column by its internal name; None if the data source does not have it."""
+        if name in self._written:
+            return self._written[name]
+        title = self.source.captions.get(name) or unbracketed(name)[-1]
+        if name in self._being_written or len(self._being_written) > _MAX_DEPTH:
+            what = "reads itself" if name in self._being_written else "reads others too deeply"
+            self.problems.append(not_read(f"the calculated field {title!r} {what}"))
+            return "NULL"
+        self._being_written.append(name)
+        text = self._write(name, title)
+        self._being_written.pop()
+        self._written[name] = text
+        return text
+
+    def _write(self, name: str, title: str) -> str | None:
         column = self.columns.get(name)
         calculation = column.find("calculation") if column is not None else None
         if calculation is None:
-            return self.physical[name] if name in self.physical else self._member_of(name, depth)
-        title = (column.get("caption") if column is not None else None) or unbracketed(name)[-1]
-        if depth > _MAX_DEPTH:
-            self.problems.append(not_read(f"the calculated field {title!r} reads itself"))
-            return "NULL"
+            return self.physical[name] if name in self.physical else self._member_of(name, title)
         kind = calculation.get("class") or ""
         if kind in ("bin", "categorical-bin"):
             read = calculation.get("column") or calculation.get("formula") or ""
-            return f"binned({self.reference(read, title, depth)})" if read else "NULL"
+            return f"binned({self.reference(read, title)})" if read else "NULL"
         formula = calculation.get("formula")
         if formula is None:
             self.problems.append(not_read(f"the calculation of {title!r} ({kind or 'unknown'}) is not read"))
             return "NULL"
-        text, is_read = formula_as_sql(formula, lambda one: self.reference(one, title, depth), self.dialect)
+        text, is_read = formula_as_sql(formula, lambda one: self.reference(one, title), self.dialect)
         if not is_read:
             message = f"the formula of {title!r} is not read: only the fields that it names are known"
             self.problems.append(not_read(message, severity=Severity.WARNING))
+        if len(text) > _MAX_CHARACTERS:
+            message = f"the formula of {title!r} is too long with those of the fields in it: only these are known"
+            self.problems.append(not_read(message, severity=Severity.WARNING))
+            return f"calculated({', '.join(self._columns_below(name))})"
         return text
 
-    def reference(self, reference: str, title: str, depth: int = 0) -> str:
+    def _columns_below(self, name: str) -> list[str]:
+        """Return the SQL of the columns that a calculated field reads, directly or by way of others."""
+        found: dict[str, None] = {}
+        stack, seen = [name], {name}
+        while stack:
+            column = self.columns.get(stack.pop())
+            calculation = column.find("calculation") if column is not None else None
+            if calculation is None:
+                continue
+            formula = calculation.get("formula") or ""
+            for one in (*fields_in(formula), *filter(None, [calculation.get("column")])):
+                parts = PILL.fullmatch(one)
+                own = f"[{parts[2]}]" if parts is not None and parts[1] == self.source.name else one
+                inner = self.columns.get(own)
+                if inner is None or inner.find("calculation") is None:
+                    found[self.reference(one, unbracketed(name)[-1])] = None
+                elif own not in seen:
+                    seen.add(own)
+                    stack.append(own)
+        return list(found)
+
+    def reference(self, reference: str, title: str) -> str:
         """Return the SQL of a field as a formula names it: `[Sales]`, or with its data source, `[federated.1].[Sales]`.
 
         What is not found is reported as read by `title`.
@@ -146,7 +185,7 @@ class SourceFields:
         own = f"[{parts[2]}]" if parts is not None else reference
         text = None
         if parts is None or parts[1] == self.source.name:
-            text = self.sql(own, depth + 1)
+            text = self.sql(own)
             calculated = self.columns.get(own)
             if text is not None and calculated is not None and calculated.find("calculation") is not None:
                 return f"({text})"
@@ -157,17 +196,16 @@ class SourceFields:
             return "NULL"
         return text
 
-    def _member_of(self, name: str, depth: int) -> str | None:
+    def _member_of(self, name: str, title: str) -> str | None:
         """Return a set or a group: the fields that decide who is in it; None if there is none of this name."""
         group = self.groups.get(name)
         if group is None:
             return None
-        title = self.source.captions.get(name) or unbracketed(name)[-1]
         named = list(fields_of_filter(group))
-        if depth > _MAX_DEPTH or not named:
+        if not named:
             self.problems.append(not_read(f"by what {title!r} is made is not read", severity=Severity.WARNING))
             return f"member_of({LITERAL})"
-        texts = dict.fromkeys(self.reference(one, title, depth) for one in named)
+        texts = dict.fromkeys(self.reference(one, title) for one in named)
         return f"member_of({', '.join(texts)})"
 
 

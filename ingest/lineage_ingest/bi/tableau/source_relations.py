@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 __all__ = [
+    "MADE_BY_UNION",
     "OVER_SEVERAL",
     "Relations",
     "aliases",
     "connection_of_element",
     "leaves",
+    "outer_names",
+    "pivoted_columns",
     "plain_tag",
     "relation_of",
     "unbracketed",
@@ -43,7 +46,7 @@ _FILES = frozenset(("excel-direct", "textscan", "hyper", "dataengine", "msaccess
 _SHARED_FILES = frozenset(("google-sheets",))
 """Files that are the same for all workbooks: their name is an id."""
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:|[A-Za-z][\w+.-]+://")
-_OF_UNION = frozenset(("Table Name", "Sheet", "Path", "File Paths"))
+MADE_BY_UNION = frozenset(("Table Name", "Sheet", "Path", "File Paths"))
 """Columns that Tableau makes of a union: which of its tables a row is of."""
 _PARAMETER = re.compile(r"<\s*\[?Parameters\]?\s*\.\s*(?:\[[^\]]*\]|\w+)\s*>", re.IGNORECASE)
 
@@ -128,6 +131,8 @@ class Relations:
             return f"{other} AS {quote(name, self.dialect)}"
         if kind == "union":
             return self._union(relation, name, depth)
+        if kind == "pivot":
+            return self._pivot(relation, name, depth)
         return f"{self.source(relation)} AS {quote(name, self.dialect)}"
 
     def source(self, relation: Element) -> str:
@@ -137,6 +142,7 @@ class Relations:
             return f"(\n{self._custom_sql(relation.text or '')}\n)"
         if kind != "table":
             self._report(f"a relation of type {kind!r} is not read")
+            return f"(SELECT {self._nulls(str(relation.get('name') or ''))})"
         return self._table(unbracketed(relation.get("table") or relation.get("name") or ""))
 
     def _table(self, parts: Sequence[str]) -> str:
@@ -190,12 +196,12 @@ class Relations:
         return "\nCROSS JOIN ".join(parts[:-1]) + on
 
     def _union(self, relation: Element, name: str, depth: int) -> str:
-        parts = [self.source(one) for one in relation if plain_tag(one) == "relation"]
+        parts = [self.table(one) or self.source(one) for one in relation if plain_tag(one) == "relation"]
         if depth > 50 or not parts:
             return "(SELECT NULL) AS nothing"
         columns = self.columns_of(name)
         listed = ", ".join(
-            f"{LITERAL if one in _OF_UNION else f'u.{quote(one, self.dialect)}'} AS {quote(one, self.dialect)}"
+            f"{LITERAL if one in MADE_BY_UNION else f'u.{quote(one, self.dialect)}'} AS {quote(one, self.dialect)}"
             for one in dict.fromkeys(columns)
         )  # Tableau combines columns of one name, wherever they are
         if columns:
@@ -203,6 +209,33 @@ class Relations:
             self.problems.append(not_read(message, severity=Severity.WARNING))
         selects = "\nUNION ALL ".join(f"SELECT {listed or '*'} FROM {one} AS u" for one in parts)  # noqa: S608
         return f"(\n{selects}\n) AS {quote(name, self.dialect)}"
+
+    def _pivot(self, relation: Element, name: str, depth: int) -> str:
+        """Return a table of which Tableau makes rows of columns: one column has their names, others their values."""
+        inner = next((one for one in relation if plain_tag(one) == "relation"), None)
+        if inner is None:
+            self._report("a pivot has no table")
+            return f"(SELECT {self._nulls(name)}) AS {quote(name, self.dialect)}"
+        own = next(aliases(inner))
+        made = {
+            str(group.get("name")): [table_reference(_field(one, own), self.dialect) for one in group.iter("field")]
+            for group in relation.iter("group")
+            if group.get("name")
+        }
+        listed = [f"{LITERAL} AS {quote(str(tag.get('name')), self.dialect)}" for tag in relation.findall("tag")]
+        listed += [
+            f"pivoted({', '.join(fields) or LITERAL}) AS {quote(column, self.dialect)}"
+            for column, fields in made.items()
+        ]
+        taken = {*made, *(str(tag.get("name")) for tag in relation.findall("tag"))}
+        kept = [(table, one) for table in aliases(inner) for one in self.columns_of(table) if one not in taken]
+        listed += [".".join(quote(part, self.dialect) for part in one) for one in dict.fromkeys(kept)]
+        return f"(\nSELECT {', '.join(listed)}\nFROM {self.write(inner, depth + 1)}\n) AS {quote(name, self.dialect)}"
+
+    def _nulls(self, name: str) -> str:
+        """Return the columns of a relation that is not read, each without a source."""
+        columns = dict.fromkeys(self.columns_of(name))
+        return ", ".join(f"NULL AS {quote(one, self.dialect)}" for one in columns) or "NULL"
 
     def _expression(self, expression: Element, depth: int = 0) -> str:
         operator = next((text for key in _operators(expression) if (text := expression.get(key))), "")
@@ -240,6 +273,26 @@ class Relations:
         self.problems.append(not_read(message))
 
 
+def _field(element: Element, table: str) -> tuple[str, ...]:
+    """Return a column that a pivot reads; `table` is that of one without a table."""
+    parts = unbracketed(element.get("name") or (element.text or "").strip())
+    return (table, *parts) if len(parts) == 1 else parts
+
+
+def pivoted_columns(relation: Element, table: str) -> list[str]:
+    """Return the columns of a table of which a pivot makes rows."""
+    return [
+        column
+        for pivot in relation.iter()
+        if plain_tag(pivot) == "relation" and pivot.get("type") == "pivot"
+        for inner in pivot
+        if plain_tag(inner) == "relation"
+        for one in pivot.iter("field")
+        for owner, column in [_field(one, next(aliases(inner)))[-2:]]
+        if owner == table
+    ]
+
+
 def _operators(expression: Element) -> list[str]:
     """Return the attributes of an expression that are its operator; some have the mark of a format feature."""
     marked = [key for key in list(expression.attrib) if key.endswith("...op")]
@@ -256,13 +309,24 @@ def aliases(relation: Element) -> Iterator[str]:
         yield relation.get("name") or "relation"
 
 
+def outer_names(relation: Element) -> dict[str, str]:
+    """Return the names that unions and pivots have in FROM by those of the tables in them."""
+    found: dict[str, str] = {}
+    for one in relation.iter():
+        if plain_tag(one) == "relation" and one.get("type") in ("union", "pivot"):
+            for inner in one.iter():
+                if plain_tag(inner) == "relation" and inner is not one and inner.get("name"):
+                    found.setdefault(str(inner.get("name")), str(one.get("name") or "relation"))
+    return found
+
+
 def leaves(relation: Element) -> Iterator[Element]:
     """Yield the tables and custom SQL of a relation."""
     stack = [relation]
     while stack:
         one = stack.pop()
         inner = [child for child in one if plain_tag(child) == "relation"]
-        if one.get("type") in ("join", "collection", "union") and inner:
+        if one.get("type") in ("join", "collection", "union", "pivot") and inner:
             stack.extend(reversed(inner))
         else:
             yield one

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Severity
@@ -16,10 +17,13 @@ from lineage_ingest.bi.tableau.source_fields import (
     records_of,
 )
 from lineage_ingest.bi.tableau.source_relations import (
+    MADE_BY_UNION,
     OVER_SEVERAL,
     Relations,
     connection_of_element,
     leaves,
+    outer_names,
+    pivoted_columns,
     plain_tag,
     relation_of,
     unbracketed,
@@ -34,6 +38,8 @@ __all__ = ["Workbook"]
 
 _FILTERS = ("./filter", "./extract/filter", "./extract/connection/filter")
 """Filters of a data source, and of its extract."""
+_SHEET = re.compile(r'<Sheet name="([^"]*)"')
+"""A sheet in the tooltip of another."""
 _MAX_DEPTH = 40
 
 
@@ -54,6 +60,8 @@ class Workbook:
         self._read: dict[str, dict[str, str]] = {}
         """The keys of other data sources that the fields of one read, with their aliases."""
         self._sheets: dict[str, str] = {}
+        self._in_tooltips: dict[str, list[str]] = {}
+        """The names of sheets that the tooltips of one show, by its name."""
 
     def queries(self) -> Iterator[QueryAsset]:
         """Yield the data sources, then the worksheets."""
@@ -71,6 +79,10 @@ class Workbook:
         names = distinct_slugs(_name_of(one, "worksheet") for one in sheets)
         self._sheets = {name: f"{self.scope}sheet/{own}" for name, own in names.items()}
         for element in sheets:
+            texts = ("".join(one.itertext()) for one in element.iter("customized-tooltip"))
+            self._in_tooltips[_name_of(element, "worksheet")] = [
+                name for text in texts for name in _SHEET.findall(text)
+            ]
             yield self._worksheet(element)
 
     def boards(self) -> Iterator[Board]:
@@ -79,7 +91,7 @@ class Workbook:
         slugs = distinct_slugs(_name_of(one, "dashboard") for one in elements)
         for element in elements:
             name = _name_of(element, "dashboard")
-            shown = list(self._zones(element, 0))
+            shown = list(self._with_tooltips(self._zones(element, 0)))
             shows = [self._sheets[zone] for zone, _ in shown if zone in self._sheets]
             names = (one.get("name") for one in elements)
             known = {*self._sheets, *names}
@@ -90,6 +102,17 @@ class Workbook:
                 tuple(dict.fromkeys(shows)), operation="TABLEAU_DASHBOARD",
                 problems=tuple(problems),
             )  # fmt: skip
+
+    def _with_tooltips(self, zones: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
+        """Yield what a dashboard shows, and after each sheet those that people see in its tooltips."""
+        waiting, seen = list(zones), set[tuple[str, bool]]()
+        while waiting:
+            zone = waiting.pop(0)
+            if zone not in seen:
+                seen.add(zone)
+                yield zone
+                inner = self._in_tooltips.get(zone[0], ()) if zone[0] in self._sheets else ()
+                waiting[:0] = [(name, True) for name in inner]
 
     def _zones(self, dashboard: Element, depth: int) -> Iterator[tuple[str, bool]]:
         """Yield the names of what a dashboard shows, and whether each is a sheet: a story shows dashboards, too."""
@@ -175,7 +198,7 @@ class Workbook:
             own = by_name.get(one.get("connection") or "")
             own_key = f"{key}/{slug(one.get('name') or '')}"
             if own_key in needs and own is not None:
-                yield self._table(own_key, one, own, at, connection_element)
+                yield self._table(own_key, one, own, at, connection_element, relation)
         conditions = self._filters(element, fields)
         sql = "SELECT " + (",\n  ".join(f"{text} AS {quote(label, dialect)}" for label, text in outputs.items()) or "*")
         for own_key, alias in self._read[name].items():
@@ -216,12 +239,17 @@ class Workbook:
             found[""] = connection_of_element(element, names, self._map, self.scope)
         return found
 
-    def _table(self, key: str, relation: Element, connection: BiConnection, at: str, records: Element) -> QueryAsset:
-        """Return the query of one table of a data source that has several connections."""
+    def _table(
+        self, key: str, relation: Element, connection: BiConnection, at: str, records: Element, whole: Element
+    ) -> QueryAsset:
+        """Return the query of one table of a data source that has several connections; `whole` is all of it."""
         relations = Relations(connection.dialect, connection)
         name = relation.get("name") or ""
         columns = [column for _, table, column in records_of(relation) if table == name]
         columns = list(dict.fromkeys((*columns, *_columns_of(name, records))))
+        if not columns and name in (outer := outer_names(whole)):
+            columns = [one for one in _columns_of(outer[name], records) if one not in MADE_BY_UNION]
+        columns += [one for one in pivoted_columns(whole, name) if columns and one not in columns]
         listed = ", ".join(f"t.{quote(column, connection.dialect)}" for column in columns) or "*"
         return QueryAsset(
             key, name, at, connection, f"SELECT {listed}\nFROM {relations.source(relation)} AS t",

@@ -10,7 +10,7 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter, plain_field, plain_name_of
+from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter, plain_name_of
 from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
 
@@ -25,9 +25,13 @@ _AGGREGATES = {"Sum": "SUM", "Avg": "AVG", "Min": "MIN", "Max": "MAX", "Count": 
 _PLAIN = frozenset(("None", "User", ""))
 _ROWS = "[__tableau_internal_object_id__]."
 """What the rows of a table of the data model begin with, which worksheets count."""
+_RECORDS = "[Number of Records]"
+"""The field by which older workbooks count rows."""
+_OF_TABLE_CALCULATIONS = ("ordering-field", "field", "level-break", "level-address", "using")
+"""Attributes of table calculations, their orders and sorts that name the fields along which they run."""
 _MAX_DEPTH = 40
 _WITHOUT_COLUMN = (
-    "[:", "[Multiple Values]", "[Number of Records]", "[Forecast Indicator]", "[Latitude (generated)]",
+    "[:", "[Multiple Values]", _RECORDS, "[Forecast Indicator]", "[Latitude (generated)]",
     "[Longitude (generated)]", "[Geometry (generated)]", "[__tableau_internal_object_id__]",
 )  # fmt: skip
 """What the names of fields begin with that Tableau makes itself."""
@@ -74,11 +78,15 @@ class WorksheetSql:
         filtered = {pill for one in filters for pill in PILL.findall(one.get("column") or "")}
         filtered.update(pill for one in self._slices for pill in PILL.findall(one))
         shown = set(PILL.findall(" ".join(self._shelves())))
+        shows_all = any(name == "Multiple Values" for _, name in shown) and not any(
+            "[:Measure Names]" in (one.get("column") or "") for one in filters
+        )
+        sorts = dict.fromkeys(pill for one in self._sorts() for pill in PILL.findall(one))
         for number, (dependency, source) in enumerate(self._used):
             for instance in dependency.findall("column-instance"):
                 column = instance.get("column") or ""
                 derivation = instance.get("derivation") or "None"
-                if column.startswith(_ROWS):
+                if column.startswith((_ROWS, _RECORDS)):
                     label = _label(source.captions.get(column) or _last(column), derivation)
                     outputs.append((label, "COUNT(*)"))
                     continue
@@ -88,11 +96,15 @@ class WorksheetSql:
                 pill = (source.name, unbracketed(instance.get("name") or "")[-1])
                 if pill in filtered:
                     conditions.append(f"({text} = {LITERAL})")
-                if pill not in filtered or pill in shown:
-                    outputs.append((_label(caption, derivation), _derived(text, derivation)))
+                if shows_all or pill in shown or not (pill in filtered or pill in sorts):
+                    value = self._addressed(instance, source, _derived(text, derivation))
+                    outputs.append((_label(caption, derivation), value))
         self._report_shown_only()
         for one in filters:
-            conditions += self._chosen_by(one, [one.get("column") or ""] if one in self._shared else [])
+            conditions += self._chosen_by(one)
+        for owner, name in dict.fromkeys(pill for one in self._slices for pill in PILL.findall(one)):
+            sliced = self._field_of(owner, self._plain(owner, name))
+            conditions += [f"({sliced} = {LITERAL})"] if sliced is not None else []
         conditions += self._blended()
         if not self._used and not shown and not filters:
             self.problems.append(not_read("the worksheet is empty", severity=Severity.INFO))
@@ -107,7 +119,33 @@ class WorksheetSql:
         listed = [f"{text} AS {quote(label, dialect)}" for label, (_, text) in zip(labels, outputs, strict=True)]
         read = [f"{asset_reference(one.key, dialect)} AS d{number + 1}" for number, (_, one) in enumerate(self._used)]
         sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(read)
-        return sql + ("\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else "")
+        sql += "\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else ""
+        sorted_by = (self._field_of(owner, self._plain(owner, name)) for owner, name in sorts)
+        order = dict.fromkeys(one for one in sorted_by if one is not None)
+        return sql + ("\nORDER BY " + ", ".join(order) if order else "")
+
+    def _addressed(self, instance: Element, source: DataSource, text: str) -> str:
+        """Return a column; one of a table calculation depends on the fields along which that runs, if it names them."""
+        named = [one.get(key) or "" for one in instance.iter() for key in _OF_TABLE_CALCULATIONS]
+        pills = dict.fromkeys(pill for one in named for pill in PILL.findall(one))
+        texts = (self._field_of(owner or source.name, self._plain(owner, name)) for owner, name in pills)
+        along = dict.fromkeys(one for one in texts if one is not None and one != text)
+        return f"table_calculation({text}) OVER (ORDER BY {', '.join(along)})" if along else text
+
+    def _plain(self, owner: str, name: str) -> str:
+        """Return the field of an instance, `none:City:nk`: the one that the worksheet says, or else its name does."""
+        for dependency, source in self._used:
+            for one in dependency.findall("column-instance") if source.name == owner else ():
+                if one.get("name") == f"[{name}]" and one.get("column"):
+                    return str(one.get("column"))
+        return f"[{plain_name_of(name)}]"
+
+    def _sorts(self) -> Iterator[str]:
+        """Yield the fields by which others are sorted."""
+        inner = {id(one) for calculation in self._element.iter("table-calc") for one in calculation.iter("sort")}
+        for one in self._element.iter():
+            if plain_tag(one) in ("computed-sort", "sort", "shelf-sort-v2") and id(one) not in inner:
+                yield from (str(one.get(key)) for key in ("using", "measure-to-sort-by") if one.get(key))
 
     def _report_shown_only(self) -> None:
         """Report the fields on the shelves that are not among those that the worksheet says it uses."""
@@ -120,15 +158,17 @@ class WorksheetSql:
             if owner in known and name not in known[owner] and not f"[{name}]".startswith(_WITHOUT_COLUMN):
                 self.problems.append(not_read(f"the worksheet shows [{name}], which it does not describe"))
 
-    def _chosen_by(self, element: Element, own_fields: Iterable[str]) -> Iterator[str]:
-        """Yield the conditions of a filter by its own fields, and by others: the first 10 by the sum of sales."""
+    def _chosen_by(self, element: Element) -> Iterator[str]:
+        """Yield the conditions of a filter by its own field, and by others: the first 10 by the sum of sales."""
         own = PILL.search(element.get("column") or "")
-        for name in (*map(plain_field, own_fields), *fields_of_filter(element)):
+        named = [*([own[0]] if own is not None else []), *fields_of_filter(element)]
+        for name in named:
             *heads, last = unbracketed(name)
             owner = heads[0] if heads else own[1] if own is not None else ""
-            if owner == "Parameters" or f"[{last}]".startswith(_WITHOUT_COLUMN):
+            column = self._plain(owner, last)
+            if owner == "Parameters" or column.startswith(_WITHOUT_COLUMN):
                 continue
-            text = self._field_of(owner, f"[{last}]")
+            text = self._field_of(owner, column)
             if text is None:
                 self.problems.append(not_read(f"the worksheet is filtered by {name}, which is not in its data source"))
             else:
@@ -149,19 +189,24 @@ class WorksheetSql:
         if len(alias) < 2:
             return []
         found = []
+        linked = {name: {name} for name in alias}
         for link in self._links:
             for one in link.iter("map"):
                 sides = [PILL.fullmatch(one.get(name) or "") for name in ("key", "value")]
+                known = [side for side in sides if side is not None and side[1] in alias]
+                if len(known) < len(sides):
+                    continue
                 texts = []
-                for side in sides:
-                    if side is not None and side[1] in alias:
-                        own, source = alias[side[1]]
-                        plain = plain_name_of(side[2])
-                        texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
-                if len(texts) == len(sides):
-                    found.append(f"({' = '.join(texts)})")
-        if not found:
-            message = "the worksheet blends data sources: by which fields is not known"
+                for side in known:
+                    own, source = alias[side[1]]
+                    plain = plain_name_of(side[2])
+                    texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
+                found.append(f"({' = '.join(texts)})")
+                together = linked[known[0][1]] | linked[known[1][1]]
+                linked.update(dict.fromkeys(together, together))
+        if len(linked[next(iter(linked))]) < len(alias):
+            which = "data sources" if not found else "some of its data sources"
+            message = f"the worksheet blends {which}: by which fields is not known"
             self.problems.append(not_read(message, severity=Severity.WARNING))
         return found
 
@@ -198,11 +243,13 @@ class WorksheetSql:
         return caption, text
 
     def _shelves(self) -> Iterator[str]:
-        """Yield the texts that name what is shown: rows, columns, encodings."""
+        """Yield the texts that name what is shown: rows, columns, encodings, titles, measure values."""
         for one in self._element.iter():
             tag = plain_tag(one)
-            if tag in ("rows", "cols") and one.text:
+            if tag in ("rows", "cols", "run") and one.text:
                 yield one.text
+            elif tag == "filter" and "[:Measure Names]" in (one.get("column") or ""):
+                yield from (str(member.get("member")) for member in one.iter("groupfilter"))
             elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
                 yield str(one.get("column"))
 

@@ -1,4 +1,4 @@
-"""Statements that drop, rename or bring back tables that they do not name: those of a whole schema or database.
+"""Statements that drop, rename, swap or bring back tables that they do not name: those of a whole schema or database.
 
 Only the database knows which tables that are. A diagnostic says that the statement is not followed.
 """
@@ -43,4 +43,9 @@ def _does(words: Sequence[str], dialect: Dialect) -> str | None:
     if words[0] == "DROP":
         drops_all = "CASCADE" in words or (dialect.drops_full_schemas and "RESTRICT" not in words)
         return "drops" if drops_all else None
-    return "renames" if words[0] in ("ALTER", "RENAME") and {"RENAME", "TO"} <= set(words) else None
+    if words[0] not in ("ALTER", "RENAME"):
+        return None
+    said = set(words)
+    if {"SWAP", "WITH"} <= said:  # Snowflake
+        return "swaps"
+    return "renames" if {"RENAME", "TO"} <= said or {"MODIFY", "NAME"} <= said else None  # MODIFY NAME: T-SQL

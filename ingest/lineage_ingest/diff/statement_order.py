@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from lineage.sql.canonical.digests import digest
+from lineage.sql.canonical.digests import Part, digest
 from lineage.sql.script.statement_purpose import Purpose, StatementPurpose
 
 __all__ = ["orders_that_count"]
@@ -27,7 +27,7 @@ def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dic
                 views[statement.table] = statement.reads
         elif statement.purpose is Purpose.CONTEXT:
             contexts[source].append(number)
-    found: dict[str, list[object]] = defaultdict(list)
+    found: dict[str, list[Part]] = defaultdict(list)
     for number, (source, statement) in enumerate(statements):
         if statement.table is None:
             continue

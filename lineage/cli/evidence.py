@@ -9,11 +9,12 @@ from typing import Any
 from rich.text import Text
 
 from lineage.cli.layout import wrap_styled
+from lineage.model.batch import JobKind
 from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.values import StoredJob
 
-__all__ = ["evidence_of", "excerpts", "location", "unique_sources", "with_evidence"]
+__all__ = ["evidence_of", "excerpts", "location", "location_text", "unique_sources", "with_evidence"]
 
 _MIN_CONTEXT, _MAX_CONTEXT = 16, 60
 
@@ -51,6 +52,19 @@ def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str
     return source or job.source, line + job.source_line - 1, column if line > 1 else None
 
 
+def location_text(job: StoredJob, start: int, source: str | None = None) -> str:
+    """Return the file and line of an offset in a job's SQL, as text.
+
+    The SQL of a dbt node or a dashboard is not the text of its file: what names the job then is the file, and what
+    names the SQL of others the job's key.
+    """
+    file, line, _ = location(job, start, source)
+    if file:
+        return f"{file}:{line}"
+    name = (source or job.source) if job.kind in (JobKind.DBT, JobKind.DASHBOARD) else None
+    return f"{name}, SQL line {line}" if name else f"{job.key}, line {line}"
+
+
 def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None) -> list[Text]:
     """Return the lines that show a proof: each expression in order, with its position and the text around it.
 
@@ -71,8 +85,8 @@ def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source:
     """Return the position of a span in a job's SQL, and the text around it with the expression underlined."""
     sql = job.sql or ""
     start, end = span
-    file, line_number, column = location(job, at, source)
-    where = f"{file}:{line_number}" if file else f"{job.key}, line {line_number}"
+    where = location_text(job, at, source)
+    column = location(job, at, source)[2]
     position = f"{where}:{column}" if column is not None else where
     beside = width - len(position) - 2
     room = beside if end - start + 2 * _MIN_CONTEXT + 4 <= beside else width

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.cli.running import lineage
+from tests.dbt.manifests import manifest, model, write
 
 SQL = """CREATE TABLE fct (region text, net_eur numeric); CREATE TABLE daily (region text, revenue numeric);
   CREATE TABLE other AS SELECT 1 AS one; INSERT INTO daily
@@ -55,3 +57,29 @@ def test_a_value_that_flows_is_shown_beside_a_shorter_influence(tmp_path: Path) 
     paths = lineage("path", "y.v", "s.w", *given).json
     assert [(one["transformation"], one["hops"]) for one in paths] == [("JOIN", 1), ("TRANSFORMATION", 2)]
     assert [one["hops"] for one in lineage("path", "y.v", "s.w", "--kind", "references", *given).json] == [1]
+
+
+def test_sql_of_a_dbt_model_and_of_a_dashboard_is_not_the_text_of_their_files(tmp_path: Path) -> None:
+    """A view's text in the database is an observation of its model, whose file has other lines."""
+    project = manifest(model("m", "select\n a as b from shop.main.raw", relation_name="shop.main.m"))
+    project["metadata"]["adapter_type"] = "duckdb"
+    target = write(tmp_path / "target", project, catalog=False)
+    (tmp_path / "boards.yaml").write_text(
+        "server: s\nconnections:\n  w: {dialect: duckdb, namespace: duckdb, database: shop, schema: main}\n"
+        "queries:\n  - {name: q, connection: w, sql: SELECT b FROM m}\n"
+    )
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE raw (a INT); CREATE VIEW m AS SELECT a AS b FROM raw")
+    at = ("-s", tmp_path / "s")
+    assert lineage("ingest", "dbt", target, *at).code == 0
+    assert lineage("ingest", "bi", "plain", tmp_path / "boards.yaml", *at).code == 0
+    for observe in (False, True):
+        if observe:
+            assert lineage("ingest", "duckdb", tmp_path / "shop.duckdb", *at).code == 0
+        out = lineage("path", "raw.a", "query/q.b", *at, columns=80).out
+        shown = [line.strip().split("  ")[0] for line in out.splitlines() if "SQL line" in line]
+        of_model = "1:25" if observe else "2:2"
+        assert [one.removeprefix(f"{tmp_path}/") for one in shown] == [
+            f"models/m.sql, SQL line {of_model}",
+            "boards.yaml#queries/0, SQL line 1:8",
+        ]

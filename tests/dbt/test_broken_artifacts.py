@@ -99,6 +99,9 @@ def test_no_manifest(tmp_path: Path, text: str) -> None:
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(NoManifestError, match="dbt compile"):
         ingest_dbt(tmp_path / "nothing", store=tmp_path / "store.lbug")
+    (tmp_path / "dbt_project.yml").touch()
+    with pytest.raises(NoManifestError, match="give its target folder, or --project-dir"):
+        ingest_dbt(tmp_path, store=tmp_path / "store.lbug")
     with pytest.raises(OptionError, match="project-dir"):
         ingest_dbt(store=tmp_path / "store.lbug")
 

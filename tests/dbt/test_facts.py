@@ -165,6 +165,7 @@ def test_a_renamed_column_takes_no_facts_with_its_old_name(warehouse: Warehouse)
     nodes = project({"old": {"name": "old", "description": "Its name in the YAML file only."}})
     summary = warehouse.ingest(nodes, at="2026-03-02T06:00:00Z")
     assert [one.diagnostic.message.partition(",")[0] for one in summary.diagnostics] == ["orders has no column `old`"]
+    assert summary.to_dict()["diagnostics"] == 1
     orders, columns = warehouse.facts("wh.main.orders")
     assert "old" not in columns
     assert columns["id"].description is None

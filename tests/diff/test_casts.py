@@ -15,7 +15,10 @@ CASES = [
     ("cast(a as int)", "cast(a as bigint)", "type changed"),
     ("cast(a as bigint)", "cast(a as int)", "type changed, value changed"),
     ("cast(a as timestamp)", "cast(a as date)", "type changed, value changed"),
-    ("cast(a as date)", "cast(a as timestamp)", "type changed"),
+    ("cast(a as date)", "cast(a as timestamp)", "type changed, value changed"),
+    ("cast(a as int)", "cast(a as text)", "type changed, value changed"),
+    ("cast(a as float)", "cast(a as double)", "type changed, value changed"),
+    ("cast(a as decimal(10, 0))", "cast(a as decimal(12, 2))", "type changed, value changed"),
     ("cast(a as decimal(10, 2))", "cast(a as decimal(12, 2))", "type changed"),
     ("cast(a as decimal(10, 2))", "cast(a as decimal(10, 3))", "type changed, value changed"),
     ("cast(a as varchar(10))", "cast(a as varchar(5))", "cosmetic"),  # DuckDB knows no length

@@ -396,7 +396,7 @@ def test_a_template_that_dbt_has_not_compiled(tmp_path: Path) -> None:
 
     diff = _diff(tmp_path, edit, base)
     assert "daily" in _touched(diff)
-    assert any("not compiled" in notice for notice in diff.notices)
+    assert any("1 model not compiled (daily)" in notice for notice in diff.notices)
 
 
 def test_a_catalog_on_one_side(tmp_path: Path) -> None:

@@ -106,3 +106,13 @@ def test_a_hook_that_is_gone_is_said(tmp_path: Path) -> None:
     notices = [one for one in _diff(tmp_path, _hook, base).notices if "hook" in one]
     said = "the post-hook of daily wrote wh.audit.kept before this change"
     assert notices == [f"{said}: what reads that is neither listed nor built again"]
+
+
+def test_a_table_that_two_hooks_of_a_model_write_is_named_once(tmp_path: Path) -> None:
+    def edit(data: Manifest) -> None:
+        texts = (LOG.format(number) for number in (1, 2))
+        _config(data, "daily")["post-hook"] = [{"sql": text} for text in texts]
+
+    notices = [one for one in _diff(tmp_path, edit, _project()).notices if "hook" in one]
+    said = "the post-hook of daily writes wh.audit.kept"
+    assert notices == [f"{said}: what reads that is neither listed nor built again"]

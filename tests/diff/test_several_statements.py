@@ -88,3 +88,29 @@ def test_that_columns_are_not_known_is_said(tmp_path: Path, made: str, is_known:
     reasons = [one for table in found.edited for one in table.reasons]
     assert any("which columns it has is not known" in one for one in reasons) != is_known
     assert bool(found.failures([FailCondition.REMOVED])) == is_known
+
+
+COPIED = "create table c as select id, a from r;\n"
+WATCHED = "create view w as select id, a from r;\ncreate table c as select id, a from w;\n"
+MACROS = ("create or replace function f(x int) returns int language sql as 'select x + 1';\n",
+          "create or replace function f(x int) returns int language sql as 'select x + 2';\n")  # fmt: skip
+CALLED = "create table c as select f(id) as n from t;\n"
+UNDONE = "begin;\n" + UPDATED + "rollback;\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "edited"),
+    [
+        (MADE + UPDATED + COPIED, MADE + COPIED + UPDATED, ["c"]),
+        (MADE + UPDATED + WATCHED, MADE + WATCHED + UPDATED, ["c"]),
+        (TABLES + MACROS[0] + CALLED + MACROS[1], TABLES + "".join(MACROS) + CALLED, ["c"]),
+        (TABLES + "set search_path = x;\n" + CALLED, TABLES + CALLED + "set search_path = x;\n", ["c"]),
+        (MADE + UNDONE, MADE + UNDONE.replace("rollback", "commit"), ["r"]),
+        (MADE + UNDONE, MADE, []),
+        (MADE + UPDATED + COPIED, MADE + UPDATED + "-- again\n" + COPIED + "drop table r;", ["r"]),
+        ("create view w as select id from t;\n" + TABLES, TABLES + "create view w as select id from t;\n", []),
+    ],
+)  # fmt: skip
+def test_the_order_of_statements(tmp_path: Path, base: str, head: str, edited: list[str]) -> None:
+    """A table has what was there when its statement ran; where nothing follows that changes that, no order counts."""
+    assert sorted(one.title for one in _diff(tmp_path, base, head).edited) == edited

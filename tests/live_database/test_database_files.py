@@ -209,6 +209,13 @@ def test_files_that_cannot_be_read(tmp_path: Path, store: GraphStore) -> None:
         ):  # fmt: skip
             with pytest.raises(DatabaseError, match=message):
                 ingest(path, store=store)
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n")
+    with closing(sqlite3.connect(tmp_path / "app.sqlite")) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    for path in (table, tmp_path / "app.sqlite"):  # DuckDB opens these as well
+        with pytest.raises(DatabaseError, match="is not a DuckDB database"):
+            ingest_duckdb(path, store=store)
     damaged = duck_file(tmp_path)
     content = bytearray(damaged.read_bytes())
     content[12] ^= 255
@@ -218,6 +225,23 @@ def test_files_that_cannot_be_read(tmp_path: Path, store: GraphStore) -> None:
     with mock.patch.dict("sys.modules", {"duckdb": None}), pytest.raises(DriverMissingError):
         ingest_duckdb(garbage, store=store)
     assert store.dataset_keys() == []
+
+
+def test_duckdb_says_nothing_at_the_end(tmp_path: Path) -> None:
+    """What its binding finds uncollected when the process ends, it prints as leaks."""
+    program = "import sys; from lineage.cli.main import run; sys.argv[0] = 'lineage'; run()"
+    for arguments in (
+        ("ingest", "duckdb", duck_file(tmp_path), "--store", tmp_path / "store.lbug"),
+        ("extract", "-d", "duckdb", "--catalog", f"duckdb:///{tmp_path / 'shop.duckdb'}", "-q", "SELECT x FROM orders"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 _HOLD = {

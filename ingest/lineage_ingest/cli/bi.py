@@ -59,7 +59,7 @@ def bi(
         typer.Option(
             "--connection",
             help="How tables of one of the tool's connections (by name or id) are named: "
-            "NAME=NAMESPACE[,dialect=…][,database=…][,schema=…]. Repeatable.",
+            "NAME=NAMESPACE, then any of ,dialect=… ,database=… ,schema=… without spaces. Repeatable.",
             metavar="NAME=NAMESPACE",
         ),
     ] = None,

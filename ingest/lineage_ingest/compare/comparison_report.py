@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lineage.cli.evidence import evidence_of, location
+from lineage.cli.evidence import evidence_of, location_text
 from lineage.cli.listing import counted
 from lineage.model.evidence import spans_of
 from lineage.model.expression_text import expression_around
@@ -154,9 +154,8 @@ def _our_proof(found: Comparison, edges: tuple[StoredEdge, ...]) -> str | None:
     parts = [" + ".join(map(str, edge.subtypes)) or str(edge.kind)]
     if job is not None and job.sql and edge.spans:
         start, end = spans_of(edge.spans[0])[0]
-        file, line, _ = location(job, start)
         text = " ".join(job.sql[slice(*expression_around(job.sql, start, end))].split())
-        parts += [f"{file}:{line}" if file else f"{edge.job}, line {line}", f"`{text[:_MAX_TEXT]}`"]
+        parts += [location_text(job, start), f"`{text[:_MAX_TEXT]}`"]
     else:
         parts.append((job.source if job is not None else None) or edge.job)
         parts += ["no SQL"] if job is not None or not edge.spans else []  # else the statement is not loaded

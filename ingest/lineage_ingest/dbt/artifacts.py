@@ -80,7 +80,10 @@ def read_artifacts(target: Path) -> Artifacts:
         raw = path.read_bytes()
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise NoManifestError(f"{path} cannot be read: {why}; run `dbt compile` or `dbt build` first") from error
+        hint = "run `dbt compile` or `dbt build` first"
+        if (target / "dbt_project.yml").is_file():
+            hint = f"{target} is the project: give its target folder, or --project-dir {target}"
+        raise NoManifestError(f"{path} cannot be read: {why}; {hint}") from error
     parts, is_whole = read_parts(raw)
     if not _has_nodes(parts):
         raise NoManifestError(f"{path} is not a dbt manifest: it has no object `nodes`")

@@ -479,7 +479,7 @@ class _Ingest:
         return {
             "models": len(built),
             **{name: sum(node.completeness == level for node in built) for level, name in _COUNTED.items()},
-            "diagnostics": sum(node.diagnostics for node in self.nodes.values()) + len(problems),
+            "diagnostics": sum(node.diagnostics + bool(node.absent) for node in self.nodes.values()) + len(problems),
             "errors": sum(node.errors for node in self.nodes.values())
             + sum(one.severity is Severity.ERROR for _, one in problems),
             "tables": len(self.project.tables),

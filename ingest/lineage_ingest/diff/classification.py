@@ -11,7 +11,7 @@ from lineage.sql.canonical.table_form import ValueForm
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
-from lineage_ingest.diff.type_names import holds_every_value, is_same_type
+from lineage_ingest.diff.type_names import cuts_the_same, holds_every_value, is_same_type
 
 __all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
 
@@ -350,7 +350,9 @@ def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None,
     is_same = before.type is not None and after.type is not None and is_same_type(before.type, after.type)
     if not is_same:
         yield ColumnEffect.TYPE
-    if is_same or not holds_every_value(before.type, after.type):  # CAST or TRY_CAST, or a cast that may cut something
+    was_cast = before.before_cast != before.digest  # what it was made of may have more digits than it had
+    keeps = cuts_the_same if was_cast else holds_every_value
+    if is_same or not keeps(before.type, after.type):  # CAST or TRY_CAST, or a cast that may cut something
         yield ColumnEffect.VALUE
 
 

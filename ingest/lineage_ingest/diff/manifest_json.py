@@ -182,15 +182,16 @@ class ManifestJson:
 
     # Other parts
 
-    def uncompiled(self) -> int:
-        """Return the number of SQL models that dbt has only parsed."""
-        return sum(
-            node.get("resource_type") in ("model", "snapshot")
+    def uncompiled(self) -> list[str]:
+        """Return the names of the SQL models that dbt has only parsed."""
+        return sorted(
+            str(node.get("name"))
+            for key, node in self.nodes.items()
+            if node.get("resource_type") in ("model", "snapshot")
             and node.get("language") != "python"
             and not node.get("compiled_code")
             and bool(node.get("raw_code") or node.get("original_file_path"))  # else it is of another project
             and self.config(key).get("materialized") != "ephemeral"
-            for key, node in self.nodes.items()
         )
 
     def unread_seeds(self) -> list[str]:

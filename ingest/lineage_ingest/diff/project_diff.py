@@ -350,7 +350,8 @@ def _unordered(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]
 def _written_by_hooks(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     if base.hooks is not None and head.hooks is not None:
         edited = {key: one.name for key, one in tables.items() if one.effect is not TableEffect.UNCHANGED}
-        yield from written_by_hooks(base.hooks, head.hooks, edited, set(edited.values()))
+        # Several hooks of one model may write the same table.
+        yield from dict.fromkeys(written_by_hooks(base.hooks, head.hooks, edited, set(edited.values())))
 
 
 def _needed(manifest: ManifestJson, key: str) -> set[str]:
@@ -383,9 +384,9 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
         names = name_list(seeds, 5)
         yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"
     for side in (base, head):
-        raw = side.manifest.uncompiled() if side.manifest is not None else 0
+        raw = side.manifest.uncompiled() if side.manifest is not None else []
         if raw:
             yield (
-                f"{side.label}: {counted(raw, 'model')} not compiled: values of var() and env_var() are not compared; "
-                "run `dbt compile`"
+                f"{side.label}: {counted(len(raw), 'model')} not compiled ({name_list(raw, 5)}): values of var() and "
+                "env_var() are not compared; run `dbt compile`"
             )

@@ -14,6 +14,7 @@ from lineage.model.names import Naming, split_name
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, ValueForm, base_table, opaque_table
 from lineage.sql.script.statement_purpose import Purpose, StatementPurpose, read_purposes
+from lineage_ingest.diff.statement_order import orders_that_count
 from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
 from lineage_ingest.sql_files.discovery import find_sql_files
 from lineage_ingest.sql_files.file_reader import read_sql_file
@@ -38,6 +39,7 @@ def sql_revision(
     """
     known = {} if known is None else known
     by_table: dict[str, list[tuple[str, StatementPurpose]]] = {}
+    ordered: list[tuple[str, StatementPurpose]] = []
     context: list[str] = []
     problems: list[str] = []
     root = folder.resolve()
@@ -49,13 +51,18 @@ def sql_revision(
         if which not in known:
             known[which] = list(read_purposes(file.text, which[0], naming))
         for statement in known[which]:
+            ordered.append((shown, statement))
             if statement.table is not None:
                 source = f"{shown_as}/{shown}" if shown_as and root in path.parents else shown_as or shown
                 by_table.setdefault(statement.table, []).append((source, statement))
             elif statement.purpose is Purpose.CONTEXT:
                 context.append(statement.digest)
     content = (("functions and other statements of the folder", digest(context)),) if context else ()
-    definitions = {table: _definition(table, statements, content, naming) for table, statements in by_table.items()}
+    orders = orders_that_count(ordered)
+    definitions: dict[str, TableDefinition] = {}
+    for table, statements in by_table.items():
+        order = (("the order of the statements", orders[table]),) if table in orders else ()
+        definitions[table] = _definition(table, statements, (*content, *order), naming)
     tables: dict[str, TableForm] = {
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)

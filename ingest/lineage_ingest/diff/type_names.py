@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["holds_every_value", "is_same_type"]
+__all__ = ["cuts_the_same", "holds_every_value", "is_same_type"]
 
 _SPACE = re.compile(r"\s+|(?<=[(,])\s|\s(?=[(),])")
 _NUMBER = re.compile(r"\d+")
@@ -56,6 +56,23 @@ def holds_every_value(before: str | None, after: str | None) -> bool:
         sizes = [[int(one) for one in _NUMBER.findall(size)] for size in (of_size, to_size)]
         return len(sizes[0]) == len(sizes[1]) and _fits(*sizes)
     return (of, to) in _WIDER
+
+
+def cuts_the_same(before: str | None, after: str | None) -> bool:
+    """Return whether a cast of any value to one type, where it does not fail, gives what one to the other type does.
+
+    >>> cuts_the_same("int", "bigint"), cuts_the_same("numeric(10, 2)", "numeric(12, 2)")
+    (True, True)
+    >>> cuts_the_same("date", "timestamp"), cuts_the_same("numeric(10, 2)", "numeric(12, 3)")
+    (False, False)
+    """
+    if not holds_every_value(before, after) or before is None or after is None:
+        return False
+    (of, of_size), (to, to_size) = _normal(before), _normal(after)
+    if of in _INTEGERS and to in _INTEGERS:
+        return True
+    sizes = [[int(one) for one in _NUMBER.findall(size)] for size in (of_size, to_size)]
+    return of == to == "numeric" and sizes[0][1:] == sizes[1][1:]
 
 
 def _fits(of: list[int], to: list[int]) -> bool:

@@ -27,6 +27,8 @@ from lineage_ingest.live_database.stated_text import StatedText, function_name
 __all__ = ["read_duckdb_file"]
 
 _MAIN = "main"
+_SIGNATURE, _SIGNATURE_AT = b"DUCK", 8
+"""What every file of DuckDB has after its checksum."""
 _SCHEMAS = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = $1 AND NOT internal ORDER BY 1"
 _OF_SYSTEM = "SELECT view_name FROM duckdb_views() WHERE internal"
 _RELATIONS = """
@@ -59,6 +61,10 @@ def read_duckdb_file(path: Path, namespace: str) -> tuple[LiveDatabase, list[Sta
         hint = "pip install 'lineage-graph[databases]'"
         raise DriverMissingError("reading a DuckDB file needs duckdb", hint) from error
     existing_file(path)
+    with path.open("rb") as file:
+        file.seek(_SIGNATURE_AT)
+        if file.read(len(_SIGNATURE)) != _SIGNATURE:  # DuckDB opens other files too, such as CSV and SQLite's
+            raise DatabaseError(f"{path} is not a DuckDB database")
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             return _read(connection, path, namespace)

@@ -51,6 +51,8 @@ def _observation(job: JobRecord, model: StoredJob) -> JobRecord:
         key=model.key,
         kind=JobKind.DBT,
         source=model.source,
+        source_line=None,  # of the text that was observed, not of the model's file
+        positions=(),
         file_key=model.file_key,
         operation=model.operation,
     )

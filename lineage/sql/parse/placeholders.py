@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialect import Dialect
 
-__all__ = ["FilledText", "fill_placeholders", "placeholders_in"]
+__all__ = ["FilledText", "fill_placeholders", "is_filled_in", "placeholders_in"]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
 _PLACEHOLDER = re.compile(
@@ -42,6 +42,7 @@ _BEFORE_A_VALUE = re.compile(
     re.IGNORECASE,
 )
 """What a value follows; in other positions, a variable may hold an expression or a list of columns."""
+_SHORTEST = len("${x}")
 _HINT = "compile the templates (`dbt compile`), and read the compiled SQL"
 
 
@@ -105,6 +106,15 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
     return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts))
+
+
+def is_filled_in(number: str) -> bool:
+    """Return whether a number is what a placeholder was replaced by.
+
+    >>> is_filled_in("0000000"), is_filled_in("0")
+    (True, False)
+    """
+    return len(number) >= _SHORTEST and not number.strip("0")
 
 
 def placeholders_in(text: str) -> list[str]:

@@ -51,6 +51,7 @@ class QueryBlock:
         "_found",
         "_names",
         "aliases",
+        "changes",
         "choice",
         "clause",
         "ctes",
@@ -76,6 +77,8 @@ class QueryBlock:
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
         self.prefixed: Mapping[str, Relation] = NOTHING
         """Relations whose columns are visible with their prefix only, such as EXCLUDED."""
+        self.changes: str | None = None
+        """The alias of the table that the statement changes, which no query in its FROM or USING sees."""
         self.merged: Mapping[str, Sources] = NOTHING
         self.merges: Sequence[Merge] = ()
         self.outputs: dict[str, Sources] = {}

@@ -22,6 +22,7 @@ from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.script.create_clauses import FILLING, constraints, how_it_is_stored, what_decides_rows
 from lineage.sql.script.definitions import definition_of, is_bare_query, named_after_text, written_tables
+from lineage.sql.script.transactions import statements_rolled_back
 
 __all__ = ["Purpose", "StatementPurpose", "read_purposes"]
 
@@ -69,11 +70,15 @@ class StatementPurpose:
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
     """Yield what the statements of a text do; `name` is its file's, after which a single query is named."""
     statements = list(parse_statements(text, naming.dialect))
+    undone = statements_rolled_back(statements, naming.dialect)
     begin = 0
     for number, parsed in enumerate(statements):
         end = parsed.span.end if number < len(statements) - 1 else len(text)
         placeholders = tuple(placeholders_in(text[begin:end]))
         begin = end
+        if number in undone:
+            yield StatementPurpose(Purpose.NOTHING, parsed.text[parsed.span.start : end], tokens_digest(parsed))
+            continue
         for found in _purposes(parsed, name if len(statements) == 1 else "", naming):
             if not placeholders:
                 yield found

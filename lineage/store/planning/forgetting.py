@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from lineage.model.batch import JobKind
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.graph_state import GraphState, Seen
 from lineage.store.planning.job_outputs import Units
@@ -38,7 +39,11 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
         known = identities.get(key)
         if known is None:
             return key, job
-        return known.key, replace(job, key=known.key, file_key=known.file_key, source=known.source)
+        moved = replace(job, key=known.key, file_key=known.file_key, source=known.source)
+        if job.kind is JobKind.SQL_FILE:
+            return known.key, moved
+        # The positions are of its own text, not of the file that has it now.
+        return known.key, replace(moved, source_line=None, positions=())
 
     after.jobs = rekey_items(before.jobs, renamed, join_jobs)
     after.reads = rekey_items(before.reads, lambda link, seen: ((key_of(link[0]), link[1]), seen), Seen.joined)

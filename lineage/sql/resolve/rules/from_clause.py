@@ -107,12 +107,19 @@ def _is_from_item(node: exp.Expr) -> bool:
 def _visible_scope(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
     """Return the scope visible to a FROM item: a derived table does not see its sibling items.
 
-    DuckDB treats a derived table as LATERAL where necessary:
+    DuckDB treats a derived table as LATERAL where necessary, but not of the table that the statement changes:
     https://duckdb.org/docs/stable/sql/query_syntax/from#lateral-joins
     """
-    if isinstance(node, exp.Query) and not resolver.naming.dialect.implicit_lateral:
+    if not isinstance(node, exp.Query):
+        return scope
+    if not resolver.naming.dialect.implicit_lateral:
         return Scope(resolver, scope.parent, scope.ctes)
-    return scope
+    if scope.changes is None:
+        return scope
+    siblings = Scope(resolver, scope.parent, scope.ctes)
+    siblings.items = {alias: item for alias, item in scope.items.items() if alias != scope.changes}
+    siblings.merged = scope.merged
+    return siblings
 
 
 def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources, first: int) -> list[Relation]:

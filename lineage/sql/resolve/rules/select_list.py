@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from lineage.sql.parse.placeholders import is_filled_in
 from lineage.sql.resolve.alias_visibility import Clause
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import Sources, with_mention
+from lineage.sql.resolve.relations import STAR, FunctionTable, Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.excluded_columns import drop_excluded, split_list
@@ -68,6 +69,8 @@ def _project(resolver: Resolver, select: exp.Expr, items: Sequence[exp.Expr], sc
             expand_filtered_star(resolver, item, scope, projection)
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
             expand_star(resolver, item, scope, projection)
+        elif kind is exp.Literal and not item.args["is_string"] and is_filled_in(item.args["this"]):
+            _any_columns(projection)
         elif kind is exp.EQ and resolver.naming.dialect.strings_name_columns and _is_text(item.this):
             _named_by_string(resolver, item, scope, projection)
         else:
@@ -84,6 +87,12 @@ def _project(resolver: Resolver, select: exp.Expr, items: Sequence[exp.Expr], sc
             name = unnamed.name(item, position, projection.names)
             projection.add(name, sources, item)
     return projection
+
+
+def _any_columns(projection: Projection) -> None:
+    """Add what a macro of a template may return."""
+    projection.add(STAR, {}, None)
+    projection.opens.append(FunctionTable([], {}))
 
 
 def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:

@@ -36,6 +36,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
     [own] = scope.items
+    scope.changes = own
     source = add_source(resolver, tree.args["using"], scope, rows)[0]
     matched: Sources = {}
     absorb_rows(matched, rows)

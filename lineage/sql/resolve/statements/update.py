@@ -105,6 +105,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[
     target, relation = resolver.look_up(identifiers.table_parts(table))
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    [scope.changes] = scope.items
     add_joins(resolver, table.args.get("joins") or (), scope, rows)
     for item in items:
         add_source(resolver, item, scope, rows)

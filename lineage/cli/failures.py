@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import typer
+
 from lineage.catalog import CatalogError
 from lineage.catalog.database.errors import DatabaseUnreachableError
-from lineage.cli.listing import note
+from lineage.cli.layout import wrap
+from lineage.cli.listing import console, note
 from lineage.model.dialects import UnknownDialectError
 from lineage.neo4j_server.errors import ServerError, ServerStartError
 from lineage.sql.script.worker_pool import WorkerError
 from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 
-__all__ = ["explain_failure"]
+__all__ = ["explain_failure", "fit_message"]
 
 INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
+
+
+def fit_message(error: typer.BadParameter) -> None:
+    """Wrap the message of an error about an argument at words, as it is printed: after `Error: ` and the argument."""
+    begin = f"Error: {error.format_message().removesuffix(error.message)}"
+    error.message = error.message.removeprefix("Value error, ")  # what checks values says of each
+    text = "\n".join(wrap(begin + error.message, console(stderr=True).width))  # a line ends where a space was
+    error.message = text[len(begin) :] if text[len(begin) - 1] == " " else "\n" + text[len(begin) :]
 
 
 def explain_failure(error: Exception) -> int | None:

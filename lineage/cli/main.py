@@ -47,6 +47,16 @@ class _Commands(TyperGroup):
                 self.commands.setdefault(name, TyperCommand(name))
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; the lines of an error about its arguments fit the terminal."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from lineage.cli.failures import fit_message  # noqa: PLC0415  imported late, as below
+
+            fit_message(error)
+            raise
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help with the list of commands."""
         self._listing = True

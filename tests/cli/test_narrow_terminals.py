@@ -134,3 +134,13 @@ def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
     assert reached["total_revenue_in_euros"]["contribution"]["steps"][0]["evidence"][0] == proof
     first = lineage("path", AMOUNT, TOTAL, "-s", folder / "s.lbug", "-f", "csv").out.splitlines()[1]
     assert first.endswith(",orders.sql,3,order_amount_in_euros * ?")
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_errors_about_arguments_fit(columns: int) -> None:
+    for arguments in (("diff", "a", "b", "--fail-on", "everything"), ("ingest", "log", "x", "--source", "paper")):
+        done = lineage(*arguments, columns=columns)
+        assert done.code == 2
+        message = done.err[done.err.index("Error: ") :]
+        assert max(map(cell_len, message.splitlines())) <= columns
+        assert "Value error" not in message

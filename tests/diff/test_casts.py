@@ -24,7 +24,9 @@ CASES = [
     ("cast(a as varchar(10))", "cast(a as varchar(5))", "cosmetic"),  # DuckDB knows no length
     ("cast(a as int)", "a", "type changed, value changed"),
     ("cast(a as int)", "try_cast(a as int)", "value changed"),
-    ("cast(a as int)", "cast(b as bigint)", "value changed"),
+    ("cast(a as int)", "cast(b as bigint)", "type changed, value changed"),
+    ("try_cast(a as int)", "try_cast(a as bigint)", "type changed, value changed"),  # what was NULL may be a value
+    ("try_cast(a as int)", "try_cast(b as int)", "value changed"),
 ]
 
 

@@ -344,10 +344,13 @@ def _value_effects(before: ValueForm, after: ValueForm, types: tuple[str | None,
         yield ColumnEffect.TYPE
     if before.digest == after.digest:
         return
+    is_known = before.type is not None and after.type is not None
+    is_same = is_known and is_same_type(before.type or "", after.type or "")
     if before.before_cast != after.before_cast:
+        if is_known and not is_same:
+            yield ColumnEffect.TYPE
         yield ColumnEffect.VALUE
         return
-    is_same = before.type is not None and after.type is not None and is_same_type(before.type, after.type)
     if not is_same:
         yield ColumnEffect.TYPE
     was_cast = before.before_cast != before.digest  # what it was made of may have more digits than it had

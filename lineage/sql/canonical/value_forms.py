@@ -140,9 +140,9 @@ class Expressions:
         stability = worst(values, stability)
         if type(node) in (exp.Cast, exp.TryCast) and values:
             to = node.args["to"]
-            return ValueForm(
-                made, values[-1].before_cast, to.sql() if isinstance(to, exp.DataType) else None, stability
-            )
+            # What TRY_CAST makes NULL is decided by the type, so that its result is another value.
+            uncast = values[-1].before_cast if type(node) is exp.Cast else ""
+            return ValueForm(made, uncast, to.sql() if isinstance(to, exp.DataType) else None, stability)
         return ValueForm(made, stability=stability)
 
     def _window(self, node: exp.Expr, block: BlockForm) -> ValueForm:

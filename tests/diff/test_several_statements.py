@@ -114,3 +114,12 @@ UNDONE = "begin;\n" + UPDATED + "rollback;\n"
 def test_the_order_of_statements(tmp_path: Path, base: str, head: str, edited: list[str]) -> None:
     """A table has what was there when its statement ran; where nothing follows that changes that, no order counts."""
     assert sorted(one.title for one in _diff(tmp_path, base, head).edited) == edited
+
+
+def test_a_table_made_before_the_columns_of_another_change_has_columns_that_are_not_known(tmp_path: Path) -> None:
+    made = "create table w as select * from r;\n"
+    changed = "alter table r drop column a;\n"
+    found = _diff(tmp_path, MADE + made + changed, MADE + changed + made)
+    assert [name for name, effects in _columns(found).items() if "removed" in effects] == ["w.*"]
+    assert found.failures([FailCondition.REMOVED])
+    assert "compared as a whole" in str(found.tables["w"].reasons)

@@ -61,8 +61,13 @@ def sql_revision(
     orders = orders_that_count(ordered)
     definitions: dict[str, TableDefinition] = {}
     for table, statements in by_table.items():
-        order = (("the order of the statements", orders[table]),) if table in orders else ()
-        definitions[table] = _definition(table, statements, (*content, *order), naming)
+        order = orders.get(table)
+        after = () if order is None else (("the order of the statements", order.digest),)
+        made = _definition(table, statements, (*content, *after), naming)
+        if order is not None and order.altered:  # which columns it has was decided by those of before
+            doubt = f"a later statement changes the columns of {name_list(order.altered, 3)}, which it reads"
+            made = replace(made, doubts=(*made.doubts, f"{doubt}: it is compared as a whole"))
+        definitions[table] = made
     tables: dict[str, TableForm] = {
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from lineage.frozen import frozen
 from lineage.sql.canonical.digests import Part, digest
 from lineage.sql.script.statement_purpose import Purpose, StatementPurpose
 
-__all__ = ["orders_that_count"]
+__all__ = ["StatementOrder", "orders_that_count"]
 
 
-def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dict[str, str]:
-    """Return a digest of what the statements that make a table run after, by table, from the statements of all files.
+@frozen
+class StatementOrder:
+    """A digest of what the statements that make a table run after, and the tables read whose columns change later."""
+
+    digest: str
+    altered: tuple[str, ...] = ()
+
+
+def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dict[str, StatementOrder]:
+    """Return what the statements that make a table run after, by table, from the statements of all files.
 
     The order counts of a table that is changed after it is read, and of functions and settings that follow in the
     file. Of others it does not: files may define a table after the view that reads it.
@@ -28,6 +37,7 @@ def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dic
         elif statement.purpose is Purpose.CONTEXT:
             contexts[source].append(number)
     found: dict[str, list[Part]] = defaultdict(list)
+    altered: dict[str, dict[str, None]] = defaultdict(dict)
     for number, (source, statement) in enumerate(statements):
         if statement.table is None:
             continue
@@ -40,10 +50,14 @@ def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dic
             if name == statement.table:
                 continue
             earlier = [one for one in writers.get(name, ()) if one < number]
-            later = (one for one in writers.get(name, ()) if one > number and not statements[one][1].drops)
-            if earlier and next(later, None) is not None:
+            later = [statements[one][1] for one in writers.get(name, ()) if one > number]
+            if earlier and not all(one.drops for one in later):
                 found[statement.table].append([name, [statements[one][1].digest for one in earlier]])
-    return {table: digest("order", orders) for table, orders in found.items()}
+                if any(one.alterations for one in later):
+                    altered[statement.table][name] = None
+    return {
+        table: StatementOrder(digest("order", orders), tuple(altered.get(table, ()))) for table, orders in found.items()
+    }
 
 
 def _tables_read(names: Sequence[str], views: Mapping[str, Sequence[str]]) -> Iterator[str]:

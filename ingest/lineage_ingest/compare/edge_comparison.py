@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.name_lists import name_list
-from lineage.model.names import dataset_of, is_column_key
+from lineage.model.names import dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
@@ -308,3 +308,15 @@ def _add_notices(into: Comparison, names: GraphNames) -> None:
             f"{len(names.elsewhere):,} tables were found by name in another namespace ({name_list(listed, 3)}); "
             "give it with --namespace"
         )
+    if names.respelled:
+        listed = list(
+            dict.fromkeys(f"{_last(key)} as {_last(found)}" for key, found in sorted(names.respelled.items()))
+        )
+        into.notices.append(
+            f"found by a name that differs in case: {name_list(listed, 3)}; where case matters, they are not the same"
+        )
+
+
+def _last(key: str) -> str:
+    dataset, path = split_column_key(key)
+    return path if is_column_key(key) else split_dataset_key(dataset)[1]

@@ -104,6 +104,8 @@ def compare_lineage(
         last_at=stated.last_at,
         as_of=as_of,
     )
+    if not into.rows and not into.unread_count and not into.notices:
+        into.notices.append("the export states no edge")
     with opened_store(store, read_only=True) as opened:
         into.store = opened.address
         return compare_stated(

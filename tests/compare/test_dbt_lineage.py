@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from lineage_ingest import ingest_dbt
@@ -91,3 +92,17 @@ def test_a_lineage_file_of_another_run(tmp_path: Path) -> None:
     ]
     assert found.notices == ["nodes that are no tables (tests, analyses, functions)"]
     assert not found.differences
+
+
+def test_a_lineage_file_without_rows_says_so(tmp_path: Path) -> None:
+    _compare(tmp_path, SAID)
+    file = tmp_path / "target/info_schema/v1/dbt.column_lineage.parquet"
+    pq.write_table(pq.read_table(file).slice(0, 0), file)
+    found = compare_lineage("dbt", tmp_path / "target", store=tmp_path / "s.lbug")
+    assert found.notices == ["the export states no edge"]
+
+
+def test_the_same_folder_twice(tmp_path: Path) -> None:
+    once = _compare(tmp_path, SAID)
+    twice = compare_lineage("dbt", [tmp_path / "target"] * 2, store=tmp_path / "s.lbug")
+    assert _lines(twice) == _lines(once)

@@ -148,3 +148,66 @@ def test_a_dataset_event_states_lineage_too(tmp_path: Path) -> None:
     (tmp_path / "events.ndjson").write_text(json.dumps({"eventTime": "2026-03-01T10:00:00Z", "dataset": dataset}))
     found = compare_lineage("openlineage", tmp_path / "events.ndjson", store=store)
     assert "only theirs: s.v.a <- s.t.b (unexplained)" in lines(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"columnName": "TOTAL"', '"columnName": null'), ('"objectName": "WH.SHOP.CLEAN"', '"objectId": 9')],
+)
+def test_names_that_are_missing_are_reported(tmp_path: Path, old: str, new: str) -> None:
+    """The column is not one named None, and not one without sources."""
+    compare(tmp_path, RIGHT, name="snowflake")
+    text = snowflake(tmp_path, [RIGHT[1]]).read_text()
+    (tmp_path / "rows.jsonl").write_text(text.replace(old, new))
+    found = compare_lineage("snowflake", tmp_path / "rows.jsonl", store=tmp_path / "s.lbug")
+    assert old in text
+    assert not found.edges
+    assert [one.reason for one in found.unread] == [
+        "its objects_modified has a table or column without a name, which is not compared"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "notice"),
+    [
+        (Said("db.s.t.a", "db.s.v.a"), None),
+        (Said('db.s."t".a', "db.s.v.a"), "DB.S.t as DB.S.T"),
+        (Said("db.s.t.a", "db.s.v.%"), "a as A"),
+    ],
+)
+def test_names_found_in_another_case(tmp_path: Path, said: Said, notice: str | None) -> None:
+    store = ingest(tmp_path, "create table DB.S.T (A int); create table DB.S.V as select A from DB.S.T;", "snowflake")
+    (row,) = snowflake_rows(tmp_path, [said])
+    text = json.dumps(row).replace("%", "a").replace(json.dumps('"T"')[1:-1], json.dumps('"t"')[1:-1])
+    (tmp_path / "rows.jsonl").write_text(text)
+    found = compare_lineage("snowflake", tmp_path / "rows.jsonl", store=store)
+    assert lines(found) == ["agree: db.s.v.a <- db.s.t.a"]
+    expected = f"found by a name that differs in case: {notice}; where case matters, they are not the same"
+    assert found.notices == ([expected] if notice else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "expected"),
+    [
+        ("bigquery:sharded:p.d.events_", ["a"], "agree: p.d.out.a <- p.d.events_*.a"),
+        ("bigquery:p.d.events_20260102", ["a"], "agree: p.d.out.a <- p.d.events_*.a"),
+        ("bigquery:p.d.days$20260102", ["b"], "agree: p.d.out.b <- p.d.days.b"),
+        ("bigquery:routine:p.d.events_", ["a"], "links of the system bigquery:routine, which are not compared"),
+        ("bigquery:p.d.events_20260102", [None], "the field of its source is no list of names"),
+        ("bigquery:p.d.events_20260102", [""], "the field of its source is no list of names"),
+        ("bigquery:p.d.events_20260102", 7, "the field of its source is no list of names"),
+    ],
+)
+def test_names_of_bigquery(tmp_path: Path, name: str, field: object, expected: str) -> None:
+    sql = """create table p.d.events_20260101 (a int64); create table p.d.days (b int64);
+    create table p.d.out as select e.a, d.b from `p.d.events_*` as e cross join p.d.days as d;"""
+    store = ingest(tmp_path, sql, "bigquery")
+    target = {
+        "fullyQualifiedName": "bigquery:p.d.out",
+        "field": field if isinstance(field, list) and field[0] else ["a"],
+    }
+    link = {"source": {"fullyQualifiedName": name, "field": field}, "target": target}
+    (tmp_path / "links.json").write_text(json.dumps({"links": [link]}))
+    found = compare_lineage("bigquery", tmp_path / "links.json", store=store)
+    assert expected in [*lines(found), *found.notices, *(one.reason for one in found.unread)]
+    assert not [one for one in found.edges if one.verdict == "only theirs"]

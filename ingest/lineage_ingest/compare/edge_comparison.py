@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.name_lists import name_list
-from lineage.model.names import dataset_of, is_column_key
+from lineage.model.names import dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
@@ -26,6 +26,7 @@ Progress = Callable[[str, int, int | None], None]
 _Pair = tuple[str, str]
 _MAX_STEPS = 12
 """Maximum length of a path through their edges."""
+_VALUE = "ours says that the value flows; they say that it only influences"
 
 
 def compare_stated(
@@ -79,8 +80,9 @@ class _Theirs:
     """Their edges by the graph's keys: those between known tables, and the tables and columns that they describe."""
 
     edges: dict[_Pair, Opinion] = field(default_factory=dict)
-    steps: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """All of their steps, through unknown tables as well: targets by source."""
+    steps: dict[str, list[tuple[str, str, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """All of their steps, through unknown tables as well, by the top-level column of the source: source, target, and
+    whether they say that it only influences."""
     by_roots: dict[_Pair, list[_Pair]] = field(default_factory=lambda: defaultdict(list))
     """Their edges by the top-level columns of both ends."""
     of_columns: set[_Pair] = field(default_factory=set)
@@ -105,7 +107,7 @@ class _Theirs:
             else:
                 translated[pair] = statement
         for (source, target), statement in translated.items():
-            theirs.steps[source].add(target)
+            theirs.steps[root_of(source)].append((source, target, statement.influence is True))
             if is_known(source) and is_known(target):
                 theirs._add(source, target, statement)
                 continue
@@ -116,7 +118,9 @@ class _Theirs:
         if is_cut:
             into.notices.append("too many edges through tables that the graph does not have: some are not compared")
         for (source, target), statement in composed.items():
-            if (source, target) not in theirs.edges:
+            if (source, target) in theirs.edges:
+                theirs.edges[source, target].merge(statement)
+            else:
                 theirs._add(source, target, statement)
         for key in stated.written_without_source:
             column = names.key_of(key)
@@ -133,15 +137,27 @@ class _Theirs:
             self.columns.add(root_of(target))
             self.of_columns.add((dataset_of(source), dataset_of(target)))
 
-    def path_between(self, source: str, target: str) -> tuple[str, ...] | None:
-        """Return the keys between two columns on a path of two or more of their steps; None without one."""
+    def path_between(self, source: str, target: str) -> tuple[tuple[str, ...], bool] | None:
+        """Return the keys between two columns on a path of two or more of their steps; None without one.
+
+        With them comes whether they say that the source only influences the target, on each such path.
+        """
+        for only_values in (True, False):
+            found = self._shortest(source, target, only_values=only_values)
+            if found is not None:
+                return found, not only_values
+        return None
+
+    def _shortest(self, source: str, target: str, *, only_values: bool) -> tuple[str, ...] | None:
         layer: dict[str, tuple[str, ...]] = {source: ()}
         seen = {source}
         for _ in range(_MAX_STEPS):
             following: dict[str, tuple[str, ...]] = {}
             for key in sorted(layer):
-                for after in sorted(self.steps.get(key, ())):
-                    if after == target and layer[key]:
+                for read, after, influences in sorted(self.steps.get(root_of(key), ())):
+                    if (influences and only_values) or not is_related(read, key):
+                        continue
+                    if layer[key] and is_related(after, target):
                         return layer[key]
                     if after not in seen:
                         seen.add(after)
@@ -211,8 +227,7 @@ class _Comparing:
             edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.INFLUENCE
             edge.because = f"ours is influence ({', '.join(clauses) or 'REFERENCES'}); they list it as lineage"
         elif edge.theirs.influence is True and EdgeKind.REFERENCES not in kinds:
-            edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.VALUE
-            edge.because = "ours says that the value flows; they say that it only influences"
+            edge.verdict, edge.reason, edge.because = EdgeVerdict.KIND, Reason.VALUE, _VALUE
 
     def settle_paths(self, unmatched: Iterable[ComparedEdge]) -> None:
         """Decide on edges of theirs of which we have no direct edge, but a path."""
@@ -227,6 +242,13 @@ class _Comparing:
             if is_influence and edge.theirs is not None and edge.theirs.influence is False:
                 edge.verdict, edge.reason = EdgeVerdict.KIND, Reason.INFLUENCE
                 edge.because = "ours is a path of influence (a filter, a join, a condition); they list it as lineage"
+            elif (
+                not is_influence
+                and edge.theirs is not None
+                and edge.theirs.influence is True
+                and not self.ours.is_influenced(edge.source, edge.target)
+            ):
+                edge.verdict, edge.reason, edge.because = EdgeVerdict.KIND, Reason.VALUE, _VALUE
 
     def compare_ours(self) -> None:
         """Add a verdict on each edge of ours that they do not state."""
@@ -241,7 +263,9 @@ class _Comparing:
             edge = ComparedEdge(EdgeVerdict.ONLY_OURS, source, target, ours=values or tuple(edges))
             tables = dataset_of(source), dataset_of(target)
             if is_column_key(target) and (path := self.theirs.path_between(source, target)) is not None:
-                edge.verdict, edge.through = EdgeVerdict.THROUGH, path
+                edge.verdict, (edge.through, is_influence) = EdgeVerdict.THROUGH, path
+                if values and is_influence:
+                    edge.verdict, edge.reason, edge.because = EdgeVerdict.KIND, Reason.VALUE, _VALUE
             elif tables in self.theirs.edges and tables not in self.theirs.of_columns:
                 continue  # they state the tables only, which has a verdict of its own
             elif not values:
@@ -284,3 +308,15 @@ def _add_notices(into: Comparison, names: GraphNames) -> None:
             f"{len(names.elsewhere):,} tables were found by name in another namespace ({name_list(listed, 3)}); "
             "give it with --namespace"
         )
+    if names.respelled:
+        listed = list(
+            dict.fromkeys(f"{_last(key)} as {_last(found)}" for key, found in sorted(names.respelled.items()))
+        )
+        into.notices.append(
+            f"found by a name that differs in case: {name_list(listed, 3)}; where case matters, they are not the same"
+        )
+
+
+def _last(key: str) -> str:
+    dataset, path = split_column_key(key)
+    return path if is_column_key(key) else split_dataset_key(dataset)[1]

@@ -65,6 +65,8 @@ class GraphNames:
     elsewhere: dict[str, str] = field(default_factory=dict)
     schema_known: set[str] = field(default_factory=set)
     columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    respelled: dict[str, str] = field(default_factory=dict)
+    """The graph's keys of datasets and columns whose names in the export differ in case, where case matters."""
     _folded: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -85,6 +87,8 @@ class GraphNames:
                 if found.key in exact and found.key.casefold() == key.casefold():
                     continue  # the export has both: they differ in case only, and the graph has the other one
                 names._add(key, found)
+                if not _has_name(found, key):
+                    names.respelled[key] = found.key
                 if not found.key.startswith(f"{_namespace(key)}/"):
                     names.elsewhere[key] = found.key
         names._load_columns(store)
@@ -119,11 +123,12 @@ class GraphNames:
         own = self.datasets.get(dataset, dataset)
         if not is_column_key(key):
             return own
-        return (
-            self.columns.get(own, {}).get(path)
-            or self._folded.get(own, {}).get(path.casefold())
-            or column_key(own, path)
-        )
+        if exact := self.columns.get(own, {}).get(path):
+            return exact
+        if folded := self._folded.get(own, {}).get(path.casefold()):
+            self.respelled[key] = folded
+            return folded
+        return column_key(own, path)
 
     def unknown_columns(self, keys: Iterable[str]) -> list[str]:
         """Return those of these columns that the graph's dataset does not have, although it knows others."""
@@ -140,9 +145,15 @@ def _namespace(key: str) -> str:
 
 
 def _full_names(dataset: StoredDataset, namespace: str) -> set[str]:
-    """Return the full name and the aliases of a dataset, case folded: `find_datasets` also finds by last parts."""
+    """Return the full name and the aliases of a dataset: `find_datasets` also finds by last parts."""
     aliases = {split_dataset_key(alias, namespace)[1] for alias in dataset.aliases} | set(dataset.aliases)
-    return {name.casefold() for name in (dataset.name, *aliases)}
+    return {dataset.name, *aliases}
+
+
+def _has_name(dataset: StoredDataset, key: str) -> bool:
+    """Return whether a key has the name of a dataset or one of its aliases, to the letter."""
+    namespace, name = split_dataset_key(key)
+    return name in _full_names(dataset, namespace)
 
 
 def _by_name(store: GraphStore, key: str, any_namespace: bool) -> StoredDataset | None:
@@ -151,7 +162,8 @@ def _by_name(store: GraphStore, key: str, any_namespace: bool) -> StoredDataset 
     found = [
         one
         for one in store.find_datasets(name)
-        if (any_namespace or one.namespace == namespace) and name.casefold() in _full_names(one, namespace)
+        if (any_namespace or one.namespace == namespace)
+        and name.casefold() in map(str.casefold, _full_names(one, namespace))
     ]
     live = [one for one in found if one.dropped_at is None] or found
     own = [one for one in live if one.namespace == namespace] or live

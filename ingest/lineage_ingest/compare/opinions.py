@@ -11,7 +11,7 @@ from typing import TypeAlias
 from lineage.frozen import frozen
 from lineage.model.names import dataset_of
 
-__all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow", "several_origins"]
+__all__ = ["ReadRow", "Opinion", "OpinionEdge", "OpinionLineage", "UnreadRow", "several_origins", "strongest"]
 
 _MAX_LISTED = 1_000
 """Maximum number of unread rows to list; the others are only counted."""
@@ -75,7 +75,7 @@ class Opinion:
 
     def add(self, edge: OpinionEdge) -> None:
         """Merge a row. A value that flows in one row outweighs influence in another."""
-        self.influence = _strongest(self.influence, edge.influence)
+        self.influence = strongest(self.influence, edge.influence)
         self.count += 1
         if edge.how:
             self.how.add(edge.how)
@@ -87,7 +87,7 @@ class Opinion:
 
     def merge(self, other: Opinion) -> None:
         """Merge what is stated of the same edge under another name of its columns."""
-        self.influence = _strongest(self.influence, other.influence)
+        self.influence = strongest(self.influence, other.influence)
         self.count += other.count
         self.how |= other.how
         starts = [at for at in (self.first_at, other.first_at) if at is not None]
@@ -99,7 +99,7 @@ class Opinion:
             self.through = ()
 
 
-def _strongest(one: bool | None, other: bool | None) -> bool | None:
+def strongest(one: bool | None, other: bool | None) -> bool | None:
     """Return what two rows of an edge state together: value, else not stated, else influence."""
     if one is False or other is False:
         return False

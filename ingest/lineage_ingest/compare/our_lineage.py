@@ -137,24 +137,31 @@ class OurLineage:
                 return found, len(kinds) > 1
         return None
 
-    def _shortest(self, source: str, target: str, kinds: Collection[EdgeKind]) -> tuple[str, ...] | None:
+    def is_influenced(self, source: str, target: str) -> bool:
+        """Return whether a path of ours between two columns has a reference."""
+        return self._shortest(source, target, tuple(EdgeKind), by_reference=True) is not None
+
+    def _shortest(
+        self, source: str, target: str, kinds: Collection[EdgeKind], *, by_reference: bool = False
+    ) -> tuple[str, ...] | None:
+        """Return the nodes of a shortest path; `by_reference`: of one on which some edge is a reference."""
         is_wide = len(kinds) > 1
         root = root_of(source)
-        layer: dict[str, tuple[str, ...]] = dict.fromkeys({target, root_of(target)}, ())
-        if is_wide:
-            layer[dataset_of(target)] = ()
+        starts = {target, root_of(target)} | ({dataset_of(target)} if is_wide else set())
+        layer: dict[tuple[str, bool], tuple[str, ...]] = dict.fromkeys(((key, not by_reference) for key in starts), ())
         seen = set(layer)
         while layer:
-            following: dict[str, tuple[str, ...]] = {}
-            for key in sorted(layer):
+            following: dict[tuple[str, bool], tuple[str, ...]] = {}
+            for key, is_met in sorted(layer):
                 for before, kind in sorted(self._upstream.get(key, ())):
                     if kind not in kinds:
                         continue
-                    if root_of(before) == root and is_related(before, source):
-                        return layer[key]
+                    meets = is_met or kind is EdgeKind.REFERENCES
+                    if meets and root_of(before) == root and is_related(before, source):
+                        return layer[key, is_met]
                     reached = {before, root_of(before)} | ({dataset_of(before)} if is_wide else set())
-                    for one in reached - seen:
+                    for one in {(name, meets) for name in reached} - seen:
                         seen.add(one)
-                        following[one] = (before, *layer[key])
+                        following[one] = (before, *layer[key, is_met])
             layer = following
         return None

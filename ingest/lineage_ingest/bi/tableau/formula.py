@@ -30,6 +30,7 @@ _WITH_ESCAPES = _tokens(r"\\.|(?!\\)")
 _WORDS = {"elseif": "WHEN", "countd": "COUNT_DISTINCT_OF", "attr": "MIN", "and": "AND", "or": "OR", "not": "NOT",
           "stdev": "STDDEV", "stdevp": "STDDEV", "var": "VARIANCE", "varp": "VARIANCE", "true": "TRUE",
           "false": "FALSE", "null": "NULL"}  # fmt: skip
+_OF_ONE_ROW = {"min": "LEAST", "max": "GREATEST"}
 _OWN = frozenset(("datediff", "dateadd", "datepart", "datename", "datetrunc", "dateparse", "div", "first", "last"))
 """Functions of Tableau that take other arguments than those of the same name in SQL."""
 
@@ -76,10 +77,23 @@ def _is_sql(pattern: re.Pattern[str], formula: str, dialect: str) -> bool:
 
 
 def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str]) -> str:
-    """Return a formula with its words, strings and levels of detail as SQL has them."""
+    """Return a formula with its words, strings and levels of detail as SQL has them.
+
+    MIN and MAX of two values are of one row.
+    """
     found: list[str] = []
     levels: list[_Level] = []
+    calls: list[int] = []
+    """Where the parentheses and braces that are open have the name of their function; -1 for those that have none."""
     for token in pattern.finditer(formula):
+        if token["other"] in ("(", "{"):
+            named = (at for at in reversed(range(len(found))) if found[at].strip())
+            calls.append(next(named, -1) if token["other"] == "(" else -1)
+        elif token["other"] in (")", "}") and calls:
+            calls.pop()
+        elif token["other"] == "," and calls and 0 <= calls[-1] < len(found):
+            name = found[calls[-1]]
+            found[calls[-1]] = _OF_ONE_ROW.get(name.lower(), name)
         if token["comment"] is not None:
             found.append(" ")
         elif token["string"] is not None or token["date"] is not None:

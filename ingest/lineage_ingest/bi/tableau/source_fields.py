@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,13 @@ from lineage_ingest.bi.written_sql import LITERAL, quote
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["PILL", "DataSource", "SourceFields", "captions_of", "fields_of_filter",
-           "plain_field", "plain_name_of", "records_of"]  # fmt: skip
+__all__ = ["PARAMETERS", "PILL", "DataSource", "SourceFields", "captions_of", "fields_of_filter", "parameter_of",
+           "parameters_of", "plain_field", "plain_name_of", "records_of"]  # fmt: skip
 
 PILL = re.compile(r"\[((?:[^\]]|\]\])*)\]\.\[((?:[^\]]|\]\])*)\]")
 """A field with its data source: `[federated.1].[sum:Sales:qk]`."""
+PARAMETERS = "Parameters"
+"""The name of the data source that has a workbook's parameters."""
 _INSTANCE = re.compile(
     r"[A-Za-z]+:(?:(?:sum|avg|min|max|cnt|ctd|med|std|stp|var|vrp|attr|usr|none):)?(.*):[noq]k(?::\d+)?", re.DOTALL
 )
@@ -53,6 +55,8 @@ class SourceFields:
     source: DataSource
     dialect: str
     elsewhere: Callable[[str, str], str | None]
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The fields from which parameters have their values."""
     problems: list[Diagnostic] = field(default_factory=list)
     physical: dict[str, str] = field(default_factory=dict)
     """The SQL of columns that come from tables."""
@@ -180,8 +184,10 @@ class SourceFields:
         What is not found is reported as read by `title`.
         """
         parts = PILL.fullmatch(reference)
-        if parts is not None and parts[1] in ("Parameters", _ROWS):
+        if parts is not None and parts[1] == _ROWS:
             return LITERAL
+        if parts is not None and parts[1] == PARAMETERS:
+            return parameter_of(self.reference(one, title) for one in self.parameters.get(f"[{parts[2]}]", ()))
         own = f"[{parts[2]}]" if parts is not None else reference
         text = None
         if parts is None or parts[1] == self.source.name:
@@ -207,6 +213,24 @@ class SourceFields:
             return f"member_of({LITERAL})"
         texts = dict.fromkeys(self.reference(one, title) for one in named)
         return f"member_of({', '.join(texts)})"
+
+
+def parameters_of(source: Element) -> dict[str, tuple[str, ...]]:
+    """Return the fields whose values parameters have, by the name of the parameter, from the source of parameters.
+
+    When a workbook opens, Tableau takes the values that readers choose from, or the one that is chosen, from a field.
+    """
+    found = {}
+    for column in source.findall("column"):
+        named = (column.get(key) for key in ("source-field", "default-value-field"))
+        found[column.get("name") or ""] = tuple(dict.fromkeys(plain_field(one) for one in named if one))
+    return found
+
+
+def parameter_of(fields: Iterable[str]) -> str:
+    """Return the SQL of a parameter whose value is one of those of these fields; without fields, a literal."""
+    texts = ", ".join(dict.fromkeys(fields))
+    return f"parameter_of({texts})" if texts else LITERAL
 
 
 def fields_of_filter(element: Element) -> Iterator[str]:

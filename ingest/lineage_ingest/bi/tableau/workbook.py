@@ -10,10 +10,12 @@ from lineage.model.diagnostics import Severity
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap
 from lineage_ingest.bi.exported import Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.tableau.source_fields import (
+    PARAMETERS,
     DataSource,
     SourceFields,
     captions_of,
     fields_of_filter,
+    parameters_of,
     records_of,
 )
 from lineage_ingest.bi.tableau.source_relations import (
@@ -59,13 +61,15 @@ class Workbook:
         """The fields of data sources that are not published, by their names."""
         self._read: dict[str, dict[str, str]] = {}
         """The keys of other data sources that the fields of one read, with their aliases."""
+        parameters = root.find(f"./datasources/datasource[@name='{PARAMETERS}']")
+        self._parameters = parameters_of(parameters) if parameters is not None else {}
         self._sheets: dict[str, str] = {}
         self._in_tooltips: dict[str, list[str]] = {}
         """The names of sheets that the tooltips of one show, by its name."""
 
     def queries(self) -> Iterator[QueryAsset]:
         """Yield the data sources, then the worksheets."""
-        elements = [one for one in self._root.findall("./datasources/datasource") if one.get("name") != "Parameters"]
+        elements = [one for one in self._root.findall("./datasources/datasource") if one.get("name") != PARAMETERS]
         titles = [one.get("caption") or one.get("name") or "data source" for one in elements]
         often = {title for title in titles if titles.count(title) > 1}
         whole = [f"{title} {one.get('name')}" if title in often else title
@@ -153,7 +157,7 @@ class Workbook:
             alias = read.setdefault(found.key, f"x{len(read) + 1}")
             return f"{alias}.{quote(found.captions[field], source.connection.dialect)}"
 
-        fields = SourceFields(source, source.connection.dialect, elsewhere)
+        fields = SourceFields(source, source.connection.dialect, elsewhere, self._parameters)
         if any(one.get("one-time-sql") for one in connection_element.iter("connection")):
             message = "the SQL that runs when the connection opens is not read: tables that it creates are not known"
             fields.problems.append(not_read(message, severity=Severity.WARNING))
@@ -262,7 +266,8 @@ class Workbook:
         name = _name_of(element, "worksheet")
         key = self._sheets[name]
         shared = self._root.findall("./shared-views/shared-view/filter")
-        sheet = WorksheetSql(element, self._sources, list(self._root.iter("datasource-relationship")), shared)
+        links = list(self._root.iter("datasource-relationship"))
+        sheet = WorksheetSql(element, self._sources, links, shared, self._parameters)
         sql = sheet.sql()
         return QueryAsset(
             key, name, f"{self._at}#worksheet/{name}", sheet.connection, sql, needs=sheet.needs,

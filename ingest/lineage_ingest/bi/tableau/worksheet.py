@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.tableau.source_fields import PILL, DataSource, fields_of_filter, plain_name_of
+from lineage_ingest.bi.tableau.source_fields import (
+    PARAMETERS,
+    PILL,
+    DataSource,
+    fields_of_filter,
+    parameter_of,
+    plain_name_of,
+)
 from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
 from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
 
@@ -41,6 +48,7 @@ class WorksheetSql:
     """Writes one worksheet. `sources` are the workbook's data sources, `links` the fields by which it blends them.
 
     `shared` are the filters that several worksheets have, each of which lists their columns among its slices.
+    `parameters` are the fields from which parameters have their values.
     `connection` is that of the query, `needs` are the keys of the data sources; `problems` is complete after `sql`.
     """
 
@@ -50,7 +58,9 @@ class WorksheetSql:
         sources: Mapping[str, DataSource],
         links: Iterable[Element],
         shared: Iterable[Element] = (),
+        parameters: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        self._parameters = parameters or {}
         self._element = element
         self._links = links
         self._slices = {one.text or "" for one in element.findall(".//slices/column")}
@@ -166,13 +176,33 @@ class WorksheetSql:
             *heads, last = unbracketed(name)
             owner = heads[0] if heads else own[1] if own is not None else ""
             column = self._plain(owner, last)
-            if owner == "Parameters" or column.startswith(_WITHOUT_COLUMN):
+            if column.startswith(_WITHOUT_COLUMN) or (owner == PARAMETERS and not self._parameters.get(column)):
+                continue
+            if owner == PARAMETERS:
+                yield f"({self._parameter(column)} = {LITERAL})"
                 continue
             text = self._field_of(owner, column)
             if text is None:
                 self.problems.append(not_read(f"the worksheet is filtered by {name}, which is not in its data source"))
             else:
                 yield f"({text} = {LITERAL})"
+
+    def _parameter(self, name: str, depth: int = 0) -> str:
+        """Return the SQL of a parameter; report a field from which it has its values and that cannot be read here."""
+        found = []
+        for one in self._parameters.get(name, ()):
+            parts = PILL.fullmatch(one)
+            text = None
+            if parts is not None and depth < _MAX_DEPTH:
+                text = self._field_of(parts[1], f"[{parts[2]}]", depth + 1)
+            if text is None:
+                message = (
+                    f"the parameter {name} has the values of {one}, which is not in a data source of the worksheet"
+                )
+                self.problems.append(not_read(message))
+            else:
+                found.append(text)
+        return parameter_of(found)
 
     def _field_of(self, owner: str, column: str, depth: int = 0) -> str | None:
         """Return the SQL of a field of a data source that the worksheet uses; None if it uses none that has it."""
@@ -225,7 +255,9 @@ class WorksheetSql:
 
         def field_sql(reference: str) -> str:
             parts = PILL.fullmatch(reference)
-            if parts is not None and (parts[1] == "Parameters" or reference.startswith(_ROWS)):
+            if parts is not None and parts[1] == PARAMETERS:
+                return self._parameter(f"[{parts[2]}]", depth)
+            if parts is not None and reference.startswith(_ROWS):
                 return LITERAL
             read = f"[{parts[2]}]" if parts is not None else reference
             written = None

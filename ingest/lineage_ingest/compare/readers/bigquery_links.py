@@ -10,6 +10,8 @@ and run), and files with one link or event per line. Traps:
 - `EXACT_COPY` is a value. `OTHER` is anything else, "like filtering or grouping", transformed values included: whether
   the value flows is not stated.
 - Entities of other systems have other names: `gs://bucket/…` is a file, `pubsub:topic:…` is not compared.
+- `bigquery:sharded:project.dataset.prefix` are all date shards with that prefix; `bigquery:routine:…` and
+  `bigquery:connection:…` are no tables.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ __all__ = ["read_bigquery_links"]
 
 _EXACT = "EXACT_COPY"
 _RUN = re.compile(r"/processes/(?P<process>[^/]+)(?:/runs/(?P<run>[^/]+))?")
+_SHARDED = "sharded:"
+_ANY_DAY = "20*"
+"""What a wildcard over date shards ends in: names make one table of it and of each shard."""
+_NO_TABLES = ("routine:", "connection:")
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 _HINT = "expected the answer of searchLinks (`links`), `lineageEvents`, or a link or event per line"
 
@@ -72,10 +78,13 @@ def _edge(link: Any, event: Mapping[str, Any], place: str, names: ProductNames) 
             return UnreadRow(place, f"its {side} has no fullyQualifiedName", _HINT)
         table = _table(name, names)
         if table is None:
-            system = name.partition(":")[0]
+            system, kind, *_ = *name.split(":"), ""
+            system = f"{system}:{kind}" if system == "bigquery" else system
             return UnreadRow(place, f"links of the system {system}, which are not compared", is_error=False)
         field = entity.get("field")
-        path = [str(part) for part in field] if isinstance(field, list) else [field] if isinstance(field, str) else []
+        path = field if isinstance(field, list) else [] if field is None or field == "" else [field]
+        if not all(isinstance(part, str) and part for part in path):
+            return UnreadRow(place, f"the field of its {side} is no list of names")
         levels.add(bool(path))
         ends.append(names.column_of(table, path) if path else table)
     if len(levels) > 1:
@@ -105,9 +114,12 @@ def _table(name: str, names: ProductNames) -> str | None:
     if "://" in name:
         return names.table(name)
     system, _, rest = name.partition(":")
-    if system != "bigquery" or not rest:
+    if system != "bigquery" or not rest or rest.startswith(_NO_TABLES):
         return None
-    return names.table_of([part for part, _ in split_name(rest)])
+    parts = [part for part, _ in split_name(rest.removeprefix(_SHARDED))]
+    if rest.startswith(_SHARDED):
+        parts[-1] += _ANY_DAY
+    return names.table_of(parts)
 
 
 def _time(value: Any) -> datetime | None:

@@ -13,6 +13,7 @@ from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow, sev
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.record_files import RecordBatch, read_record_batches
 from lineage_ingest.query_log.log_schema import Problem, Status
+from lineage_ingest.query_log.sources.snowflake_access import unnamed_in
 from lineage_ingest.query_log.sources.source import Source, SourceRows
 
 __all__ = ["read_engine_log"]
@@ -69,7 +70,7 @@ def read_engine_log(source: Source, paths: Sequence[str | Path], names: ProductN
 
 
 def _cut_lineage(found: RecordBatch, rows: SourceRows) -> Iterator[UnreadRow]:
-    """Yield the records whose lineage is text that is no JSON: tools cut long cells off."""
+    """Yield the records whose lineage is text that is no JSON, as tools cut long cells off, or names not all of it."""
     if not rows.has(_STATED_IN):
         return
     for number, (text, value) in enumerate(
@@ -78,3 +79,6 @@ def _cut_lineage(found: RecordBatch, rows: SourceRows) -> Iterator[UnreadRow]:
         if value is None and text and text.strip().lower() not in _EMPTY:
             reason = f"its {_STATED_IN} is no JSON"
             yield UnreadRow(f"{found.file}: record {number:,}", reason, "was it cut off? export it again")
+        elif unnamed_in(value):
+            reason = f"its {_STATED_IN} has a table or column without a name, which is not compared"
+            yield UnreadRow(f"{found.file}: record {number:,}", reason)

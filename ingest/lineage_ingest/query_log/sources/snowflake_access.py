@@ -29,7 +29,7 @@ from lineage_ingest.query_log.sources.json_lines import written_column
 from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields, single_statements
 from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting
 
-__all__ = ["SNOWFLAKE_ACCESS"]
+__all__ = ["SNOWFLAKE_ACCESS", "unnamed_in"]
 
 _OWN = ("query_start_time", "direct_objects_accessed", "objects_modified", "parent_query_id")
 _HAVE_ROWS = frozenset(
@@ -57,7 +57,10 @@ def _convert(every: SourceRows) -> Any:
 
 
 def _lineage(written: Any) -> list[dict[str, str | None]] | None:
-    """Return the column lineage in `objects_modified`; None if it has no columns."""
+    """Return the column lineage in `objects_modified`; None if it has no columns.
+
+    Of a column that has sources none of which has a name, nothing is known: it is not one without sources.
+    """
     if not isinstance(written, list):
         return None
     edges: list[dict[str, str | None]] = []
@@ -68,19 +71,41 @@ def _lineage(written: Any) -> list[dict[str, str | None]] | None:
         if not isinstance(name := table.get("objectName"), str):
             continue
         for column in sorted((one for one in columns if isinstance(one, dict)), key=_in_order):
+            own, sources = column.get("columnName"), column.get("directSources")
+            if not own or not isinstance(own, str):
+                continue
             spoke = True
-            sources = column.get("directSources")
             if not isinstance(sources, list):
                 continue
-            edges += written_column(
-                (name, column.get("columnName")),
-                (
-                    (str(source.get("objectName")), source.get("columnName"))
-                    for source in sources
-                    if isinstance(source, dict) and source.get("objectName") is not None
-                ),
-            )
+            named = [
+                (str(source.get("objectName")), source.get("columnName"))
+                for source in sources
+                if isinstance(source, dict) and source.get("objectName") is not None
+            ]
+            if named or not sources:
+                edges += written_column((name, own), named)
     return edges if spoke else None
+
+
+def unnamed_in(written: Any) -> bool:
+    """Return whether `objects_modified` has columns, or sources of columns, without a name.
+
+    >>> unnamed_in([{"objectName": "T", "columns": [{"columnName": None, "directSources": []}]}])
+    True
+    """
+    tables = [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
+    for table in tables:
+        columns = table.get("columns")
+        for column in (one for one in columns if isinstance(one, dict)) if isinstance(columns, list) else ():
+            sources = column.get("directSources")
+            listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
+            if not column.get("columnName") or not table.get("objectName") or not all(map(_has_object, listed)):
+                return True
+    return False
+
+
+def _has_object(source: dict[str, Any]) -> bool:
+    return bool(source.get("objectName"))
 
 
 def _query_of(accessed: Any) -> str | None:

@@ -1,0 +1,126 @@
+"""Paths: what one side states in several steps, whether the value flows on them, and fields of structs between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_ingest import ingest_dbt
+from lineage_ingest.compare_api import compare_lineage
+from tests.compare.exports import Said, dbt
+from tests.compare.test_verdicts import ingest, lines
+from tests.dbt.manifests import model, relation, source
+
+RAW = '"wh"."raw"."orders"'
+SELECT = f"select id, amount from {RAW}"
+ORDERS = source("orders", {"id": "int", "amount": "int"})
+STAGE = model("stg", SELECT, "source.shop.raw.orders")
+EPHEMERAL = model("eph", SELECT, "source.shop.raw.orders", config={"materialized": "ephemeral"})
+
+
+def said(*edges: str) -> list[Said]:
+    """Return edges of dbt: `orders.amount -> stg.amount`, with `~>` for what is only read."""
+    found = []
+    for edge in edges:
+        before, arrow, after = edge.split()
+        before = f"source.shop.raw.{before}" if before.startswith("orders") else f"model.shop.{before}"
+        found.append(Said(before, f"model.shop.{after}", influence=arrow == "~>"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sql", "stated", "expected"),
+    [
+        (
+            [EPHEMERAL],
+            f"with __dbt__cte__eph as ({SELECT}) "
+            f"select e.amount from __dbt__cte__eph e join {RAW} o on o.amount = e.id",
+            ["orders.amount -> eph.amount", "eph.amount -> daily.amount", "orders.amount ~> daily.amount"],
+            "agree: main.daily.amount <- raw.orders.amount",
+        ),
+        (
+            [STAGE],
+            f"select amount as x from {RAW}",
+            ["orders.amount -> stg.amount", "stg.amount ~> daily.x"],
+            "kind differs: main.daily.x <- raw.orders.amount via main.stg.amount (value)",
+        ),
+        (
+            [STAGE],
+            f"select amount as x from {RAW}",
+            ["orders.amount -> stg.amount", "stg.amount -> daily.x"],
+            "through: main.daily.x <- raw.orders.amount via main.stg.amount",
+        ),
+        (
+            [STAGE],
+            f"select amount as x from {relation('stg')}",
+            ["orders.amount ~> daily.x"],
+            "kind differs: main.daily.x <- raw.orders.amount via main.stg.amount (value)",
+        ),
+        (
+            [STAGE],
+            f"select amount as x from {relation('stg')} where amount > 1",
+            ["orders.amount ~> daily.x"],
+            "through: main.daily.x <- raw.orders.amount via main.stg.amount",
+        ),
+    ],
+)
+def test_whether_the_value_flows_on_a_path(
+    tmp_path: Path, nodes: list[dict[str, Any]], sql: str, stated: list[str], expected: str
+) -> None:
+    daily = model("daily", sql, *(one["name"] for one in nodes), "source.shop.raw.orders")
+    target = dbt(tmp_path / "target", [ORDERS, *nodes, daily], said(*stated), "2026-03-01T06:00:00Z")
+    ingest_dbt(target, store=tmp_path / "s.lbug")
+    found = lines(compare_lineage("dbt", target, store=tmp_path / "s.lbug"))
+    assert [one for one in found if "daily" in one and "raw.orders.amount" in one] == [expected]
+
+
+def test_a_value_flows_by_one_of_two_unknown_tables(tmp_path: Path) -> None:
+    """Whichever of the two is looked at first."""
+    target = tmp_path / "target"
+    eph = [model(name, SELECT, "source.shop.raw.orders", config={"materialized": "ephemeral"}) for name in "abcd"]
+    edges = ["orders.amount -> a.x", "a.x ~> b.x", "a.x -> c.x", "b.x -> d.x", "c.x -> d.x", "d.x -> daily.x"]
+    for order in (edges, edges[::-1]):
+        dbt(
+            target,
+            [ORDERS, *eph, model("daily", f"select amount as x from {RAW}", "d")],
+            said(*order),
+            "2026-03-01T06:00:00Z",
+        )
+        ingest_dbt(target, store=tmp_path / "s.lbug")
+        found = compare_lineage("dbt", target, store=tmp_path / "s.lbug")
+        assert [one.verdict for one in found.edges if "daily" in one.target] == ["through"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "first", "second", "expected"),
+    [
+        ("addr.city", ("addr", "addr"), ("addr.city", "c"), "src.addr"),
+        ("addr", ("addr.city", "addr.city"), ("addr", "c"), "src.addr.city"),
+        ("addr.city", ("addr.zip", "addr.zip"), ("addr.city", "c"), None),
+    ],
+)
+@pytest.mark.parametrize("between", ["tmp", "mid"])
+def test_a_struct_and_its_fields_between(
+    tmp_path: Path, shown: str, first: tuple[str, str], second: tuple[str, str], expected: str | None, between: str
+) -> None:
+    """One step writes the whole struct, the next reads a field of it: `mid` is in the graph, `tmp` is not."""
+    sql = f"""create table p.d.src (addr struct<city string, zip string>);
+    create table p.d.mid as select addr from p.d.src; create table p.d.out as select {shown} as c from p.d.src;"""
+    store = ingest(tmp_path, sql, "bigquery")
+
+    def end(table: str, path: str) -> dict[str, Any]:
+        return {"fullyQualifiedName": f"bigquery:p.d.{table}", "field": path.split(".")}
+
+    links = [
+        {"source": end("src", first[0]), "target": end(between, first[1])},
+        {"source": end(between, second[0]), "target": end("out", second[1])},
+    ]
+    (tmp_path / "links.json").write_text(json.dumps({"links": links}))
+    found = compare_lineage("bigquery", tmp_path / "links.json", store=store)
+    through = [one for one in lines(found) if "through: p.d.out.c" in one]
+    assert bool(through) == (expected is not None)
+    if between == "tmp":
+        assert through == ([f"through: p.d.out.c <- p.d.{expected} via p.d.tmp"] if expected else [])

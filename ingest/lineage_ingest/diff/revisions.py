@@ -14,7 +14,7 @@ from lineage.sql.extraction import options_for
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.request import ProjectRequest, prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.git_folder import extract_revision, is_git_revision
+from lineage_ingest.diff.git_folder import RevisionFolder, extract_revision, is_git_revision
 from lineage_ingest.diff.manifest_json import ManifestJson
 from lineage_ingest.diff.revision_hooks import RevisionHooks, edited_hooks
 from lineage_ingest.diff.sql_revision import KnownPurposes, sql_revision
@@ -63,8 +63,9 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         GitRevisionError: git does not know a revision.
         NoManifestError: a manifest cannot be read.
     """
-    sides = [(text, _folder_of(text, name, work)) for name, text in (("base", base), ("head", head))]
-    kinds = [_is_dbt(folder) for _, folder in sides]
+    read = [_folder_of(text, name, work) for name, text in (("base", base), ("head", head))]
+    sides = [(text, folder.path) for text, folder in zip((base, head), read, strict=True)]
+    kinds = [_is_dbt(folder, label, name) for (label, folder), name in zip(sides, ("base", "head"), strict=True)]
     if kinds[0] != kinds[1]:
         dbt, sql = (base, head) if kinds[0] else (head, base)
         raise OptionError(
@@ -73,7 +74,7 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
     if not kinds[0]:
         known: KnownPurposes = {}
         found = [_sql(label, folder, options, known) for label, folder in sides]
-        return found[0], found[1]
+        return _with_left_out(found[0], *read), _with_left_out(found[1], *reversed(read))
     given = DbtOptions(
         dialect=options.dialect, namespace=options.namespace, default_database=options.default_database,
         default_schema=options.default_schema, catalog=options.catalog,
@@ -160,7 +161,14 @@ def _with_schemas_of(side: Revision, other: Revision) -> Revision:
     return replace(side, project=replace(side.project, tables=tables))
 
 
-def _folder_of(text: str, name: str, work: Path) -> Path:
+def _with_left_out(side: Revision, own: RevisionFolder, other: RevisionFolder) -> Revision:
+    """Return a side with the problem of what git could not give of it, except what the other side lacks as well."""
+    lacking = [(path, why) for path, why in own.left_out.items() if other.left_out.get(path) != why]
+    problems = tuple(f"{path}: {why}: git has no files of it, they are not compared" for path, why in lacking)
+    return replace(side, project=replace(side.project, problems=(*side.project.problems, *problems)))
+
+
+def _folder_of(text: str, name: str, work: Path) -> RevisionFolder:
     if not text:
         raise OptionError("the path is empty; `.` is the current folder", name)
     if is_git_revision(text):
@@ -168,7 +176,7 @@ def _folder_of(text: str, name: str, work: Path) -> Path:
     path = Path(text)
     if not path.exists():
         raise OptionError(f"no such folder: {text}; a revision of git is written REVISION:FOLDER, as main:models", name)
-    return path.parent if path.name == "manifest.json" else path
+    return RevisionFolder(path.parent if path.name == "manifest.json" else path, {})
 
 
 def _path_of(text: str) -> str:
@@ -177,13 +185,15 @@ def _path_of(text: str) -> str:
     return "" if path in ("", ".", "./") else path.rstrip("/")
 
 
-def _is_dbt(folder: Path) -> bool:
+def _is_dbt(folder: Path, label: str, name: str) -> bool:
+    """Return whether a folder is a target folder of dbt; `label` is what the user calls it, `name` the option."""
     if (folder / "manifest.json").is_file():
         return True
     if (folder / "dbt_project.yml").is_file():
         if (folder / "target" / "manifest.json").is_file():
-            raise OptionError(f"{folder} is a dbt project: give its target folder, {folder / 'target'}", "base")
-        raise OptionError(f"{folder} is a dbt project without a target folder: run `dbt compile` in it first", "base")
+            target = f"{label}{'' if label.endswith((':', '/')) else '/'}target"
+            raise OptionError(f"{label} is a dbt project: give its target folder, {target}", name)
+        raise OptionError(f"{label} is a dbt project without a target folder: run `dbt compile` in it first", name)
     return False
 
 

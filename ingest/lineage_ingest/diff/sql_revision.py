@@ -43,7 +43,9 @@ def sql_revision(
     context: list[str] = []
     problems: list[str] = []
     root = folder.resolve()
-    for path in sorted(find_sql_files([folder]).files):
+    files = find_sql_files([folder])
+    problems += (f"{path.relative_to(root).as_posix()}: {why}" for path, (_, why) in files.unreadable.items())
+    for path in sorted(files.files):
         shown = path.relative_to(root).as_posix() if root in path.parents else path.name
         file = read_sql_file(path, FileKey("", shown, Environment.of(naming)), shown, shown)
         problems += (str(problem) for problem in file.problems)

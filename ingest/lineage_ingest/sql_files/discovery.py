@@ -51,7 +51,7 @@ def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
     """
     found = FoundFiles()
     for path in paths:
-        real = path.resolve()
+        real = _resolve(path)
         if real.is_dir():
             found.named.append(real)
             _scan(found, real, real.name)
@@ -83,16 +83,21 @@ def _scan(found: FoundFiles, folder: Path, name: str) -> None:
             path, display = current / entry.name, f"{shown}/{entry.name}"
             if _is_folder(entry):
                 if entry.is_symlink():
-                    _scan(found, path.resolve(), display)
+                    _scan(found, _resolve(path), display)
                 elif entry.name != ".git":
                     below.append((path, display))
             elif path.suffix.lower() in SQL_SUFFIXES:
-                real = path.resolve() if entry.is_symlink() else path
+                real = _resolve(path) if entry.is_symlink() else path
                 if real.is_file():
                     found.files.setdefault(real, display)
                 elif entry.is_symlink():
                     found.unreadable[path] = display, "a broken link"
     _sort(found, folder)
+
+
+def _resolve(path: Path) -> Path:
+    """Return where a path leads to; of links that lead to each other, one of them."""
+    return Path(os.path.realpath(path))  # Path.resolve raises for these, in Python up to 3.12
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

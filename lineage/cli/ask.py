@@ -25,6 +25,7 @@ from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lookup import names_of
+from lineage.traversal.namesakes import namesakes
 
 __all__ = [
     "DATES",
@@ -127,9 +128,11 @@ def impact(
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        print_answer(opened, find_impact(opened, target, options), output, rows)
+        answer = find_impact(opened, target, options)
+        print_answer(opened, answer, output, rows)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, "impact", target)
+        _note_namesakes(opened, [target], answer.by_dataset)
 
 
 def root_cause(
@@ -151,9 +154,11 @@ def root_cause(
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        print_answer(opened, find_root_cause(opened, target, options), output, rows)
+        answer = find_root_cause(opened, target, options)
+        print_answer(opened, answer, output, rows)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, "root-cause", target)
+        _note_namesakes(opened, [target], answer.by_dataset)
 
 
 def path(
@@ -183,6 +188,7 @@ def path(
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
             _note_times(opened, options.as_of, source, target)
             _note_former_holders(opened, options.as_of, "path", source, target)
+            _note_namesakes(opened, [source, target])
         if output is OutputFormat.JSON:
             print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
         elif output is OutputFormat.CSV:
@@ -234,6 +240,17 @@ def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str
                 note(f"{what}: lineage {command} {shlex.quote(one.name)}{then}", "yellow")
         if len(found) > _MAX_HOLDERS:
             note(f"… and {counted(len(found) - _MAX_HOLDERS, 'table')} had it before", "yellow")
+
+
+def _note_namesakes(store: GraphStore, asked: Iterable[Target], reached: Iterable[str] = ()) -> None:
+    """Print which tables have names that are the last parts of others: the answer may lack what uses the other name."""
+    found = namesakes(store, {one.dataset for one in asked}, set(reached))
+    for one in found[:_MAX_HOLDERS]:
+        note(f"{one.shorter} may be {one.name}, named in short: what uses one is not found under the other", "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and so may {counted(len(found) - _MAX_HOLDERS, 'more table')}", "yellow")
+    if found:
+        note("ingest what names tables in short again, with --default-database or --default-schema", "yellow")
 
 
 def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:

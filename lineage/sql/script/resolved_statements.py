@@ -61,6 +61,8 @@ class ResolvedStatements:
         self._schemas: dict[Position, dict[str, str | None] | None] = {}
         self._swapped: dict[Position, tuple[str | None, dict[str, str | None] | None, Relation | None]] = {}
         """Names of tables that change places with a statement's target, with what is there then."""
+        self.swapping: set[int] = set()
+        """The texts with statements that leave something under two names."""
         self._additions: dict[Position, dict[str | None, Relation]] = {}
         """The rows that statements add to temporary tables, by the table's name."""
         self._reads: dict[Position, tuple[str, ...]] = {}
@@ -75,6 +77,7 @@ class ResolvedStatements:
             if left.swapped is not None:
                 name, other = left.swapped
                 columns = None if other.schema is None else dict(other.schema)
+                self.swapping.add(position[0])
                 self._swapped[position] = name, columns, self._from_here(position, other.relation, statement.span)
         again = position in self._reads
         self._reads[position] = tuple(statement.sources)
@@ -119,10 +122,6 @@ class ResolvedStatements:
         """
         swapped = self._swapped.get(position)
         return self._schemas.get(position) if swapped is None or swapped[0] != name else swapped[1]
-
-    def has_swapped(self, index: int) -> bool:
-        """Return whether a statement of a text leaves something under two names."""
-        return any(position[0] == index for position in self._swapped)
 
     def uses(self, table: str, column: str) -> bool:
         """Return whether a statement uses a column of this name as one of the table."""

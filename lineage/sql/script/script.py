@@ -219,7 +219,7 @@ class Script:
             variables=text.variables,
             parts=tuple(parts[id(part)] for part in text.part_of),
             resolutions=tuple(tuple(recorded.pop((index, n), ())) for n in range(len(text.results))),
-            stays=index in self._looping or unsent or self._resolved.has_swapped(index),
+            stays=index in self._looping or unsent or index in self._resolved.swapping,
             searched=tuple(text.searched.items()),
         )
 

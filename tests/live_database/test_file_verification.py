@@ -82,6 +82,31 @@ def test_definitions_in_any_order_and_nothing_stays(
     assert (database.rows(_EVERYTHING), database.rows("SELECT n FROM calls")) == before
 
 
+def test_joins_over_columns_of_different_types(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
+    """PostgreSQL shows the column that needs no cast to the common type; its value is that of the other."""
+    database.run(
+        "CREATE TABLE c (id int, name text, code varchar(5)); CREATE TABLE o (id int, customer int, n int);"
+        "CREATE TABLE w (id bigint, customer numeric, code text)"
+    )
+    summary = ingest(
+        database, store, tmp_path / "sql",
+        a="CREATE VIEW v1 AS SELECT id, name FROM c JOIN w USING (id)",
+        b="CREATE VIEW v2 AS SELECT * FROM o NATURAL JOIN w",
+        c="CREATE VIEW v3 AS SELECT id + 1 AS next, x.k FROM c LEFT JOIN (SELECT id * n AS id, n AS k FROM o) x "
+        "USING (id) JOIN (SELECT id, customer FROM w) y USING (id)",
+        d="CREATE VIEW v4 AS SELECT id FROM c RIGHT JOIN w USING (id) WHERE id > 3",
+        e="CREATE VIEW v5 AS SELECT id, customer, sum(n) AS n FROM (c JOIN o USING (id)) JOIN w USING (id, customer) "
+        "GROUP BY id, customer",
+        f="CREATE VIEW v6 AS SELECT w.id AS theirs, o.id AS ours FROM o JOIN w USING (id, customer)",
+        g="CREATE VIEW v7 AS SELECT x.id FROM (SELECT id FROM (SELECT id * n AS id FROM o) y JOIN w USING (id)) x",
+        h="CREATE VIEW v8 AS SELECT code FROM c JOIN w USING (code)",
+        i="CREATE VIEW v9 AS SELECT id FROM c FULL JOIN w USING (id)",
+        j="CREATE VIEW v91 AS SELECT id FROM w JOIN (c JOIN w AS v USING (id)) USING (id)",
+        k="CREATE VIEW v92 AS SELECT j.id FROM (c JOIN w USING (id)) j",
+    )  # fmt: skip
+    assert [view for view in views(summary).values() if view.verdict is not ViewVerdict.SAME] == []
+
+
 def test_tables_of_given_schemas_need_not_exist(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
     file = tmp_path / "w.sql"
     file.write_text("CREATE VIEW mart.w AS SELECT * FROM raw.events")

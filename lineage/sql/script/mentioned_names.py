@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 __all__ = ["changed_names", "defined_names", "defines_function", "moves_tables", "name_parts"]
 
@@ -19,9 +20,9 @@ _NAME = rf"(?:identifier\s*\(\s*'[^']+'|{_PART}(?:\s*(?:\.\s*)+{_PART})*)"
 _EXISTING = rf"(?:if{_GAP}(?:not{_GAP})?exists{_GAP})?(?:(?:only|unlogged){_GAP})?"
 
 
-def _after(word: str, rest: str) -> re.Pattern[str]:
+def _after(word: str, rest: str) -> str:
     """Return a pattern for text in lower case that begins with a word; its literal beginning is searched for fast."""
-    return re.compile(rf"{word}(?<=\b{word}){rest}")
+    return rf"{word}(?<=\b{word}){rest}"
 
 
 _DEFINITIONS = tuple(_after(word, rf"{_GAP}{_EXISTING}({_NAME})") for word in ("table", "view", "into", "to"))
@@ -40,7 +41,7 @@ _CHANGES = (
 )
 
 # What moves a table to another schema, whose name need not stand beside the table's.
-_MOVES = re.compile(r"\bset\s+schema\b|\btransfer\b|\bsp_rename\b|\brename\b")
+_MOVES = r"\bset\s+schema\b|\btransfer\b|\bsp_rename\b|\brename\b"
 _MOVING = ("schema", "transfer", "rename")
 
 # T-SQL's rename of a table or column, whose names are strings.
@@ -52,11 +53,15 @@ _AROUND_NAMES = ' \t\r\n"`[]'
 _IDENTIFIER = "identifier"
 
 
+# Compiling the patterns takes longer than most commands need them for.
+_compiled = cache(re.compile)
+
+
 def defined_names(text: str) -> Iterator[str]:
     """Yield the names that a text in lower case may define."""
     for pattern in _DEFINITIONS:
-        yield from (_plain(match.group(1)) for match in pattern.finditer(text))
-    for match in _RENAMES.finditer(text):
+        yield from (_plain(match.group(1)) for match in _compiled(pattern).finditer(text))
+    for match in _compiled(_RENAMES).finditer(text):
         old, new = match.groups()
         yield from (old, old.rpartition(".")[0], new)
     yield from _swapped_names(text)
@@ -65,25 +70,25 @@ def defined_names(text: str) -> Iterator[str]:
 def changed_names(text: str) -> Iterator[str]:
     """Yield the names of tables that a text in lower case may drop, replace, alter or rename."""
     for pattern in _CHANGES:
-        for match in pattern.finditer(text):
+        for match in _compiled(pattern).finditer(text):
             yield from map(_plain, match.group(1).split(","))
     yield from _swapped_names(text)
 
 
 def _swapped_names(text: str) -> Iterator[str]:
     for pattern in _SWAPS:
-        for match in pattern.finditer(text):
+        for match in _compiled(pattern).finditer(text):
             yield from map(_plain, re.split(rf",|{_GAP}and{_GAP}", match.group(1)))
 
 
 def moves_tables(text: str) -> bool:
     """Return whether a text in lower case may move a table to another schema."""
-    return any(word in text for word in _MOVING) and _MOVES.search(text) is not None
+    return any(word in text for word in _MOVING) and _compiled(_MOVES).search(text) is not None
 
 
 def defines_function(text: str) -> bool:
     """Return whether a text in lower case may define a function or macro."""
-    return ("function" in text or "macro" in text) and _FUNCTION.search(text) is not None
+    return ("function" in text or "macro" in text) and _compiled(_FUNCTION).search(text) is not None
 
 
 def name_parts(name: str) -> tuple[str, ...]:

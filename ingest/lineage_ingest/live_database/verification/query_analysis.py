@@ -2,7 +2,8 @@
 
 Columns are followed through sub-queries, CTEs, joins and set operations to the relations in FROM. Those whose value
 goes into an output column (CASE conditions, arguments and filters of aggregates included) must be reported for it;
-windows, filters of sub-queries, the right side of EXCEPT and the other side of USING may be.
+windows, filters of sub-queries, the right side of EXCEPT and the other side of USING may be. Of the two columns that
+an inner join merges, PostgreSQL shows the left one, unless only the right one has the common type: then it is either.
 https://www.postgresql.org/docs/current/querytree.html
 """
 
@@ -24,6 +25,7 @@ _Scope: TypeAlias = tuple[TreeNode, ...]
 
 # enum RTEKind of parsenodes.h
 _RELATION, _SUBQUERY, _JOIN, _FUNCTION, _TABLE_FUNCTION, _VALUES, _CTE, _GROUP = 0, 1, 2, 3, 4, 5, 6, 9
+_INNER = 0  # enum JoinType of nodes.h
 _EXISTS = 0  # enum SubLinkType of primnodes.h
 _EXCEPT = 3  # enum SetOperation of parsenodes.h
 _ROW_CLAUSES = ("jointree", "havingQual", "limitOffset", "limitCount")
@@ -32,15 +34,21 @@ _ORDERING_CLAUSES = ("groupClause", "distinctClause", "sortClause")
 
 @dataclass(slots=True)
 class ReadColumns:
-    """Columns that must be, and that may be reported for a value."""
+    """Columns that must be, and that may be reported for a value.
+
+    `either` are pairs of columns, of which the first or the others must be.
+    """
 
     must: set[BaseColumn] = field(default_factory=set)
     may: set[BaseColumn] = field(default_factory=set)
+    either: set[tuple[frozenset[BaseColumn], frozenset[BaseColumn]]] = field(default_factory=set)
 
     def add(self, other: ReadColumns, *, only_may: bool = False) -> None:
         """Add what another value reads; `only_may`: as what may be reported."""
         (self.may if only_may else self.must).update(other.must)
         self.may.update(other.may)
+        if not only_may:
+            self.either.update(other.either)
 
     @property
     def every(self) -> set[BaseColumn]:
@@ -139,7 +147,7 @@ class _TreeAnalysis:
             if entry.number("ressortgroupref") in ordered:
                 self._add(found, scope, entry["expr"])
         rows = found.every
-        for number in self._in_from(query):
+        for number in _in_from(query["jointree"], query["setOperations"]):
             rows |= self._rows_of(scope, query["rtable"][number - 1])
         self._rows_open.discard(id(query))
         return rows
@@ -157,19 +165,6 @@ class _TreeAnalysis:
             self._add(read, scope, item["functions"] if kind == _FUNCTION else item["tablefunc"])
             return read.every
         return set()
-
-    def _in_from(self, query: TreeNode) -> Iterator[int]:
-        """Yield the numbers of the items in FROM and in the branches of a set operation."""
-        stack = [query["jointree"], query["setOperations"]]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, list):
-                stack.extend(node)
-            elif isinstance(node, TreeNode):
-                if node.tag == "RANGETBLREF":
-                    yield node.number("rtindex")
-                elif node.tag in ("FROMEXPR", "JOINEXPR", "SETOPERATIONSTMT"):
-                    stack.extend(node[name] for name in ("fromlist", "larg", "rarg"))
 
     # Values
 
@@ -217,7 +212,12 @@ class _TreeAnalysis:
         number = node.number("varno")
         if not 0 < number <= len(items):
             raise NodeTreeError("a variable refers to no item of FROM")
-        return self._column(scope, items[number - 1], number, node.number("varattno"))
+        found = self._column(scope, items[number - 1], number, node.number("varattno"))
+        for left in self._merged_into(scope[-1], number, node.number("varattno")):
+            other = self._column(scope, *left)
+            pair = frozenset(found.must), frozenset(other.must)
+            found = ReadColumns(may=found.every | other.every, either={pair, *found.either, *other.either})
+        return found
 
     def _column(self, scope: _Scope, item: TreeNode, index: int, number: int) -> ReadColumns:
         """Return what a column of an item in FROM reads; number 0 is the whole row."""
@@ -264,6 +264,20 @@ class _TreeAnalysis:
             if other:
                 yield query["rtable"][other - 1], other, columns[number - 1]
 
+    def _merged_into(self, query: TreeNode, index: int, number: int) -> Iterator[tuple[TreeNode, int, int]]:
+        """Yield the columns of the left sides of inner joins that show this column, of the right side, for both."""
+        items = query.listed("rtable")
+        for place, item in enumerate(items, 1):
+            shown = item.listed("joinaliasvars")[: item.number("joinmergedcols")] if _is_inner_join(item) else ()
+            for position, value in enumerate(shown):
+                if value.tag != "VAR" or (value.number("varno"), value.number("varattno")) != (index, number):
+                    continue
+                join = _join_at(query["jointree"], place)
+                left = join["larg"] if join is not None else None
+                if isinstance(left, TreeNode) and index not in _in_from(left):
+                    other = left.number("rtindex")
+                    yield items[other - 1], other, item.numbers("joinleftcols")[position]
+
     def _cte(self, scope: _Scope, item: TreeNode) -> _Scope | None:
         """Return the query of a CTE, with those around it."""
         outer = scope[: len(scope) - item.number("ctelevelsup")]
@@ -271,6 +285,24 @@ class _TreeAnalysis:
             if cte["ctename"] == item["ctename"]:
                 return (*outer, cte["ctequery"])
         return None
+
+
+def _in_from(*parts: Any) -> Iterator[int]:
+    """Yield the numbers of the items in parts of FROM, or in branches of a set operation."""
+    stack = [*parts]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, TreeNode):
+            if node.tag == "RANGETBLREF":
+                yield node.number("rtindex")
+            elif node.tag in ("FROMEXPR", "JOINEXPR", "SETOPERATIONSTMT"):
+                stack.extend(node[name] for name in ("fromlist", "larg", "rarg"))
+
+
+def _is_inner_join(item: TreeNode) -> bool:
+    return item.number("rtekind") == _JOIN and item.number("jointype") == _INNER
 
 
 def _outputs(query: TreeNode) -> list[TreeNode]:

@@ -152,7 +152,11 @@ def _differences(statement: StatementLineage, analysis: QueryAnalysis, known: Kn
         return
     for name, read in zip(names, analysis.columns, strict=True):
         must, every = known.named(read.must), known.named(read.every)
-        yield from (f"{name}: {_text(one)} is missing" for one in sorted(must - reported.get(name, set())))
+        ours = reported.get(name, set())
+        yield from (f"{name}: {_text(one)} is missing" for one in sorted(must - ours))
+        for first, other in sorted((sorted(known.named(one)), sorted(known.named(two))) for one, two in read.either):
+            if not (ours.issuperset(first) or ours.issuperset(other)):
+                yield f"{name}: {' and '.join(map(_text, first))} is missing"
         yield from (f"{name}: {_text(one)} is too much" for one in sorted(contributing.get(name, set()) - every))
     rows = known.named(analysis.rows)
     yield from (f"rows: {_text(one)} is missing" for one in sorted(rows - everywhere))

@@ -29,7 +29,7 @@ from lineage.store.values import (
     StoredRun,
     StoredUsage,
 )
-from lineage.traversal import FormerHolder, Target, former_holders
+from lineage.traversal import FormerHolder, Namesake, Target, former_holders, namesakes
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
@@ -101,6 +101,7 @@ class Loaders:
         )
         self.former_names: DataLoader[str, list[FormerName]] = DataLoader(self._former_names)
         self.former_holders: DataLoader[str, list[FormerHolder]] = DataLoader(self._former_holders)
+        self.namesakes: DataLoader[str, list[Namesake]] = DataLoader(self._namesakes)
         self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
         self._feeds: dict[tuple[Direction, datetime | None], DataLoader[str, list[FeedKey]]] = {}
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
@@ -126,6 +127,10 @@ class Loaders:
         tables = [Target(key, key, key) for key in keys]
         found = await self._ask(lambda store: former_holders(store, tables))
         return [[one for one in found if one.start == key] for key in keys]
+
+    async def _namesakes(self, keys: list[str]) -> list[list[Namesake]]:
+        found = await self._ask(lambda store: namesakes(store, keys))
+        return [[one for one in found if key in (one.key, one.short_key)] for key in keys]
 
     async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
         found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}

@@ -244,9 +244,11 @@ def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str
 
 def _note_namesakes(store: GraphStore, asked: Iterable[Target], reached: Iterable[str] = ()) -> None:
     """Print which tables have names that are the last parts of others: the answer may lack what uses the other name."""
-    found = namesakes(store, {one.dataset for one in asked}, set(reached))
+    found = namesakes(store, {*reached, *(one.dataset for one in asked)})
     for one in found[:_MAX_HOLDERS]:
-        note(f"{one.shorter} may be {one.name}, named in short: what uses one is not found under the other", "yellow")
+        note(
+            f"{one.short_name} may be {one.name}, named in short: what uses one is not found under the other", "yellow"
+        )
     if len(found) > _MAX_HOLDERS:
         note(f"… and so may {counted(len(found) - _MAX_HOLDERS, 'more table')}", "yellow")
     if found:

@@ -164,6 +164,12 @@ class GraphStore(Protocol):
     def dataset_keys(self) -> list[str]:
         """Return the keys of all datasets, sorted."""
 
+    def dataset_keys_ending(self, names: Collection[str]) -> list[str]:
+        """Return the keys of the datasets whose full names end in a dot and one of these names, sorted.
+
+        Case does not matter.
+        """
+
     def find_datasets(self, name: str) -> list[StoredDataset]:
         """Return the datasets that match a name: by key, else full name, else alias, else last parts of the name.
 

@@ -12,6 +12,7 @@ from lineage.traversal.lookup import (
     resolve_column,
     resolve_table,
 )
+from lineage.traversal.namesakes import Namesake, namesakes
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.paths import shortest_paths
 from lineage.traversal.route import PathStep, Route
@@ -24,6 +25,7 @@ __all__ = [
     "Difference",
     "FormerHolder",
     "NameLookupError",
+    "Namesake",
     "Outline",
     "PathStep",
     "PossiblyAffected",
@@ -36,6 +38,7 @@ __all__ = [
     "difference",
     "former_holders",
     "impact",
+    "namesakes",
     "resolve",
     "resolve_column",
     "resolve_table",

@@ -59,6 +59,9 @@ class LineageReader(Protocol):
     def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
         """Return the feeds that column lineage explains."""
 
+    def dataset_keys_ending(self, names: Collection[str]) -> list[str]:
+        """Return the keys of the datasets whose full names end in a dot and one of these names."""
+
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return datasets and columns whose name contains the text."""
 

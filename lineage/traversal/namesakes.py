@@ -13,38 +13,37 @@ from lineage.traversal.lineage_reader import LineageReader
 __all__ = ["Namesake", "namesakes"]
 
 _KINDS = (DatasetKind.TABLE, DatasetKind.VIEW)
-_MOST_LONGER, _MOST_SEARCHES = 20, 10
 
 
 @frozen
 class Namesake:
-    """The full display names of a table, and of another one whose name is the last parts of it."""
+    """The key and full display name of a table, and of another one whose name is the last parts of its name."""
 
+    key: str
     name: str
-    shorter: str
+    short_key: str
+    short_name: str
 
 
-def namesakes(store: LineageReader, asked: Collection[str], reached: Collection[str] = ()) -> list[Namesake]:
-    """Return the pairs of tables that may be one, of which one is among these; all are given by key.
+def namesakes(store: LineageReader, datasets: Collection[str]) -> list[Namesake]:
+    """Return the pairs of tables that may be one, of which one is among these (by key), sorted.
 
-    Longer names are looked for of those that are asked, and of the first ten others: each takes a search of all names.
     Tables that are dropped do not count.
 
     Raises:
         StoreError: the store could not be read.
     """
-    pairs = {(key, shorter) for key in {*asked, *reached} for shorter in _shorter(key)}
-    for key in (*asked, *sorted(set(reached) - set(asked))[:_MOST_SEARCHES]):
-        name = split_dataset_key(key)[1]
-        hits = store.search(f".{name}", types=("Table",), limit=_MOST_LONGER) if not _is_path(name) else ()
-        pairs |= {(hit.key, key) for hit in hits if key in _shorter(hit.key)}
+    named = {key: name for key in datasets if not _is_path(name := split_dataset_key(key)[1])}
+    pairs = {(key, short) for key in named for short in _shorter(key)}
+    longer = store.dataset_keys_ending(sorted(named.values())) if named else ()
+    pairs |= {(key, short) for key in longer for short in _shorter(key) if short in named}
     if not pairs:
         return []
     there = {one.key: one for one in store.datasets(sorted({key for pair in pairs for key in pair})) if _counts(one)}
     return [
-        Namesake(there[key].display_name, there[shorter].display_name)
-        for key, shorter in sorted(pairs)
-        if key in there and shorter in there
+        Namesake(key, there[key].display_name, short, there[short].display_name)
+        for key, short in sorted(pairs)
+        if key in there and short in there
     ]
 
 

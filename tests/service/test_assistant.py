@@ -14,6 +14,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from lineage.store import open_store
+from lineage_ingest import ingest_sql
 from tests.service.graph import fill
 from tests.store.batch_builders import batch, query, rename, table
 
@@ -116,6 +117,28 @@ def test_a_search_that_finds_nothing_offers_what_is_near(path: Path) -> None:
     assert "nothing is called 'usrers'; did you mean" in near
     assert "users" in near
     assert far == []
+
+
+def test_tables_that_may_be_one_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.lbug"
+    (tmp_path / "both.sql").write_text(
+        "create table r as select x from wh.shop.daily; create table shop.s as select x from shop.daily"
+    )
+    with open_store(path) as store:
+        ingest_sql(tmp_path / "both.sql", store=store)
+    asked, reached, other, route, no_route = answers(
+        path,
+        ("what_depends_on", {"name": "wh.shop.daily.x"}),
+        ("where_from", {"name": "shop.s.x"}),
+        ("columns", {"table": "r"}),
+        ("paths", {"start": "wh.shop.daily.x", "end": "r.x"}),
+        ("paths", {"start": "wh.shop.daily.x", "end": "shop.s.x"}),
+    )
+    said = "shop.daily may be wh.shop.daily"
+    assert asked["may_be_one"] == reached["may_be_one"] == [said]
+    assert [column["name"] for column in other] == ["x"]
+    assert len(route) == 1
+    assert said in no_route
 
 
 def test_the_table_that_had_the_name_before_is_named(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from tests.service.running import Service, running
 from tests.store.batch_builders import batch, job, table
 
 QUERIES = {
-    "impact": """{ impact(column: "start.x") { totalCount tables { table { kind } } edges { node {
-        column { name table { name formerHolders { key } jobs { edges { node { key } } } } usage { reads } }
+    "impact": """{ impact(column: "start.x") { totalCount namesakes { key } tables { table { kind } } edges { node {
+        column { name usage { reads }
+                 table { name formerHolders { key } namesakes { key } jobs { edges { node { key } } } } }
         table { name columns { edges { node { name usage { reads } } } } }
         path { steps { source { name } target { ... on Column { name } }
                        job { key sql reads { name } } spans { text } } } } } } }""",

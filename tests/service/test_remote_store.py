@@ -29,7 +29,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Settings
 from tests.service.graph import fill
 from tests.service.running import Service, running
-from tests.store.batch_builders import batch, day, job, key
+from tests.store.batch_builders import batch, day, job, key, table
 
 LINEAGE = Path(sys.executable).with_name("lineage")
 SQL = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic_iv"
@@ -88,6 +88,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
         "dataset_keys": ((), {}),
+        "dataset_keys_ending": (({"orders"},), {}),
         "diagnostics": ((), {}),
         "diagnostics_after": ((), {"limit": 5}),
         "select_jobs": ((JobSelection(job="staged.sql"),), {}),
@@ -100,6 +101,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
     }
     stated = Facts("dbt/shop:model.users@", day(9), description="Users.")
     own.apply(replace(batch(run="facts"), facts=(FactsRecord(key("users"), stated),)))
+    own.apply(batch(table("shop.orders", "id", at=1), run="dotted"))
     own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading

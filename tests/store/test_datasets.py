@@ -35,6 +35,19 @@ def test_an_inferred_column_becomes_known_and_never_the_other_way(store: GraphSt
     assert store.datasets([key("a")])[0].schema_known
 
 
+def test_datasets_whose_names_end_in_others(store: GraphStore) -> None:
+    store.apply(batch(*(table(name, "x", at=1) for name in ("wh.shop.Daily", "shop.daily", "daily", "shop.adaily"))))
+    every = [one.key for one in store.datasets()]
+    longer, own = [one for one in every if "shop.d" in one.lower()], [one for one in every if one.lower() == "pg/daily"]
+    assert (len(longer), len(own)) == (2, 1)
+    many = [f"t{number}" for number in range(600)]
+    for names in (["DAILY"], ["daily", *many]):
+        assert store.dataset_keys_ending(names) == longer
+    for names in (["shop.daily"], ["shop.daily", *many]):
+        assert [one.lower() for one in store.dataset_keys_ending(names)] == ["pg/wh.shop.daily"]
+    assert store.dataset_keys_ending(["hop.daily", "x"]) == store.dataset_keys_ending([]) == []
+
+
 def test_a_nested_field_hangs_on_its_parents(store: GraphStore) -> None:
     store.apply(batch(view("v", "a.address.city.name -> v.x", 'a."full.name" -> v.y', at=1)))
     assert [(one.path, one.parent) for one in store.columns([key("a")])] == [

@@ -212,6 +212,11 @@ class FakeStore:
         }
         return frozenset(stated.intersection(feeds))
 
+    def dataset_keys_ending(self, names: Collection[str]) -> list[str]:
+        """Return the keys of tables by the last parts of their names."""
+        ends = tuple(f".{name.casefold()}" for name in names)
+        return [key(name) for name in self.tables if name.casefold().endswith(ends)]
+
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return what holds the text."""
         fold = text.casefold()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from pydantic import BaseModel, Field
@@ -12,7 +13,7 @@ from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredJob
-from lineage.traversal import Answer, PathStep, Reached, Route, former_holders
+from lineage.traversal import Answer, PathStep, Reached, Route, former_holders, namesakes
 
 __all__ = [
     "ColumnAnswer",
@@ -26,6 +27,7 @@ __all__ = [
     "TraversalAnswer",
     "evidence_of",
     "jobs_of",
+    "namesake_texts",
     "path_answer",
     "traversal_answer",
 ]
@@ -97,6 +99,10 @@ class TraversalAnswer(BaseModel):
     had_this_name_before: list[str] = Field(
         description="Up to 10 tables, or their columns, that had the start's name before it, the latest first: "
         "what used the name then is listed under these; ask for each."
+    )
+    may_be_one: list[str] = Field(
+        description="Up to 10 pairs of tables that may be one, named in short and in full: what uses the other name is "
+        "not listed; ask for it."
     )
     evidence: list[PathAnswer] = Field(description="A shortest path with its SQL, for the nearest columns.")
 
@@ -211,8 +217,14 @@ def traversal_answer(
         possibly_affected=[one.table for one in answer.possibly_affected[:50]],
         cut_short=answer.truncated,
         had_this_name_before=[f"{one.name} (until {one.until_text})" for one in reversed(held[-_MAX_HOLDERS:])],
+        may_be_one=namesake_texts(store, {*answer.by_dataset, *(one.dataset for one in answer.starts)}),
         evidence=[path_answer(route, jobs) for route in routes],
     )
+
+
+def namesake_texts(store: GraphStore, datasets: Collection[str]) -> list[str]:
+    """Return which tables may be these, named in short or in full; up to 10 pairs."""
+    return [f"{one.short_name} may be {one.name}" for one in namesakes(store, datasets)[:_MAX_HOLDERS]]
 
 
 def _reached(one: Reached) -> ReachedAnswer:

@@ -40,6 +40,7 @@ from lineage_graphql.assistant.replies import (
     TraversalAnswer,
     evidence_of,
     jobs_of,
+    namesake_texts,
     path_answer,
     traversal_answer,
 )
@@ -113,7 +114,11 @@ def make_server(store: GraphStore) -> MCPServer:
     ) -> list[PathAnswer]:
         """How does one column or table reach another? The shortest paths downstream, with their SQL."""
         options = TraversalOptions(max_hops=max_hops)
-        routes = shortest_paths(store, resolve(store, start), resolve(store, end), limit=limit, options=options)
+        asked = resolve(store, start), resolve(store, end)
+        routes = shortest_paths(store, *asked, limit=limit, options=options)
+        others = namesake_texts(store, {one.dataset for one in asked}) if not routes else ()
+        if others:
+            raise ToolError(f"there is no path between these; {', '.join(others)}, named in short: ask for it, too")
         jobs = jobs_of(store, [step for route in routes for step in route.steps])
         return [path_answer(route, jobs) for route in routes]
 

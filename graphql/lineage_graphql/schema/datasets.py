@@ -37,7 +37,17 @@ if TYPE_CHECKING:
     from lineage_graphql.schema.jobs import Job
     from lineage_graphql.schema.related_tables import RelatedTables
 
-__all__ = ["Column", "FormerHolder", "FormerName", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
+__all__ = [
+    "Column",
+    "FormerHolder",
+    "FormerName",
+    "Namesake",
+    "Table",
+    "TableOrColumn",
+    "column_of",
+    "node_of",
+    "table_of",
+]
 
 
 @strawberry.type(description="A name that a table had before a rename. Another table may have it now.")
@@ -107,6 +117,11 @@ class Table(Node):
     async def former_holders(self, info: LineageInfo) -> list[FormerHolder]:
         """Return the tables that had its name before it."""
         return [FormerHolder.of(one) for one in await info.context.loaders.former_holders.load(self.key)]
+
+    @strawberry.field(description="Tables that may be this one: the name of one is the last parts of the other's.")
+    async def namesakes(self, info: LineageInfo) -> list[Namesake]:
+        """Return the tables that may be this one, named in short or in full."""
+        return [Namesake.of(one) for one in await info.context.loaders.namesakes.load(self.key)]
 
     @strawberry.field(description="Columns in order, with their nested fields.")
     async def columns(
@@ -273,6 +288,29 @@ class FormerHolder:
     async def node(self, info: LineageInfo) -> TableOrColumn:
         """Return the table or column."""
         return await node_of(info, self.key)
+
+
+@strawberry.type(
+    description="Two tables that may be one: statements that state no database or schema name a table with fewer "
+    "parts than others do. What uses one is not found under the other."
+)
+class Namesake:
+    """Two tables that may be one."""
+
+    key: strawberry.ID = doc_field("Key of the table with the longer name.")
+    name: str = doc_field("Full name of this table.")
+    short_key: strawberry.ID = doc_field("Key of the table whose name is the last parts of the longer one.")
+    short_name: str = doc_field("Full name of that table.")
+
+    @classmethod
+    def of(cls, found: traversal.Namesake) -> Namesake:
+        """Return the GraphQL object of such tables."""
+        return cls(
+            key=strawberry.ID(found.key),
+            name=found.name,
+            short_key=strawberry.ID(found.short_key),
+            short_name=found.short_name,
+        )
 
 
 async def _related(

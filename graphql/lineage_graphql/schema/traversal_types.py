@@ -11,9 +11,18 @@ import strawberry
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
-from lineage.traversal import Answer, PossiblyAffected, Reached, Target, former_holders
+from lineage.traversal import Answer, PossiblyAffected, Reached, Target, former_holders, namesakes
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.datasets import Column, FormerHolder, Table, TableOrColumn, column_of, node_of, table_of
+from lineage_graphql.schema.datasets import (
+    Column,
+    FormerHolder,
+    Namesake,
+    Table,
+    TableOrColumn,
+    column_of,
+    node_of,
+    table_of,
+)
 from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.jobs import Job, job_of
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
@@ -196,6 +205,15 @@ class ReachedColumns:
         starts, as_of = self.feeds.starts, self.as_of
         found = await info.context.ask(lambda store: former_holders(store, starts, as_of))
         return [FormerHolder.of(one) for one in found]
+
+    @strawberry.field(
+        description="Tables that may be one of the starts, or one of the reached tables, named in short or in full: "
+        "what uses the other name is not in the answer."
+    )
+    async def namesakes(self, info: LineageInfo) -> list[Namesake]:
+        """Return the tables that may be starts or reached tables."""
+        tables = {one.key for one in self.all_tables} | {one.dataset for one in self.feeds.starts}
+        return [Namesake.of(one) for one in await info.context.ask(lambda store: namesakes(store, tables))]
 
     @strawberry.field(description="The limit that truncated the answer; null if it is complete.")
     async def truncated(self, info: LineageInfo) -> str | None:

@@ -26,6 +26,9 @@ MATCH (n:`Table`) WHERE size(n.aliases) > 0 RETURN n
 // name: datasets_by_last_parts
 MATCH (n:`Table`) WHERE n.search ENDS WITH $suffix RETURN n
 
+// name: dataset_keys_by_last_parts
+MATCH (n:`Table`) WHERE any(suffix IN $suffixes WHERE n.search ENDS WITH suffix) RETURN n.key AS key
+
 // name: columns_of_dataset
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) RETURN n
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 from lineage.model.batch import JobKind
 from lineage.model.evidence import chains_from
-from lineage.model.names import is_column_key
+from lineage.model.names import is_column_key, split_dataset_key
 from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
@@ -52,6 +52,7 @@ __all__ = [
     "column_spellings",
     "columns",
     "dataset_keys",
+    "dataset_keys_ending",
     "dataset_names",
     "datasets",
     "diagnostics",
@@ -69,6 +70,10 @@ __all__ = [
 ]
 
 
+_MOST_SUFFIXES = 500
+"""Beyond this, to compare all of them with each name in the database takes longer than to read all keys."""
+
+
 def datasets(transaction: Transaction, keys: Collection[str] | None = None) -> list[StoredDataset]:
     """Return the datasets of these keys (all, without keys), sorted by key."""
     rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
@@ -83,6 +88,24 @@ def job_keys(transaction: Transaction) -> list[str]:
 def dataset_keys(transaction: Transaction) -> list[str]:
     """Return the keys of all datasets, sorted."""
     return sorted(row["key"] for row in transaction.read(query("all_dataset_keys"), [{}]))
+
+
+def dataset_keys_ending(transaction: Transaction, names: Collection[str]) -> list[str]:
+    """Return the keys of the datasets whose full names end in a dot and one of these names, sorted."""
+    wanted = {name.lower() for name in names}
+    if len(wanted) > _MOST_SUFFIXES:
+        return [key for key in dataset_keys(transaction) if not wanted.isdisjoint(_last_parts(key.lower()))]
+    suffixes = [f".{name}" for name in sorted(wanted)]
+    rows = transaction.read(query("dataset_keys_by_last_parts"), [{"suffixes": suffixes}]) if suffixes else ()
+    return sorted(row["key"] for row in rows)
+
+
+def _last_parts(key: str) -> Iterator[str]:
+    """Yield what follows each dot of the name in a key."""
+    rest = split_dataset_key(key)[1]
+    while dot := rest.find(".") + 1:
+        rest = rest[dot:]
+        yield rest
 
 
 def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:

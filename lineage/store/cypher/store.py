@@ -193,6 +193,7 @@ class CypherStore:
 
     job_keys = _reading(reads.job_keys)
     dataset_keys = _reading(reads.dataset_keys)
+    dataset_keys_ending = _reading(reads.dataset_keys_ending)
     datasets = _reading(reads.datasets)
     dataset_names = _reading(reads.dataset_names)
     column_spellings = _reading(reads.column_spellings)

@@ -26,7 +26,7 @@ PATH = "/api/v1/store"
 """Path of the service's store routes: one route per method below it."""
 
 
-ROUTES_VERSION = 11
+ROUTES_VERSION = 12
 """Incremented when arguments or results change: client and service must have the same version."""
 
 

@@ -17,6 +17,8 @@ from lineage.store.values import StoredJob
 __all__ = ["evidence_of", "excerpts", "location", "location_text", "unique_sources", "with_evidence"]
 
 _MIN_CONTEXT, _MAX_CONTEXT = 16, 60
+_WORD = 20
+"""Excerpts do not begin or end within a word, unless it is longer."""
 
 
 def unique_sources(jobs: Collection[StoredJob]) -> dict[str, str]:
@@ -94,6 +96,10 @@ def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source:
     begins = max((one.offset for one in job.positions if one.offset <= start), default=0)
     ends = min((one.offset - 2 for one in job.positions if one.offset > start), default=len(sql))
     left, right = max(begins, start - around), min(ends, end + around)
+    if left > begins:
+        left = next((one + 1 for one in range(left - 1, min(left + _WORD, start)) if sql[one].isspace()), left)
+    if right < ends:
+        right = next((one for one in range(right, max(right - _WORD, end), -1) if sql[one].isspace()), right)
     line = Text(("… " if left > begins else "") + _one_line(sql[left:start]), style="dim", end="")
     line.append(_one_line(sql[start:end]), style="not dim bold underline")
     line.append(_one_line(sql[end:right]) + (" …" if right < ends else ""))

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
-from lineage.model.batch import DatasetChange, LineageBatch
+from lineage.model.batch import DatasetChange, JobKind, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
@@ -18,6 +18,7 @@ from lineage.store.values import (
     BufferedText,
     ColumnHead,
     DatasetUsage,
+    DatasetWriter,
     Direction,
     EdgeChange,
     FeedKey,
@@ -343,6 +344,12 @@ class GraphStore(Protocol):
         """Return the keys of the jobs that read or write each of these datasets, sorted.
 
         Of a job that defines its output the latest version counts, as in `jobs`.
+        """
+
+    def writers_of(self, datasets: Collection[str], kinds: Collection[JobKind]) -> dict[str, list[DatasetWriter]]:
+        """Return the jobs of these kinds which write each of these datasets, or did, sorted by key.
+
+        The kinds are those of jobs that define their outputs.
         """
 
     def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:

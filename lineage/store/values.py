@@ -23,6 +23,7 @@ from lineage.model.usage import UserCounts
 __all__ = [
     "AppliedChanges",
     "DatasetUsage",
+    "DatasetWriter",
     "Direction",
     "EdgeChange",
     "FeedKey",
@@ -392,12 +393,25 @@ class NodeAnnotation:
 
 
 @frozen
+class DatasetWriter:
+    """A job that writes a dataset, or, with `until`, did so before that time."""
+
+    job: str
+    until: datetime | None = None
+
+
+@frozen
 class JobIdentity:
-    """The new key of a SQL file's job, the key of its file, and the name of the file."""
+    """The new key of a SQL file's job, the key of its file, and the name of the file.
+
+    `kind` and `operation` are those that it has from then on; without them, they stay.
+    """
 
     key: str
     file_key: str
     source: str
+    kind: JobKind | None = None
+    operation: str | None = None
 
 
 @frozen

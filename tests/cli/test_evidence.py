@@ -43,6 +43,17 @@ def test_the_file_has_at_each_place_what_is_shown(store: tuple[str, Path]) -> No
         assert lines[piece["line"] - 1][begin : begin + len(piece["sql"])] == piece["sql"]
 
 
+def test_an_excerpt_does_not_begin_or_end_within_a_word(tmp_path: Path) -> None:
+    others = [f"measurement_number_{number} as column_number_{number}" for number in range(20)]
+    sql = f"create table r as select {', '.join([*others[:10], 'wanted + 1 as shown', *others[10:]])} from t"
+    (tmp_path / "q.sql").write_text(sql)
+    assert lineage("ingest", "sql", tmp_path / "q.sql", "-s", tmp_path / "s").code == 0
+    out = " ".join(lineage("path", "t.wanted", "r.shown", "-s", tmp_path / "s").out.split())
+    shown = out.partition("… ")[2].rpartition(" …")[0]
+    assert "wanted + ? as shown" in shown
+    assert set(shown.split()) <= set(sql.replace("+ 1", "+ ?").split())
+
+
 def test_csv_names_the_expressions(store: tuple[str, Path]) -> None:
     rows = lineage("path", "fct.net_eur", "daily.revenue", *store, "-f", "csv").out.splitlines()
     assert rows[1].endswith(",daily.sql,3,* → sum(net_eur)")

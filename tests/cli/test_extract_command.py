@@ -88,6 +88,8 @@ def test_errors_in_the_input_are_listed_and_end_with_1() -> None:
         (["extract", "-d", "postgres", "-q", "SELECT 1", "a.sql"], "not both"),
         (["extract", "--no-such-option"], "No such option"),
         (["no-such-command"], "No such command"),
+        (["ingets"], "Did you mean 'ingest'?"),
+        (["ingest", "postgers"], "Did you mean 'postgres'?"),
     ],
 )
 def test_wrong_use_ends_with_2(arguments: list[str], message: str) -> None:

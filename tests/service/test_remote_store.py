@@ -74,6 +74,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "jobs": ((), {"users": True}),
         "jobs_after": (("c", 2, JobFilter()), {}),
         "job_keys_of": (([key("users")],), {}),
+        "writers_of": (([key("staged")], (JobKind.SQL_FILE,)), {}),
         "edges_of": ((["staged.sql"],), {}),
         "edges_into": (([key("staged")],), {"as_of": day(8)}),
         "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),

@@ -6,7 +6,8 @@ from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.page_requests import JobFilter
-from tests.store.batch_builders import batch, day, job, key
+from lineage.store.values import DatasetWriter
+from tests.store.batch_builders import batch, day, job, key, query
 from tests.store.test_runs import finding, with_findings
 
 
@@ -52,6 +53,21 @@ def test_of_a_job_that_defines_its_output_the_latest_version_counts(store: Graph
     assert store.job_keys_of(keys[2:]) == {one: ["query:q"] for one in keys[2:]}
     retired = store.job_keys_of(keys, JobFilter(kinds=(JobKind.SQL_FILE,), retired=True))
     assert retired == {one: ["file:v.sql"] for one in keys}
+
+
+def test_the_jobs_that_write_a_table_or_did(store: GraphStore) -> None:
+    store.apply(
+        batch(job("now", "a.x -> b.y", at=1), job("moved", "a.x -> b.y", at=1), job("gone", "a.x -> b.y", at=1))
+    )
+    store.apply(batch(job("moved", "a.x -> c.y", at=2), query("q", "b.y -> c.z", at=2)))
+    store.apply(batch(job("moved", "a.x -> c.y", at=4)))
+    store.retire_jobs(["gone"], day(3))
+    found = store.writers_of([key("b"), key("c"), key("none")], (JobKind.SQL_FILE,))
+    assert found == {
+        key("b"): [DatasetWriter("gone", day(3)), DatasetWriter("moved", day(2)), DatasetWriter("now")],
+        key("c"): [DatasetWriter("moved")],
+        key("none"): [],
+    }
 
 
 def test_jobs_tell_their_edges(store: GraphStore) -> None:

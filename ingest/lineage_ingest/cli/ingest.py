@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lineage.cli.commands import as_command
 from lineage.garbage_collection import seldom_collecting
@@ -44,6 +44,13 @@ class _Sources(TyperGroup):
             command.short_help = summary
             self.add_command(command, cmd_name)
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        """Return the command to run; an error about an unknown one suggests similar names."""
+        if args and args[0] not in _COMMANDS:
+            for name in _COMMANDS:
+                self.commands.setdefault(name, TyperCommand(name))
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import starmap
 
-from lineage.model.batch import JobKind, LineageBatch, dbt_job_key, definition_job_key
+from lineage.model.batch import JobKind, JobRecord, LineageBatch, dbt_job_key, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
@@ -465,10 +465,7 @@ class _Ingest:
             if len(job.writes) == 1 and not is_hook(self.request.names.id_of(str(job.file_key)))
         }
         stated = self.store.jobs(sorted(models)) if models else []
-        identities = {
-            one.key: JobIdentity(models[one.key].key, str(models[one.key].file_key), models[one.key].source or "")
-            for one in stated
-        }
+        identities = {one.key: _identity(models[one.key]) for one in stated}
         if identities:
             self.store.rekey_jobs(identities)
 
@@ -487,6 +484,10 @@ class _Ingest:
             "edges": sum(node.edges for node in self.nodes.values()),
             "consumers": len(self.project.consumers),
         }
+
+
+def _identity(model: JobRecord) -> JobIdentity:
+    return JobIdentity(model.key, str(model.file_key), model.source or "", model.kind, model.operation)
 
 
 def _datasets_of(batch: LineageBatch) -> set[str]:

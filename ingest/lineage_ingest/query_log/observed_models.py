@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 
 from lineage.model.batch import JobKind, JobRecord, LineageBatch
@@ -16,22 +15,25 @@ __all__ = ["as_observed_models"]
 def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
     """Return the batch with the definitions of tables of dbt models as observations of these models.
 
-    A table that models of several projects build keeps a job of its own: the log does not say which of them ran.
+    A table that models of several projects build keeps a job of its own: the log does not say which of them ran. A
+    model that no longer builds the table counts up to then, unless there is another one by now.
 
     Raises:
         StoreError: the store could not be read.
     """
     definitions = [job for job in batch.jobs if job.kind is JobKind.DEFINITION and len(job.writes) == 1]
-    models = JobFilter(kinds=(JobKind.DBT,))
+    models = JobFilter(kinds=(JobKind.DBT,), retired=True)
     if not definitions or not store.jobs_after("dbt:", 1, models):
         return batch
     tables = {job.writes[0] for job in definitions}
-    found = store.job_keys_of(tables, models)  # those that read the tables, too
-    writers: dict[str, list[StoredJob]] = defaultdict(list)
-    for model in store.jobs({key for keys in found.values() for key in keys}):
-        for table in tables.intersection(model.writes):
-            writers[table].append(model)
-    model_of = {job.key: writers[job.writes[0]][0] for job in definitions if len(writers[job.writes[0]]) == 1}
+    writers = store.writers_of(tables, (JobKind.DBT,))
+    known = {model.key: model for model in store.jobs({one.job for found in writers.values() for one in found})}
+    model_of: dict[str, StoredJob] = {}
+    for job in definitions:
+        building = [one for one in writers[job.writes[0]] if one.until is None]
+        counting = building or [one for one in writers[job.writes[0]] if one.until and one.until >= job.last_seen]
+        if len(counting) == 1:
+            model_of[job.key] = known[counting[0].job]
     if not model_of:
         return batch
     keys = {key: model.key for key, model in model_of.items()}

@@ -12,12 +12,12 @@ from lineage.model.statement import ChangeKind
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.live_edges import date_live
 from lineage.store.cypher.reads import edge_from, jobs
-from lineage.store.cypher.records import change_from, column_from, diagnostic_from, still_writes
+from lineage.store.cypher.records import change_from, column_from, diagnostic_from, still_writes, written_until
 from lineage.store.cypher.statements import query
 from lineage.store.page_requests import JobFilter
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.validity import holds_at
-from lineage.store.values import EdgeChange, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
+from lineage.store.values import DatasetWriter, EdgeChange, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
 
 __all__ = [
     "changed_edges",
@@ -29,6 +29,7 @@ __all__ = [
     "edges_of",
     "job_keys_of",
     "jobs_after",
+    "writers_of",
 ]
 
 _TARGETS = {EdgeType.CONTRIBUTES: ("Column",), EdgeType.REFERENCES: ("Column", "Table")}
@@ -69,6 +70,17 @@ def job_keys_of(
         if is_wanted and (in_latest or retired or not kind.defines_output):
             found[row["dataset"]].add(row["job"])
     return {dataset: sorted(keys) for dataset, keys in found.items()}
+
+
+def writers_of(
+    transaction: Transaction, datasets: Collection[str], kinds: Collection[JobKind]
+) -> dict[str, list[DatasetWriter]]:
+    """Return the jobs of these kinds (that define their outputs) which write each dataset, or did, sorted by key."""
+    found: dict[str, list[DatasetWriter]] = {dataset: [] for dataset in datasets}
+    for row in transaction.read(query("writers_of_dataset"), [{"key": key} for key in sorted(found)]):
+        if JobKind(row["kind"]) in kinds:
+            found[row["dataset"]].append(DatasetWriter(row["job"], written_until(row["e"])))
+    return {dataset: sorted(writers, key=lambda one: one.job) for dataset, writers in found.items()}
 
 
 def diagnostics_after(

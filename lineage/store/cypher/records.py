@@ -162,6 +162,12 @@ def still_writes(relationship: Mapping[str, Any]) -> bool:
     return Timeline.from_texts(relationship.get("observations") or (), ()).present
 
 
+def written_until(relationship: Mapping[str, Any]) -> datetime | None:
+    """Return since when a job that defines its outputs has not written the dataset any more; None if it does."""
+    timeline = Timeline.from_texts(relationship.get("observations") or (), ())
+    return None if timeline.present or not timeline.points else timeline.points[-1][0]
+
+
 def lineage_records(pair: JobEdge, history: History) -> Iterator[Relationship]:
     """Yield a relationship for each period: of the live type if it is open, else of the retired one."""
     for period in history:

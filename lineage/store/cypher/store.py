@@ -229,6 +229,7 @@ class CypherStore:
     columns_by_key = _reading(lists.columns_by_key)
     jobs_after = _reading(lists.jobs_after)
     job_keys_of = _reading(lists.job_keys_of)
+    writers_of = _reading(lists.writers_of)
     edges_of = _reading(lists.edges_of)
     edges_into = _reading(lists.edges_into)
     changed_edges = _reading(lists.changed_edges)

@@ -39,7 +39,10 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
         known = identities.get(key)
         if known is None:
             return key, job
-        moved = replace(job, key=known.key, file_key=known.file_key, source=known.source)
+        kind, operation = known.kind or job.kind, known.operation or job.operation
+        moved = replace(
+            job, key=known.key, file_key=known.file_key, source=known.source, kind=kind, operation=operation
+        )
         if job.kind is JobKind.SQL_FILE:
             return known.key, moved
         # The positions are of its own text, not of the file that has it now.

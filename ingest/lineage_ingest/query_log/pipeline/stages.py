@@ -160,7 +160,11 @@ def extract_log(
     progress("extracting", 0, len(templates))
     for summary in engine.extract(None, context, base, progress):
         first[summary.key] = summary
-    base = _without_made_since(engine, context, base, first, before, progress)
+
+    def again(_stage: str, done: int, total: int | None) -> None:
+        progress("extracting again, in context", done, total)
+
+    base = _without_made_since(engine, context, base, first, before, again)
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
     session_blocks = engine.sessions(known)
@@ -168,9 +172,9 @@ def extract_log(
     if session_blocks:
         found.update(
             (summary.key, summary)
-            for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, progress)
+            for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, again)
         )
-        base = _without_made_since(engine, context, base, found, before, progress)
+        base = _without_made_since(engine, context, base, found, before, again)
     found.update(_search_names(engine, context, base, found, _existence(engine, known, found, base)))
     existence = _existence(engine, known, found, base)
     versions = _versions(engine, known, found, before)
@@ -181,13 +185,13 @@ def extract_log(
     if (versions is not None and versions.parts) or changes:
         session_blocks = engine.sessions(known, versions, changes)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
-        found.update((summary.key, summary) for summary in engine.extract(new, context, base, progress))
+        found.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
     definitions, spans = _definitions(engine, base, found, existence)
     rounds = 1
     while rounds < _MAX_ROUNDS and (stale := definitions.stale()):
         rounds += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
-        for summary in engine.extract(work, context, definitions.known_schemas(), progress):
+        for summary in engine.extract(work, context, definitions.known_schemas(), again):
             definitions.add(summary, *spans(summary.key))
     extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress)
     extraction.templates = first

@@ -35,6 +35,16 @@ LOGS = {
         "CREATE TABLE c AS SELECT x FROM t",
         {"t#x c#x", "p#y t#x"},
     ),
+    "replaced by what reads it through a view": (
+        "CREATE TABLE o (x int); CREATE TABLE t AS SELECT x FROM o; CREATE VIEW v AS SELECT x FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT x AS y FROM v",
+        {"o#x t#y", "v#x t#y"},
+    ),
+    "replaced by what reads it through a view, and renamed": (
+        "CREATE TABLE o (x int); CREATE TABLE t AS SELECT x FROM o; CREATE VIEW v AS SELECT x FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT x FROM v; ALTER TABLE t RENAME TO u",
+        {"o#x u#x", "v#x u#x", "u#x v#x"},
+    ),
     "a column that is dropped under a later name": (
         "CREATE TABLE t AS SELECT x AS a, y FROM o; ALTER TABLE t RENAME COLUMN a TO b;"
         "CREATE TABLE c AS SELECT b FROM t; ALTER TABLE t DROP COLUMN b",

@@ -111,7 +111,7 @@ class _Views:
         """Return whether a view had other sources at a time than at the end of the log."""
         return view not in seen and any(
             self._keys.is_gone(source)
-            or not self._keys.is_one_table(self._then(source, at), source)
+            or not self._keys.is_one_table(self._then(view, source, at), source)
             or (source in self._dropped and at < self._dropped[source])
             or self.has_changed(source, at, seen | {view})
             for source in self._sources.get(view, ())
@@ -132,7 +132,7 @@ class _Views:
         for edge, named_at in self._edges[view]:
             own = self._names.edge_at(edge, named_at, at)
             source = dataset_of(own.source)
-            then = self._then(source, at)
+            then = self._then(view, source, at)
             yield replace(own, source=self._column_then(own.source, source, then))
 
     def _column_then(self, key: str, source: str, then: str) -> str:
@@ -144,6 +144,6 @@ class _Views:
                 return column_key(then, old[new.index(path)])
         return then + key[len(source) :]
 
-    def _then(self, source: str, at: datetime) -> str:
-        """Return the version that had a source's last name at a time."""
-        return self._keys.version_at(self._keys.key(source), at)
+    def _then(self, view: str, source: str, at: datetime) -> str:
+        """Return the version that had the name at a time by which a view reads a source."""
+        return self._keys.version_at(self._keys.read_as(view, source), at)

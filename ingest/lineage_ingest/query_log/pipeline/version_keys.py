@@ -62,6 +62,13 @@ class VersionKeys:
         self.gone = frozenset(self._gone_at)
         self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in self._held)
         self._rename(versions.renamings)
+        self._read_by_views: dict[str, dict[str, None]] = defaultdict(dict)
+        """The names that views read, by the view's key when it was created."""
+        for part in versions.parts.values():
+            for step, view, _ in part.steps if part.late else ():
+                if step.makes:
+                    read = (dataset_key(part.namespace, name) for name in part.reads)
+                    self._read_by_views[dataset_key(part.namespace, view)].update(dict.fromkeys(read))
         self.plain = not self._last
         """Whether all keys are those in the graph."""
 
@@ -89,6 +96,17 @@ class VersionKeys:
             return dataset
         moment = None if at is None else (microseconds(at), "", 0)
         return dataset_key(namespace, self._versions.version_at(namespace, name, moment))
+
+    def read_as(self, view: str, source: str) -> str:
+        """Return the key of the name by which a view reads a version: one that it had before, or else its last."""
+        last = self.key(source)
+        namespace, version = split_dataset_key(source)
+        names = self._read_by_views.get(plain_name(view), {})
+        for name in names if last not in names else ():
+            _, states = self._versions.timelines.get((namespace, split_dataset_key(name)[1]), ((), ()))
+            if version in states:
+                return name
+        return last
 
     def _time(self, at: Moment | None) -> datetime:
         return moment(None if at is None or at[0] < 0 else at[0], self._undated_at)

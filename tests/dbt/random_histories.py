@@ -54,10 +54,24 @@ STATEMENTS = (
     "DROP TABLE {model}; CREATE TABLE {model} AS SELECT * FROM {source}",
 )
 """What others run: models and sources are dropped, renamed, written and read."""
+HOOKS = (
+    "",
+    "grant select on {{ this }} to reader",
+    "insert into audit.built select count(*) from {{ this }}",
+    "insert into audit.kept select * from {{ this }}",
+    "create table audit.copied as select * from {{ this }}",
+    "insert into audit.kept (c1) select c2 from audit.copied",
+    "create temporary table staged as select c1, c2 from {{ this }}",
+    "insert into audit.kept select c1, c2 from staged",
+    "delete from {{ this }} where c2 is null",
+)
+"""What runs before or after a model; nothing, if it is empty."""
 _FIRST = datetime(2026, 3, 1, 6, tzinfo=UTC)
 _NAMESPACE = "postgres"
 _OF_RUNS = re.compile(r"^\('(Run|OBSERVED|REPORTED|DESCRIBED)'")
 _EVERY = 10
+_WITH_HOOK = 0.2
+"""Share of the models that have a hook at first."""
 
 
 def comparable_content(store: GraphStore) -> list[str]:
@@ -76,10 +90,12 @@ def _comparable(text: str) -> str:
 
 
 def change_project(data: dict[str, Any], rng: random.Random) -> None:
-    """Change the project: an expression, a column upstream, a model that goes or comes back, a type, a name."""
+    """Change the project: an expression, a column upstream, a model that goes or comes back, a type, a name, a hook."""
     nodes = data["nodes"]
     models = [key for key in nodes if key.startswith("model.")]
-    kind = rng.choice(("expression", "column", "gone", "type", "source", "alias", "materialized", "broken"))
+    kind = rng.choice(
+        ("expression", "column", "gone", "type", "source", "alias", "materialized", "broken", "hook", "hook")
+    )
     key = rng.choice(models)
     if kind == "expression":
         edit_model(data, models.index(key))
@@ -96,6 +112,10 @@ def change_project(data: dict[str, Any], rng: random.Random) -> None:
         nodes[key]["relation_name"] = nodes[key]["relation_name"].replace('"."', '"."x_', 2).replace("x_main", "main")
     elif kind == "materialized":
         nodes[key]["config"]["materialized"] = rng.choice(("view", "table", "incremental"))
+    elif kind == "hook":
+        sql = rng.choice(HOOKS)
+        hooks = [{"sql": sql, "transaction": True, "index": None}] if sql else []
+        nodes[key]["config"][rng.choice(("pre-hook", "post-hook"))] = hooks
     else:
         nodes[key]["compiled_code"] = "select from where"
 
@@ -141,6 +161,11 @@ class _History:
         if turns:
             self.projects.append(make_reading_project(models=6, columns=4, seed=rng.randrange(1_000)))
         self.data = self.projects[0]
+        for project in self.projects:
+            for node in project["nodes"].values():
+                if node["resource_type"] == "model" and rng.random() < _WITH_HOOK:
+                    sql = rng.choice(HOOKS[1:])
+                    node["config"]["post-hook"] = [{"sql": sql, "transaction": True, "index": None}]
         self.at = _FIRST
         self.next = _FIRST
         self.ingested: dict[str, datetime] = {}

@@ -12,7 +12,7 @@ from lineage.model.batch import JobKind, JobRecord, LineageBatch, dbt_job_key, d
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import dataset_of, is_column_key
-from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
+from lineage.model.statement import ColumnSchema, Completeness
 from lineage.saved_file import digest_of
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
@@ -22,8 +22,9 @@ from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
-from lineage_ingest.dbt.model_resolution import ModelInput, ModelLookups, ProjectResolution, ResolvedModel
+from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
+from lineage_ingest.dbt.node_states import count_edges, hook_state
 from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
@@ -276,7 +277,7 @@ class _Ingest:
                 resolved.lookups,
                 str(statement.completeness),
                 len(problems),
-                _count_edges((statement, *resolved.other_builds.values())),
+                count_edges((statement, *resolved.other_builds.values())),
                 len(resolved.columns or model.table.complete or model.table.described),
                 sum(one.severity is Severity.ERROR for one in problems),
             )
@@ -328,18 +329,16 @@ class _Ingest:
             if key in self.nodes
         }
         learnt = LearntSchemas(self.store, self.batch.key_of, (), self.request.catalog)
-        for one in project.hooks.resolve(self.request.options, columns, learnt):
-            key, problems = one.hook.key, [found for each in one.statements for found in each.diagnostics]
-            self.nodes[key] = state = NodeState(
-                digest_of([each.to_dict() for each in one.statements], list(one.texts.values())),
-                digest_of(one.hook.node.original_file_path, one.hook.kind),
-                lookups=ModelLookups(dict.fromkeys((*one.reads, *one.writes), ""), dict.fromkeys(one.writes, True)),
-                completeness=str(one.completeness),
-                diagnostics=len(problems),
-                edges=_count_edges(one.statements),
-                errors=sum(problem.severity is Severity.ERROR for problem in problems),
-            )
-            if not self._is_known(key, state):
+        named = project.hooks.named_columns(columns, learnt)
+        given = project.hooks.digest(named)
+        if all(key in self.known and self.known[key].input == given for key in project.hooks.followed):
+            self.nodes |= {key: self.known[key] for key in project.hooks.followed}
+            self.skipped += project.hooks.followed
+            return
+        for one in project.hooks.resolve(self.request.options, named):
+            key = one.hook.key
+            self.nodes[key] = state = hook_state(one, given)
+            if not self._is_known(key, state, by_input=False):
                 self.batch.add_hook(one)
 
     def _is_stated_by_events(self, table: DbtTable) -> bool:
@@ -422,10 +421,10 @@ class _Ingest:
         if names:
             self.batch.add_problem(*absent_columns(table, names))
 
-    def _is_known(self, key: str, state: NodeState) -> bool:
+    def _is_known(self, key: str, state: NodeState, *, by_input: bool = True) -> bool:
         """Return whether a node was stated before as it is now, and note that it is skipped."""
         known = self.known.get(key)
-        if known is None or (known.input, known.stated) != (state.input, state.stated):
+        if known is None or known.stated != state.stated or (by_input and known.input != state.input):
             return False
         self.skipped.append(key)
         return True
@@ -494,8 +493,3 @@ def _datasets_of(batch: LineageBatch) -> set[str]:
     """Return the datasets that a batch describes, reads or writes."""
     named = (key for job in batch.jobs for key in (*job.reads, *job.writes))
     return {*named, *(record.key for record in batch.datasets)}
-
-
-def _count_edges(statements: Iterable[StatementLineage]) -> int:
-    """Return the number of edges of a job that these state: one for each source, target and kind."""
-    return len({(edge.source, edge.target, edge.kind) for one in statements for edge in one.edges})

@@ -12,6 +12,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
+from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.user_functions import user_functions
 from lineage.sql.script.script import Script
@@ -109,22 +110,37 @@ class HookEffects:
         for key in self.by_session.get(OF_PROJECT, ()):
             yield from ((self.hooks[key], problem) for problem in self.unread[key])
 
-    def resolve(
+    def named_columns(
         self,
-        options: ExtractionOptions,
         known: Mapping[str, Collection[ColumnSchema]],
         learnt: Callable[[str], Collection[str] | None],
-    ) -> Iterator[ReadHook]:
-        """Yield the hooks that are followed, with the columns of the tables that they name.
+    ) -> dict[str, tuple[ColumnSchema, ...]]:
+        """Return the columns of the tables that the hooks that are followed name, by full name, sorted.
 
         `known` are columns by full name; `learnt` returns those of any other table.
         """
-        if not self.followed:
-            return
         named = {name for one in self.followed.values() for name in (*one.reads, *one.writes)}
         columns = {name: tuple(known[name]) for name in named if known.get(name)}
         for name in sorted(named - columns.keys()):
             columns[name] = tuple(ColumnSchema(one) for one in learnt(name) or ())
+        return dict(sorted(columns.items()))
+
+    def digest(self, columns: Mapping[str, tuple[ColumnSchema, ...]]) -> str:
+        """Return a digest of all that `resolve` depends on besides its options."""
+        read: list[object] = []
+        for one in self.followed.values():
+            hook = one.hook
+            about = hook.title, hook.kind, hook.session, hook.node.original_file_path, hook.doubts
+            followed = [(found.source, found.span) for found in one.statements]
+            read.append((hook.key, *about, one.texts, one.temporary, followed))
+        return digest_of(*read, *columns.items())
+
+    def resolve(
+        self, options: ExtractionOptions, columns: Mapping[str, tuple[ColumnSchema, ...]]
+    ) -> Iterator[ReadHook]:
+        """Yield the hooks that are followed; `columns` are those of the tables that they name, by full name."""
+        if not self.followed:
+            return
         tables = [TableSchema(name, listed, exact=True) for name, listed in columns.items() if listed]
         catalog = Catalog(tables, options.naming.dialect)
         resolved = _resolve([self.hooks[key] for key in self.followed], options, catalog)

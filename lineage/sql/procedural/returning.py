@@ -13,7 +13,7 @@ from lineage.sql.procedural.routines import Body, listed_tokens
 from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import word_of
 
-__all__ = ["function_body", "function_name"]
+__all__ = ["function_body", "function_name", "function_search_path"]
 
 _SQL = frozenset(("", "SQL", "PLPGSQL", "PLSQL"))
 _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
@@ -52,7 +52,10 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     if not found or not name:
         return None
     schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
-    arguments, path = " ".join(token.text.lower() for token in _in_bracket(header, at + 1)), _search_path(header)
+    arguments, path = (
+        " ".join(token.text.lower() for token in _in_bracket(header, at + 1)),
+        function_search_path(header),
+    )
     own = [word_of(token) for token in header]
     several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
     declared = operands_of(_in_bracket(header, at + 1), COMMA)
@@ -120,7 +123,7 @@ def _results(declared: Sequence[Sequence[Token]]) -> tuple[tuple[Token, ...], se
     return tuple(columns), not_given
 
 
-def _search_path(header: Sequence[Token]) -> tuple[str, ...]:
+def function_search_path(header: Sequence[Token]) -> tuple[str, ...]:
     """Return the schemas in `SET search_path TO a, b` of a function's header, as written in it."""
     words = [word_of(token) for token in header]
     for at in range(len(words) - 3):

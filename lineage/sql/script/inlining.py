@@ -65,7 +65,7 @@ class Functions:
         self._known: dict[str, list[_Function]] = {}
         self._left = _MAX_IN_ALL
         self._names: re.Pattern[str] | None = None
-        self._programs = FunctionPrograms(dialect)
+        self._programs = FunctionPrograms(dialect, is_table)
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that these statements define."""

@@ -96,8 +96,9 @@ def test_views_of_every_kind_are_as_postgresql_says(database: ServedDatabase, st
 def test_of_three_columns_that_are_merged_any_may_be_reported(database: ServedDatabase, store: GraphStore) -> None:
     database.run(
         "CREATE TABLE a (id smallint, d date, v int); CREATE TABLE b (id int, d timestamp, w int);"
-        "CREATE TABLE c (id bigint, d timestamptz, x int); CREATE VIEW v1 AS SELECT * FROM a JOIN b USING (id, d) JOIN c "
-        "USING (id, d); CREATE VIEW v2 AS SELECT id * x AS y FROM c JOIN (a NATURAL JOIN b) USING (id);"
+        "CREATE TABLE c (id bigint, d timestamptz, x int);"
+        "CREATE VIEW v1 AS SELECT * FROM a JOIN b USING (id, d) JOIN c USING (id, d);"
+        "CREATE VIEW v2 AS SELECT id * x AS y FROM c JOIN (a NATURAL JOIN b) USING (id);"
         "CREATE VIEW v3 AS SELECT id FROM a JOIN b USING (id) LEFT JOIN c USING (id)"
     )
     summary = ingest_postgres(database.uri, store=store, options=VERIFY)

@@ -11,7 +11,7 @@ import pytest
 from lineage_ingest import ingest_dbt
 from lineage_ingest.compare_api import compare_lineage
 from tests.compare.exports import Said, dbt
-from tests.compare.test_verdicts import ingest, lines
+from tests.compare.test_verdicts import compare, ingest, lines
 from tests.dbt.manifests import model, relation, source
 
 RAW = '"wh"."raw"."orders"'
@@ -124,3 +124,41 @@ def test_a_struct_and_its_fields_between(
     assert bool(through) == (expected is not None)
     if between == "tmp":
         assert through == ([f"through: p.d.out.c <- p.d.{expected} via p.d.tmp"] if expected else [])
+
+
+VIEWS = """create table wh.raw.src (id int, a int, b int, k int);
+create view wh.raw.v as select id, a, a + b as ab, 1 as one from wh.raw.src;
+create view wh.raw.w as select v.*, id + ab as s from wh.raw.v v;
+create table wh.mart.t as
+select w.a, w.ab, w.s, w.one, src.k + w.id as k from wh.raw.w join wh.raw.src on src.id = w.id;
+"""
+
+
+def views_resolved(*edges: str) -> list[Said]:
+    """Return edges of `src` and the table, which reads views only: `a -> ab`."""
+    return [Said(f"wh.raw.src.{one}", f"wh.mart.t.{other}") for one, _, other in map(str.split, edges)]
+
+
+@pytest.mark.parametrize("name", ["trino", "databricks csv"])
+def test_views_that_a_product_resolves(tmp_path: Path, name: str) -> None:
+    """The sources of a view's column are stated in its place: an edge of ours from the view is no difference."""
+    all_of = views_resolved("a -> a", "a -> ab", "b -> ab", "id -> s", "a -> s", "b -> s", "k -> k", "id -> k")
+    found = lines(compare(tmp_path, all_of, VIEWS, name=name))
+    assert [one for one in found if not one.startswith(("through: mart.t", "agree"))] == [
+        "only ours: mart.t.one <- raw.w.one (source not stated)"
+    ]
+    assert {"through: mart.t.a <- raw.w.a", "through: mart.t.s <- raw.w.s"} <= set(found)
+    less = views_resolved("a -> a", "a -> ab", "id -> s", "a -> s", "k -> k", "k -> s")
+    assert [one for one in lines(compare(tmp_path, less, VIEWS, name=name)) if not one.startswith("through")] == [
+        "agree: mart.t.k <- raw.src.k",
+        "only ours: mart.t.ab <- raw.w.ab (unexplained)",  # b
+        "only ours: mart.t.k <- raw.w.id (source not stated)",  # nothing stated is of the view
+        "only ours: mart.t.one <- raw.w.one (source not stated)",
+        "only ours: mart.t.s <- raw.w.s (unexplained)",  # b
+        "only theirs: mart.t.s <- raw.src.k (unexplained)",
+    ]
+
+
+def test_a_view_that_a_product_names_is_not_resolved(tmp_path: Path) -> None:
+    said = [*views_resolved("a -> a"), Said("wh.raw.w.ab", "wh.mart.t.ab")]
+    assert "only ours: mart.t.a <- raw.w.a (unexplained)" in lines(compare(tmp_path, said, VIEWS))

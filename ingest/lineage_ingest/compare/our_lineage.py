@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.names import dataset_of, is_column_key
+from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
@@ -31,6 +32,8 @@ class OurLineage:
     jobs: dict[str, StoredJob] = field(default_factory=dict)
     writers: dict[str, list[str]] = field(default_factory=dict)
     """Jobs that write each table."""
+    views: set[str] = field(default_factory=set)
+    """The tables on paths that are views."""
     _upstream: dict[str, set[tuple[str, EdgeKind]]] = field(default_factory=dict)
 
     @classmethod
@@ -125,6 +128,21 @@ class OurLineage:
                         following.add(dataset_of(source))
             progress("paths", hop + 1, _MAX_HOPS)
             frontier = following
+
+    def load_views(self, store: GraphStore) -> None:
+        """Load which tables on the explored paths are views.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        listed = sorted({dataset_of(key) for key in self._upstream})
+        for start in range(0, len(listed), _AT_ONCE):
+            found = store.datasets(listed[start : start + _AT_ONCE])
+            self.views |= {one.key for one in found if one.kind is DatasetKind.VIEW}
+
+    def values_into(self, column: str) -> set[str]:
+        """Return the columns whose values flow into one on the explored paths."""
+        return {source for source, kind in self._upstream.get(column, ()) if kind is EdgeKind.CONTRIBUTES}
 
     def path_between(self, source: str, target: str) -> tuple[tuple[str, ...], bool] | None:
         """Return the nodes between two columns on a path of ours, and whether it is of references; None without one.

@@ -162,3 +162,22 @@ def test_views_that_a_product_resolves(tmp_path: Path, name: str) -> None:
 def test_a_view_that_a_product_names_is_not_resolved(tmp_path: Path) -> None:
     said = [*views_resolved("a -> a"), Said("wh.raw.w.ab", "wh.mart.t.ab")]
     assert "only ours: mart.t.a <- raw.w.a (unexplained)" in lines(compare(tmp_path, said, VIEWS))
+
+
+@pytest.mark.parametrize(
+    ("shown", "field", "verdict"),
+    [("addr", "city", "only theirs"), ("addr", "zip", "agree"), ("struct(addr.zip as city)", "city", "agree")],
+)
+def test_a_copy_of_a_struct_has_its_fields_in_their_places(
+    tmp_path: Path, shown: str, field: str, verdict: str
+) -> None:
+    sql = f"""create table p.d.src (addr struct<city string, zip string>);
+    create table p.d.out as select {shown} as addr from p.d.src;"""
+    store = ingest(tmp_path, sql, "bigquery")
+    source, target = (
+        {"fullyQualifiedName": f"bigquery:p.d.{table}", "field": ["addr", name]}
+        for table, name in (("src", "zip"), ("out", field))
+    )
+    (tmp_path / "links.json").write_text(json.dumps({"links": [{"source": source, "target": target}]}))
+    [line] = lines(compare_lineage("bigquery", tmp_path / "links.json", store=store))
+    assert line.startswith(f"{verdict}: p.d.out.addr.{field} <- p.d.src.addr.zip")

@@ -243,8 +243,8 @@ class _Comparing:
             if (found is None or found[1]) and (direct := self.ours.between(edge.source, edge.target)):
                 self._judge_direct(edge, direct)
                 continue
-            if found is None:
-                continue
+            if found is None or (not found[0] and self.ours.has_between_fields(edge.source, edge.target)):
+                continue  # none, or a copy of a struct, whose fields are others
             edge.through, is_influence = found
             # Without a column between, it is one hop by a field or by rows, which `between` does not show.
             edge.verdict = EdgeVerdict.THROUGH if edge.through else EdgeVerdict.AGREE

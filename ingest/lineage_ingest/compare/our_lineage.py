@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lineage.model.names import dataset_of, is_column_key
+from lineage.model.names import ColumnPath, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import DatasetKind
-from lineage.model.transformations import EdgeKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
 from lineage_ingest.compare.graph_names import is_related, root_of
@@ -85,18 +85,23 @@ class OurLineage:
     def between(self, source: str, target: str) -> list[StoredEdge]:
         """Return our edges between two columns, else those of their fields, or from one to the rows of the other.
 
-        One side may state a whole struct, and the other its fields; two fields are no match.
+        One side may state a whole struct, and the other its fields; two fields are no match, and no field of a copy
+        of the struct is another one.
         """
         found = self.edges.get((source, target)) or [
             edge
             for edge in self.by_roots.get((root_of(source), root_of(target)), ())
-            if is_related(edge.source, source) and is_related(edge.target, target)
+            if is_related(edge.source, source) and is_related(edge.target, target) and _copies(edge, source, target)
         ]
         return found or [
             edge
             for edge in self.by_roots.get((root_of(source), dataset_of(target)), ())
             if is_related(edge.source, source)
         ]
+
+    def has_between_fields(self, source: str, target: str) -> bool:
+        """Return whether we have an edge between the top-level columns of two fields, whichever fields it is of."""
+        return bool(self.by_roots.get((root_of(source), root_of(target))))
 
     def explore_upstream(
         self,
@@ -183,3 +188,18 @@ class OurLineage:
                         following[one] = (before, *layer[key, is_met])
             layer = following
         return None
+
+
+def _copies(edge: StoredEdge, source: str, target: str) -> bool:
+    """Return whether an edge of structs may be one of these fields: a copy has the same fields as its source."""
+    if edge.subtypes != (Subtype.IDENTITY,):
+        return True
+    read, made = _fields_below(edge.source, source), _fields_below(edge.target, target)
+    common = min(len(read), len(made))
+    return read[:common] == made[:common]
+
+
+def _fields_below(struct: str, key: str) -> list[str]:
+    """Return the fields that lead from a column to the one of a key, in lower case; none if that is not within it."""
+    outer, inner = (ColumnPath.parse(split_column_key(one)[1]).parts for one in (struct, key))
+    return [part.casefold() for part in inner[len(outer) :]]

@@ -181,3 +181,35 @@ def test_a_copy_of_a_struct_has_its_fields_in_their_places(
     (tmp_path / "links.json").write_text(json.dumps({"links": [{"source": source, "target": target}]}))
     [line] = lines(compare_lineage("bigquery", tmp_path / "links.json", store=store))
     assert line.startswith(f"{verdict}: p.d.out.addr.{field} <- p.d.src.addr.zip")
+
+
+def test_influence_on_the_rows_of_a_table(tmp_path: Path) -> None:
+    """OpenLineage's `dataset`: a column that decides the rows is compared as such, and is no statement of tables."""
+    sql = """create table s.t (a int, b int, c int); create table s.u (a int, b int);
+    create view s.v as select a, case when b > 1 then a end as k from s.t where c > 3;
+    create table s.w as select a, sum(k) as k from s.v group by a;"""
+    store = ingest(tmp_path, sql, "postgres")
+
+    def facet(**read: list[str]) -> list[dict[str, Any]]:
+        transformation = [{"type": "INDIRECT", "subtype": "FILTER"}]
+        names = {table: f"s.{table}" for table in read}
+        return [
+            {"namespace": "postgres", "name": names[table], "field": column, "transformations": transformation}
+            for table, columns in read.items()
+            for column in columns
+        ]
+
+    outputs = [
+        {"namespace": "postgres", "name": name, "facets": {"columnLineage": {"fields": {}, "dataset": listed}}}
+        for name, listed in (("s.v", facet(t=["a", "b", "c"])), ("s.w", facet(v=["a"], t=["c"])))
+    ]
+    event = {"eventTime": "2026-03-01T10:00:00Z", "eventType": "COMPLETE", "job": {"namespace": "n", "name": "j"}}
+    (tmp_path / "events.ndjson").write_text(json.dumps({**event, "outputs": outputs}))
+    found = lines(compare_lineage("openlineage", tmp_path / "events.ndjson", store=store))
+    assert [one for one in found if "only ours" not in one] == [
+        "agree: s.v <- s.t.b",
+        "agree: s.v <- s.t.c",
+        "agree: s.w <- s.v.a",
+        "only theirs: s.v <- s.t.a (unexplained)",
+        "through: s.w <- s.t.c via s.v",
+    ]

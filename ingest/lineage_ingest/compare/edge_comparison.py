@@ -60,7 +60,7 @@ def compare_stated(
     ours = OurLineage.of(store, theirs.tables, as_of, progress)
     work = _Comparing(theirs, ours, into, states_influence, names)
     unmatched = work.compare_theirs()
-    ours.explore_upstream(store, {edge.target for edge in unmatched if is_column_key(edge.target)}, as_of, progress)
+    ours.explore_upstream(store, {edge.target for edge in unmatched}, as_of, progress)
     ours.load_views(store)
     work.settle_paths(unmatched)
     work.compare_ours()
@@ -189,8 +189,12 @@ class _Comparing:
             if not is_column_key(source) or not is_column_key(target):
                 if (source, target) in self.theirs.of_columns:
                     self.into.edges.pop()  # the same again, of which they state the columns too
-                else:
+                elif not is_column_key(source):
                     self._judge_tables(edge)
+                elif influences := self.ours.influences(source, target):
+                    self._judge_direct(edge, influences)
+                else:
+                    unmatched.append(edge)
                 continue
             found = self.ours.between(source, target)
             if self.names.unknown_columns((target,)):
@@ -211,9 +215,9 @@ class _Comparing:
 
     def _judge_tables(self, edge: ComparedEdge) -> None:
         """Decide on an edge of theirs that is of tables only."""
-        source, target = dataset_of(edge.source), dataset_of(edge.target)
-        edge.ours = tuple(self._by_tables().get((source, target), ()))
-        if edge.ours or (source, target) in self.ours.feeds:
+        tables = edge.source, dataset_of(edge.target)
+        edge.ours = tuple(self._by_tables().get(tables, ()))
+        if edge.ours or tables in self.ours.feeds:
             edge.verdict = EdgeVerdict.TABLES
             count = len({(one.source, one.target) for one in edge.ours})
             own = f"ours has {count:,} edges of columns" if count else "ours is at table level, too"

@@ -27,6 +27,8 @@ class OurLineage:
 
     edges: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
     by_roots: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    influence: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    """References into a table or its columns, by the top-level column of the source, and the table."""
     feeds: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     """Jobs of table-level lineage, by source and target."""
     jobs: dict[str, StoredJob] = field(default_factory=dict)
@@ -56,6 +58,8 @@ class OurLineage:
             for edge in store.edges_into(some, as_of=as_of):
                 ours.edges[edge.source, edge.target].append(edge)
                 ours.by_roots[root_of(edge.source), root_of(edge.target)].append(edge)
+                if edge.kind is EdgeKind.REFERENCES:
+                    ours.influence[root_of(edge.source), dataset_of(edge.target)].append(edge)
             for feed in store.feeds(some, Direction.UPSTREAM, as_of=as_of):
                 ours.feeds[feed.source, feed.target].append(feed.job)
             progress("our edges", start + len(some), len(listed))
@@ -98,6 +102,11 @@ class OurLineage:
             for edge in self.by_roots.get((root_of(source), dataset_of(target)), ())
             if is_related(edge.source, source)
         ]
+
+    def influences(self, source: str, table: str) -> list[StoredEdge]:
+        """Return our references from a column to the rows of a table, or to some of its columns."""
+        found = self.influence.get((root_of(source), table), ())
+        return [edge for edge in found if is_related(edge.source, source)]
 
     def has_between_fields(self, source: str, target: str) -> bool:
         """Return whether we have an edge between the top-level columns of two fields, whichever fields it is of."""

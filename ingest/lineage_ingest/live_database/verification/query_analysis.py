@@ -254,7 +254,7 @@ class _TreeAnalysis:
         elif kind == _VALUES:
             for row in item.listed("values_lists"):
                 self._add(found, scope, row[number - 1] if number else row)
-        elif kind == _TABLE_FUNCTION:
+        elif kind == _TABLE_FUNCTION and not _is_ordinality(item["tablefunc"], number):
             self._add(found, scope, item["tablefunc"])
         return found
 
@@ -335,6 +335,12 @@ def _function_of(item: TreeNode, number: int) -> Any:
         if 0 < number <= before:
             return function["funcexpr"]
     return functions if not number else None
+
+
+def _is_ordinality(function: TreeNode, number: int) -> bool:
+    """Return whether a column of XMLTABLE or JSON_TABLE is FOR ORDINALITY: a number, made of no value."""
+    values = function.listed("colvalexprs")  # of JSON_TABLE
+    return number > 0 and (function.number("ordinalitycol") == number - 1 or values[number - 1 : number] == [None])
 
 
 def _join_at(tree: Any, index: int) -> TreeNode | None:

@@ -38,6 +38,7 @@ def read_information_schema(path: Path) -> Iterator[TableSchema]:
             has the line.
         OSError: the file cannot be read.
     """
+    csv.field_size_limit(2**31 - 1)  # a comment or default can be long
     shared = SharedColumns()
     tables: dict[str, list[tuple[int, str, str | None]]] = {}
     texts: dict[str, str] = {}

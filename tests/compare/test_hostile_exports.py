@@ -141,6 +141,18 @@ def test_names_with_dots_in_trino(tmp_path: Path) -> None:
     assert lines(found) == ['agree: h.web.clicks.a <- k.web."raw.clicks".a']
 
 
+def test_names_with_dots_and_quotes_in_databricks(tmp_path: Path) -> None:
+    """The full name has no quotes around its parts; the export has the parts as well."""
+    sql = """create table wh.s.`raw.t` (a int); create table wh.s.`q"` (a int);
+    create table wh.s.v as select x.a, y.a as b from wh.s.`raw.t` x, wh.s.`q"` y;"""
+    store = ingest(tmp_path, sql, "databricks")
+    rows = databricks_rows([Said("wh.s.raw%t.a", "wh.s.v.a"), Said('wh.s.q".a', "wh.s.v.b")])
+    text = json.dumps(rows).replace("%", ".")
+    (tmp_path / "rows.json").write_text(text)
+    found = compare_lineage("databricks", tmp_path / "rows.json", store=store)
+    assert lines(found) == ['agree: s.v.a <- s."raw.t".a', 'agree: s.v.b <- s."q""".a']
+
+
 def test_a_dataset_event_states_lineage_too(tmp_path: Path) -> None:
     store = ingest(tmp_path, "create table s.t (a int, b int); create table s.v as select a from s.t;", "postgres")
     field = {"inputFields": [{"namespace": "postgres", "name": "s.t", "field": "b"}]}

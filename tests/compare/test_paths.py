@@ -11,7 +11,7 @@ import pytest
 from lineage_ingest import ingest_dbt
 from lineage_ingest.compare_api import compare_lineage
 from tests.compare.exports import Said, dbt
-from tests.compare.test_verdicts import ingest, lines
+from tests.compare.test_verdicts import compare, ingest, lines
 from tests.dbt.manifests import model, relation, source
 
 RAW = '"wh"."raw"."orders"'
@@ -124,3 +124,92 @@ def test_a_struct_and_its_fields_between(
     assert bool(through) == (expected is not None)
     if between == "tmp":
         assert through == ([f"through: p.d.out.c <- p.d.{expected} via p.d.tmp"] if expected else [])
+
+
+VIEWS = """create table wh.raw.src (id int, a int, b int, k int);
+create view wh.raw.v as select id, a, a + b as ab, 1 as one from wh.raw.src;
+create view wh.raw.w as select v.*, id + ab as s from wh.raw.v v;
+create table wh.mart.t as
+select w.a, w.ab, w.s, w.one, src.k + w.id as k from wh.raw.w join wh.raw.src on src.id = w.id;
+"""
+
+
+def views_resolved(*edges: str) -> list[Said]:
+    """Return edges of `src` and the table, which reads views only: `a -> ab`."""
+    return [Said(f"wh.raw.src.{one}", f"wh.mart.t.{other}") for one, _, other in map(str.split, edges)]
+
+
+@pytest.mark.parametrize("name", ["trino", "databricks csv"])
+def test_views_that_a_product_resolves(tmp_path: Path, name: str) -> None:
+    """The sources of a view's column are stated in its place: an edge of ours from the view is no difference."""
+    all_of = views_resolved("a -> a", "a -> ab", "b -> ab", "id -> s", "a -> s", "b -> s", "k -> k", "id -> k")
+    found = lines(compare(tmp_path, all_of, VIEWS, name=name))
+    assert [one for one in found if not one.startswith(("through: mart.t", "agree"))] == [
+        "only ours: mart.t.one <- raw.w.one (source not stated)"
+    ]
+    assert {"through: mart.t.a <- raw.w.a", "through: mart.t.s <- raw.w.s"} <= set(found)
+    less = views_resolved("a -> a", "a -> ab", "id -> s", "a -> s", "k -> k", "k -> s")
+    assert [one for one in lines(compare(tmp_path, less, VIEWS, name=name)) if not one.startswith("through")] == [
+        "agree: mart.t.k <- raw.src.k",
+        "only ours: mart.t.ab <- raw.w.ab (unexplained)",  # b
+        "only ours: mart.t.k <- raw.w.id (source not stated)",  # nothing stated is of the view
+        "only ours: mart.t.one <- raw.w.one (source not stated)",
+        "only ours: mart.t.s <- raw.w.s (unexplained)",  # b
+        "only theirs: mart.t.s <- raw.src.k (unexplained)",
+    ]
+
+
+def test_a_view_that_a_product_names_is_not_resolved(tmp_path: Path) -> None:
+    said = [*views_resolved("a -> a"), Said("wh.raw.w.ab", "wh.mart.t.ab")]
+    assert "only ours: mart.t.a <- raw.w.a (unexplained)" in lines(compare(tmp_path, said, VIEWS))
+
+
+@pytest.mark.parametrize(
+    ("shown", "field", "verdict"),
+    [("addr", "city", "only theirs"), ("addr", "zip", "agree"), ("struct(addr.zip as city)", "city", "agree")],
+)
+def test_a_copy_of_a_struct_has_its_fields_in_their_places(
+    tmp_path: Path, shown: str, field: str, verdict: str
+) -> None:
+    sql = f"""create table p.d.src (addr struct<city string, zip string>);
+    create table p.d.out as select {shown} as addr from p.d.src;"""
+    store = ingest(tmp_path, sql, "bigquery")
+    source, target = (
+        {"fullyQualifiedName": f"bigquery:p.d.{table}", "field": ["addr", name]}
+        for table, name in (("src", "zip"), ("out", field))
+    )
+    (tmp_path / "links.json").write_text(json.dumps({"links": [{"source": source, "target": target}]}))
+    [line] = lines(compare_lineage("bigquery", tmp_path / "links.json", store=store))
+    assert line.startswith(f"{verdict}: p.d.out.addr.{field} <- p.d.src.addr.zip")
+
+
+def test_influence_on_the_rows_of_a_table(tmp_path: Path) -> None:
+    """OpenLineage's `dataset`: a column that decides the rows is compared as such, and is no statement of tables."""
+    sql = """create table s.t (a int, b int, c int); create table s.u (a int, b int);
+    create view s.v as select a, case when b > 1 then a end as k from s.t where c > 3;
+    create table s.w as select a, sum(k) as k from s.v group by a;"""
+    store = ingest(tmp_path, sql, "postgres")
+
+    def facet(**read: list[str]) -> list[dict[str, Any]]:
+        transformation = [{"type": "INDIRECT", "subtype": "FILTER"}]
+        names = {table: f"s.{table}" for table in read}
+        return [
+            {"namespace": "postgres", "name": names[table], "field": column, "transformations": transformation}
+            for table, columns in read.items()
+            for column in columns
+        ]
+
+    outputs = [
+        {"namespace": "postgres", "name": name, "facets": {"columnLineage": {"fields": {}, "dataset": listed}}}
+        for name, listed in (("s.v", facet(t=["a", "b", "c"])), ("s.w", facet(v=["a"], t=["c"])))
+    ]
+    event = {"eventTime": "2026-03-01T10:00:00Z", "eventType": "COMPLETE", "job": {"namespace": "n", "name": "j"}}
+    (tmp_path / "events.ndjson").write_text(json.dumps({**event, "outputs": outputs}))
+    found = lines(compare_lineage("openlineage", tmp_path / "events.ndjson", store=store))
+    assert [one for one in found if "only ours" not in one] == [
+        "agree: s.v <- s.t.b",
+        "agree: s.v <- s.t.c",
+        "agree: s.w <- s.v.a",
+        "only theirs: s.v <- s.t.a (unexplained)",
+        "through: s.w <- s.t.c via s.v",
+    ]

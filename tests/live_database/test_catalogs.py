@@ -258,6 +258,8 @@ def test_information_schema_as_csv(tmp_path: Path) -> None:
     export.write_text("table_name,column_name\nt,\n")
     with pytest.raises(CatalogError, match=r"columns.csv:2: the name of the table or column is empty"):
         Catalog.from_information_schema(export)
+    export.write_text(f"table_name,column_name,comment\nt,a,{'x' * 200_000}\n")
+    assert [table.name for table in Catalog.from_information_schema(export)] == ["t"]
     export.write_text("table_name,column_name\nt\n")
     with pytest.raises(CatalogError, match=r"columns.csv:2: 1 values"):
         Catalog.from_files([export])

@@ -379,6 +379,7 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
     """Its catalog has other text than was typed: files in double quotes, lambdas in parentheses, no defaults."""
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("x,y\n1,2\n")
+    Path("more.csv").write_text("x,y\n3,4\n")
     with duckdb.connect("other.duckdb") as other:
         other.execute("CREATE TABLE o (k INT)")
     path = duck_file(
@@ -387,6 +388,8 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
         ATTACH 'other.duckdb' AS other; CREATE SCHEMA s; CREATE TABLE s.t (a INT, b INT, l INT[]);
         CREATE TABLE gone (a INT); CREATE MACRO plus(x, b := 2) AS x + b;
         CREATE VIEW files AS SELECT * FROM 'data.csv'; CREATE VIEW one AS SELECT x AS z FROM 'data.csv';
+        CREATE VIEW several AS SELECT * FROM read_csv(['data.csv', 'more.csv']);
+        CREATE VIEW pivoted AS PIVOT s.t ON b IN (1, 2) USING sum(a) GROUP BY l;
         CREATE VIEW lists AS SELECT list_transform(l, lambda x: x + a) AS m FROM s.t;
         CREATE VIEW attached AS SELECT k FROM other.o; CREATE VIEW macros AS SELECT plus(a) AS n FROM s.t;
         CREATE VIEW positions AS SELECT #2 AS second FROM s.t; CREATE VIEW constants AS VALUES (1, 2);
@@ -401,6 +404,11 @@ def test_what_duckdb_stores_of_views(tmp_path: Path, store: GraphStore, monkeypa
     assert lineage_of(store, "duckdb/shop.") == {
         "main.files": ("full", ["duckdb/data.csv#x -> x", "duckdb/data.csv#y -> y"]),
         "main.one": ("full", ["duckdb/data.csv#x -> z"]),
+        "main.several": (
+            "full",
+            ["duckdb/data.csv#x -> x", "duckdb/data.csv#y -> y", "duckdb/more.csv#x -> x", "duckdb/more.csv#y -> y"],
+        ),
+        "main.pivoted": ("full", ["s.t#a -> 1", "s.t#a -> 2", "s.t#l -> l"]),
         "main.lists": ("full", ["s.t#a -> m", "s.t#l -> m"]),
         "main.attached": ("full", ["duckdb/other.main.o#k -> k"]),
         "main.macros": ("full", ["s.t#a -> n"]),

@@ -82,6 +82,26 @@ def test_definitions_in_any_order_and_nothing_stays(
     assert (database.rows(_EVERYTHING), database.rows("SELECT n FROM calls")) == before
 
 
+def test_what_the_database_has_in_another_version(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
+    """Names with a schema are of the database's version, which is not that of the files: that is no difference."""
+    database.run(
+        "CREATE SCHEMA s; CREATE TABLE s.o (id int, a int); CREATE VIEW s.v AS SELECT id, a FROM s.o;"
+        "CREATE VIEW s.w AS SELECT id FROM s.v"
+    )
+    summary = ingest(
+        database, store, tmp_path / "sql",
+        a="CREATE TABLE s.o (id int, a int, b int); CREATE OR REPLACE VIEW s.v AS SELECT id, a, b AS c FROM s.o",
+        b="CREATE OR REPLACE VIEW s.w AS SELECT id, c FROM s.v; CREATE VIEW s.x AS SELECT * FROM s.v",
+        c="CREATE VIEW s.y AS SELECT id FROM s.v; CREATE VIEW s.z AS SELECT nosuch FROM s.v",
+    )  # fmt: skip
+    found = views(summary)
+    assert {name: view.verdict for name, view in found.items()} == {
+        "s.v": ViewVerdict.NOT_COMPARED, "s.w": ViewVerdict.NOT_COMPARED, "s.x": ViewVerdict.NOT_COMPARED,
+        "s.y": ViewVerdict.SAME, "s.z": ViewVerdict.REJECTED,
+    }  # fmt: skip
+    assert found["s.w"].reason == "it reads s.v, which the database has with other columns than the files"
+
+
 def test_joins_over_columns_of_different_types(database: ServedDatabase, store: GraphStore, tmp_path: Path) -> None:
     """PostgreSQL shows the column that needs no cast to the common type; its value is that of the other."""
     database.run(

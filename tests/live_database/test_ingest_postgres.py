@@ -154,6 +154,24 @@ def test_functions_and_overloads(database: ServedDatabase, store: GraphStore) ->
     ]
 
 
+def test_aggregates_of_users_and_functions_with_rights_of_their_owner(
+    database: ServedDatabase, store: GraphStore
+) -> None:
+    database.run(
+        SHOP + "CREATE AGGREGATE mart.product (numeric) (SFUNC = numeric_mul, STYPE = numeric);"
+        "CREATE FUNCTION mart.mails(OUT who text, OUT mail text) RETURNS SETOF record LANGUAGE sql SECURITY DEFINER "
+        "SET search_path = shop AS 'SELECT name, email FROM customers';"
+        "CREATE VIEW mart.v AS SELECT mart.product(price) AS p FROM shop.orders;"
+        "CREATE VIEW mart.w AS SELECT m.mail FROM mart.mails() m"
+    )
+    summary = ingest(database, store)
+    assert contributions(database, store, "mart.v", "mart.w") == [
+        "mart.v#p <- shop.orders#price AGGREGATION",
+        "mart.w#mail <- shop.customers#email IDENTITY",
+    ]
+    assert summary.diagnostics == ()
+
+
 def test_partitions_and_inheritance(database: ServedDatabase, store: GraphStore) -> None:
     database.run(
         "CREATE TABLE events (id int, at date) PARTITION BY RANGE (at);"

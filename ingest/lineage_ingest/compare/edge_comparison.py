@@ -13,7 +13,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
 from lineage.traversal.lookup import names_of
-from lineage_ingest.compare.explanations import Explanations
+from lineage_ingest.compare.explanations import Explanations, shown_name
 from lineage_ingest.compare.graph_names import GraphNames, is_related, root_of
 from lineage_ingest.compare.opinions import Opinion, OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
@@ -60,7 +60,8 @@ def compare_stated(
     ours = OurLineage.of(store, theirs.tables, as_of, progress)
     work = _Comparing(theirs, ours, into, states_influence, names)
     unmatched = work.compare_theirs()
-    ours.explore_upstream(store, {edge.target for edge in unmatched if is_column_key(edge.target)}, as_of, progress)
+    ours.explore_upstream(store, {edge.target for edge in unmatched}, as_of, progress)
+    ours.load_views(store)
     work.settle_paths(unmatched)
     work.compare_ours()
     explanations = Explanations(stated, theirs.columns, names, ours)
@@ -177,7 +178,10 @@ class _Comparing:
     _targets: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def compare_theirs(self) -> list[ComparedEdge]:
-        """Add a verdict on each of their edges; return those of which we have no direct edge."""
+        """Add a verdict on each of their edges; return those on which our paths decide.
+
+        These are those of which we have no direct edge, and values of which our direct edges are influence.
+        """
         unmatched: list[ComparedEdge] = []
         for (source, target), statement in self.theirs.edges.items():
             edge = ComparedEdge(EdgeVerdict.ONLY_THEIRS, source, target, theirs=statement, through=statement.through)
@@ -185,28 +189,35 @@ class _Comparing:
             if not is_column_key(source) or not is_column_key(target):
                 if (source, target) in self.theirs.of_columns:
                     self.into.edges.pop()  # the same again, of which they state the columns too
-                else:
+                elif not is_column_key(source):
                     self._judge_tables(edge)
+                elif influences := self.ours.influences(source, target):
+                    self._judge_direct(edge, influences)
+                else:
+                    unmatched.append(edge)
                 continue
             found = self.ours.between(source, target)
             if self.names.unknown_columns((target,)):
                 continue  # what decides the rows of the table is no edge of a column that it does not have
-            if not found:
+            is_other_kind = statement.influence is False and all(one.kind is EdgeKind.REFERENCES for one in found)
+            if is_other_kind or not found:
                 unmatched.append(edge)
-                continue
-            edge.ours = tuple(found)
-            if statement.through:
-                edge.verdict = EdgeVerdict.THROUGH
             else:
-                edge.verdict = EdgeVerdict.AGREE
-            self._judge_kind(edge, {one.kind for one in found})
+                self._judge_direct(edge, found)
         return unmatched
+
+    def _judge_direct(self, edge: ComparedEdge, found: list[StoredEdge]) -> None:
+        """Decide on an edge of theirs by our direct edges."""
+        assert edge.theirs is not None
+        edge.ours = tuple(found)
+        edge.verdict = EdgeVerdict.THROUGH if edge.theirs.through else EdgeVerdict.AGREE
+        self._judge_kind(edge, {one.kind for one in found})
 
     def _judge_tables(self, edge: ComparedEdge) -> None:
         """Decide on an edge of theirs that is of tables only."""
-        source, target = dataset_of(edge.source), dataset_of(edge.target)
-        edge.ours = tuple(self._by_tables().get((source, target), ()))
-        if edge.ours or (source, target) in self.ours.feeds:
+        tables = edge.source, dataset_of(edge.target)
+        edge.ours = tuple(self._by_tables().get(tables, ()))
+        if edge.ours or tables in self.ours.feeds:
             edge.verdict = EdgeVerdict.TABLES
             count = len({(one.source, one.target) for one in edge.ours})
             own = f"ours has {count:,} edges of columns" if count else "ours is at table level, too"
@@ -230,11 +241,14 @@ class _Comparing:
             edge.verdict, edge.reason, edge.because = EdgeVerdict.KIND, Reason.VALUE, _VALUE
 
     def settle_paths(self, unmatched: Iterable[ComparedEdge]) -> None:
-        """Decide on edges of theirs of which we have no direct edge, but a path."""
+        """Decide on edges of theirs of which we have no direct edge, or none of their kind, but a path."""
         for edge in unmatched:
             found = self.ours.path_between(edge.source, edge.target)
-            if found is None:
+            if (found is None or found[1]) and (direct := self.ours.between(edge.source, edge.target)):
+                self._judge_direct(edge, direct)
                 continue
+            if found is None or (not found[0] and self.ours.has_between_fields(edge.source, edge.target)):
+                continue  # none, or a copy of a struct, whose fields are others
             edge.through, is_influence = found
             # Without a column between, it is one hop by a field or by rows, which `between` does not show.
             edge.verdict = EdgeVerdict.THROUGH if edge.through else EdgeVerdict.AGREE
@@ -272,7 +286,41 @@ class _Comparing:
                 clauses = sorted({str(subtype) for one in edges for subtype in one.subtypes})
                 edge.reason = Reason.INFLUENCE_UNSTATED
                 edge.because = f"ours is influence ({', '.join(clauses)}), which they do not state"
+            else:
+                self._judge_behind(edge)
             self.into.edges.append(edge)
+
+    def _judge_behind(self, edge: ComparedEdge) -> None:
+        """Decide on an edge of ours from a view that they do not name, by what they state in the view's place.
+
+        An edge that ours has directly, too, does not tell whether theirs is of the view, and a product that names the
+        view as a source of the table does not resolve it.
+        """
+        if (dataset_of(edge.source), dataset_of(edge.target)) in self.theirs.of_columns:
+            return
+        waiting, seen, stated = [edge.source], {edge.source}, False
+        missing: set[str] = set()
+        is_known = True
+        while waiting:
+            key = waiting.pop()
+            if dataset_of(key) not in self.ours.views:
+                missing.add(key)
+                continue
+            before = self.ours.values_into(key)
+            is_known = is_known and bool(before)
+            for one in before - seen:
+                seen.add(one)
+                if self._is_stated(one, edge.target) and (one, edge.target) not in self.ours.edges:
+                    stated = True
+                else:
+                    waiting.append(one)
+        if stated and missing:
+            edge.reason = Reason.UNEXPLAINED
+            edge.because = (
+                f"they state other sources of the view, and not {name_list([*map(shown_name, sorted(missing))], 3)}"
+            )
+        elif stated and is_known:
+            edge.verdict, edge.because = EdgeVerdict.THROUGH, "they state the sources of the view in its place"
 
     def _is_stated(self, source: str, target: str) -> bool:
         if is_column_key(target):

@@ -15,7 +15,7 @@ from lineage_ingest.compare.opinions import Opinion, OpinionLineage
 from lineage_ingest.compare.our_lineage import OurLineage
 from lineage_ingest.compare.verdicts import ComparedEdge, EdgeVerdict, Reason
 
-__all__ = ["Explanations"]
+__all__ = ["Explanations", "shown_name"]
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _ONE_STATEMENT = timedelta(seconds=5)
@@ -87,7 +87,7 @@ class Explanations:
             ended = f" on {then.valid_to:%Y-%m-%d %H:%M}" if then.valid_to is not None else ""
             return Reason.RETIRED, f"ours ended{ended}, after they last saw theirs"
         if unknown := self._names.unknown_columns((edge.source, edge.target)):
-            listed = " and ".join(map(_name, unknown))
+            listed = " and ".join(map(shown_name, unknown))
             return Reason.COLUMN_UNKNOWN, f"the graph has no column {listed}"
         if theirs.through:
             listed = ", ".join(map(_table, theirs.through))
@@ -123,7 +123,7 @@ class Explanations:
         if dataset_of(edge.source) not in self._datasets:
             return Reason.SOURCE_UNSTATED, f"their export does not mention {_table(dataset_of(edge.source))}"
         if is_column_key(target) and target not in self._columns:
-            return Reason.TARGET_UNSTATED, f"their export says nothing of {_name(target)}"
+            return Reason.TARGET_UNSTATED, f"their export says nothing of {shown_name(target)}"
         since, until = self._stated.first_at, self._stated.last_at
         if until is not None and edge.ours and all(one.valid_from > until + _SLACK for one in edge.ours):
             return Reason.OTHER_PERIOD, f"ours is newer than their export, which ends {until:%Y-%m-%d %H:%M}"
@@ -138,7 +138,8 @@ class Explanations:
         return Reason.UNEXPLAINED, "they list other sources of this column: compare the proofs"
 
 
-def _name(key: str) -> str:
+def shown_name(key: str) -> str:
+    """Return the name of a column or table by its key, without the namespace."""
     dataset, path = split_column_key(key)
     return f"{_table(dataset)}.{path}" if is_column_key(key) else _table(dataset)
 

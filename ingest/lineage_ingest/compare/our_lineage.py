@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lineage.model.names import dataset_of, is_column_key
-from lineage.model.transformations import EdgeKind
+from lineage.model.names import ColumnPath, dataset_of, is_column_key, split_column_key
+from lineage.model.statement import DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
 from lineage_ingest.compare.graph_names import is_related, root_of
@@ -26,11 +27,15 @@ class OurLineage:
 
     edges: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
     by_roots: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    influence: dict[tuple[str, str], list[StoredEdge]] = field(default_factory=lambda: defaultdict(list))
+    """References into a table or its columns, by the top-level column of the source, and the table."""
     feeds: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     """Jobs of table-level lineage, by source and target."""
     jobs: dict[str, StoredJob] = field(default_factory=dict)
     writers: dict[str, list[str]] = field(default_factory=dict)
     """Jobs that write each table."""
+    views: set[str] = field(default_factory=set)
+    """The tables on paths that are views."""
     _upstream: dict[str, set[tuple[str, EdgeKind]]] = field(default_factory=dict)
 
     @classmethod
@@ -53,6 +58,8 @@ class OurLineage:
             for edge in store.edges_into(some, as_of=as_of):
                 ours.edges[edge.source, edge.target].append(edge)
                 ours.by_roots[root_of(edge.source), root_of(edge.target)].append(edge)
+                if edge.kind is EdgeKind.REFERENCES:
+                    ours.influence[root_of(edge.source), dataset_of(edge.target)].append(edge)
             for feed in store.feeds(some, Direction.UPSTREAM, as_of=as_of):
                 ours.feeds[feed.source, feed.target].append(feed.job)
             progress("our edges", start + len(some), len(listed))
@@ -82,18 +89,28 @@ class OurLineage:
     def between(self, source: str, target: str) -> list[StoredEdge]:
         """Return our edges between two columns, else those of their fields, or from one to the rows of the other.
 
-        One side may state a whole struct, and the other its fields; two fields are no match.
+        One side may state a whole struct, and the other its fields; two fields are no match, and no field of a copy
+        of the struct is another one.
         """
         found = self.edges.get((source, target)) or [
             edge
             for edge in self.by_roots.get((root_of(source), root_of(target)), ())
-            if is_related(edge.source, source) and is_related(edge.target, target)
+            if is_related(edge.source, source) and is_related(edge.target, target) and _copies(edge, source, target)
         ]
         return found or [
             edge
             for edge in self.by_roots.get((root_of(source), dataset_of(target)), ())
             if is_related(edge.source, source)
         ]
+
+    def influences(self, source: str, table: str) -> list[StoredEdge]:
+        """Return our references from a column to the rows of a table, or to some of its columns."""
+        found = self.influence.get((root_of(source), table), ())
+        return [edge for edge in found if is_related(edge.source, source)]
+
+    def has_between_fields(self, source: str, target: str) -> bool:
+        """Return whether we have an edge between the top-level columns of two fields, whichever fields it is of."""
+        return bool(self.by_roots.get((root_of(source), root_of(target))))
 
     def explore_upstream(
         self,
@@ -125,6 +142,21 @@ class OurLineage:
                         following.add(dataset_of(source))
             progress("paths", hop + 1, _MAX_HOPS)
             frontier = following
+
+    def load_views(self, store: GraphStore) -> None:
+        """Load which tables on the explored paths are views.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        listed = sorted({dataset_of(key) for key in self._upstream})
+        for start in range(0, len(listed), _AT_ONCE):
+            found = store.datasets(listed[start : start + _AT_ONCE])
+            self.views |= {one.key for one in found if one.kind is DatasetKind.VIEW}
+
+    def values_into(self, column: str) -> set[str]:
+        """Return the columns whose values flow into one on the explored paths."""
+        return {source for source, kind in self._upstream.get(column, ()) if kind is EdgeKind.CONTRIBUTES}
 
     def path_between(self, source: str, target: str) -> tuple[tuple[str, ...], bool] | None:
         """Return the nodes between two columns on a path of ours, and whether it is of references; None without one.
@@ -165,3 +197,18 @@ class OurLineage:
                         following[one] = (before, *layer[key, is_met])
             layer = following
         return None
+
+
+def _copies(edge: StoredEdge, source: str, target: str) -> bool:
+    """Return whether an edge of structs may be one of these fields: a copy has the same fields as its source."""
+    if edge.subtypes != (Subtype.IDENTITY,):
+        return True
+    read, made = _fields_below(edge.source, source), _fields_below(edge.target, target)
+    common = min(len(read), len(made))
+    return read[:common] == made[:common]
+
+
+def _fields_below(struct: str, key: str) -> list[str]:
+    """Return the fields that lead from a column to the one of a key, in lower case; none if that is not within it."""
+    outer, inner = (ColumnPath.parse(split_column_key(one)[1]).parts for one in (struct, key))
+    return [part.casefold() for part in inner[len(outer) :]]

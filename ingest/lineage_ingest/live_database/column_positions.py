@@ -98,10 +98,7 @@ def _with_star_expanded(statement: StatementLineage, own: Sequence[ColumnSchema]
     at = outputs.index(_STAR)
     behind = len(outputs) - at - 1
     stars = [edge for edge in statement.edges if edge.target[-1] == _STAR]
-    if outputs.count(_STAR) > 1 or len(stars) != 1 or len(own) < at + behind:
-        return None
-    [star] = stars
-    if star.source.column != _STAR or star.kind is not EdgeKind.CONTRIBUTES or star.subtype is not Subtype.IDENTITY:
+    if outputs.count(_STAR) > 1 or not stars or len(own) < at + behind or not all(map(_is_plain, stars)):
         return None
     names = [column.name for column in own[at : len(own) - behind]]
     if len(set(names)) != len(names) or any(name in names for name in (*outputs[:at], *outputs[at + 1 :])):
@@ -111,7 +108,7 @@ def _with_star_expanded(statement: StatementLineage, own: Sequence[ColumnSchema]
     return replace(
         statement,
         output_columns=[*outputs[:at], *names, *outputs[at + 1 :]],
-        edges=list(_expanded(statement.edges, star, names)),
+        edges=list(_expanded(statement.edges, names)),
         diagnostics=diagnostics,
         unresolved=tuple(one for one in statement.unresolved if one.code is not DiagnosticCode.UNRESOLVED_STAR),
         completeness=Completeness.FULL if is_full else statement.completeness,
@@ -119,13 +116,18 @@ def _with_star_expanded(statement: StatementLineage, own: Sequence[ColumnSchema]
     )
 
 
-def _expanded(edges: Sequence[Edge], star: Edge, names: Sequence[str]) -> Iterator[Edge]:
+def _is_plain(star: Edge) -> bool:
+    """Return whether an edge is of all columns of a source."""
+    return (star.source.column, star.kind, star.subtype) == (_STAR, EdgeKind.CONTRIBUTES, Subtype.IDENTITY)
+
+
+def _expanded(edges: Sequence[Edge], names: Sequence[str]) -> Iterator[Edge]:
     for edge in edges:
-        if edge is not star:
+        if edge.target[-1] != _STAR:
             yield edge
             continue
         for name in names:
             column = Spelled(column_text(name), name.spelling) if isinstance(name, Spelled) else column_text(name)
             yield edge._replace(
-                source=ColumnRef(edge.source.table, column), target=ColumnRef(star.target.table, column)
+                source=ColumnRef(edge.source.table, column), target=ColumnRef(edge.target.table, column)
             )

@@ -137,6 +137,8 @@ class LiveDatabase:
     inheritance: tuple[Inheritance, ...] = ()
     has_functions: bool = True
     """Whether functions could be read."""
+    aggregates: tuple[str, ...] = ()
+    """The names of aggregate functions that are not the system's."""
     other_languages: tuple[tuple[str, int], ...] = ()
     """Languages of functions that are not read, with the number of functions."""
     of_extensions: int = 0

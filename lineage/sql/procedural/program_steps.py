@@ -36,20 +36,22 @@ class Block:
 class FunctionBody:
     """A function's result: one expression or query over its parameters, as tokens.
 
-    `columns` are the declared columns of a table function. `schema` is the one in its name, if any; functions of one
-    name that differ in `arguments` (their declared parameters, as text) are overloads. `search_path` are the schemas in
-    which the body's tables are looked up, if the function sets them itself. `returns_rows`: a call may
-    return several.
+    `columns` are the declared columns of a table function, or its OUT parameters; `parameters` are those that calls
+    give, the last one an array of all further arguments if it `is_variadic`. `schema` is the one in its name, if any;
+    functions of one name that differ in `arguments` (their declared parameters, as text) are overloads. `search_path`
+    are the schemas in which the body's tables are looked up, if the function sets them itself. `returns_rows`: a call
+    may return several.
     """
 
     name: str
     parameters: tuple[str, ...]
     tokens: tuple[Token, ...]
-    columns: tuple[str, ...] = ()
+    columns: tuple[Token, ...] = ()
     schema: str = ""
     arguments: str = ""
     search_path: tuple[str, ...] = ()
     returns_rows: bool = False
+    is_variadic: bool = False
 
 
 class Declaration(NamedTuple):

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token
 
+from lineage.sql.procedural.dynamic import operands_of
+from lineage.sql.procedural.parameters import COMMA
 from lineage.sql.procedural.program_steps import FunctionBody
-from lineage.sql.procedural.routines import Body, listed_names
+from lineage.sql.procedural.routines import Body, listed_tokens
 from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import word_of
 
-__all__ = ["function_body", "function_name"]
+__all__ = ["function_body", "function_name", "function_search_path"]
 
 _SQL = frozenset(("", "SQL", "PLPGSQL", "PLSQL"))
 _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
@@ -50,10 +52,18 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     if not found or not name:
         return None
     schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
-    arguments, path = _arguments(header, at + 1), _search_path(header)
+    arguments, path = (
+        " ".join(token.text.lower() for token in _in_bracket(header, at + 1)),
+        function_search_path(header),
+    )
     own = [word_of(token) for token in header]
     several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
-    return FunctionBody(name, body.parameters, found, _columns(header), schema, arguments, path, several)
+    declared = operands_of(_in_bracket(header, at + 1), COMMA)
+    results, others = _results(declared)
+    given = tuple(name for name in body.parameters if name not in others)
+    is_variadic = bool(declared) and "VARIADIC" in map(word_of, declared[-1][:2])
+    columns = _columns(header) or results
+    return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic)
 
 
 def _last_statement(words: Sequence[str], start: int) -> int:
@@ -86,19 +96,34 @@ def _name_at(header: Sequence[Token]) -> int:
     return at
 
 
-def _arguments(header: Sequence[Token], opened: int) -> str:
-    """Return the text of the declared parameters, in the brackets at a position."""
-    depth, found = 0, []
-    for token in header[opened:]:
-        word = word_of(token)
+def _in_bracket(header: Sequence[Token], opened: int) -> Sequence[Token]:
+    """Return what is in the brackets at a position."""
+    depth = 0
+    for at in range(opened, len(header)):
+        word = word_of(header[at])
         depth += (word == "(") - (word == ")")
         if depth < 1:
-            break
-        found.append(token.text.lower())
-    return " ".join(found[1:])
+            return header[opened + 1 : at]
+    return header[opened + 1 :]
 
 
-def _search_path(header: Sequence[Token]) -> tuple[str, ...]:
+def _results(declared: Sequence[Sequence[Token]]) -> tuple[tuple[Token, ...], set[str]]:
+    """Return the parameters that are columns of the result (OUT, INOUT), and the names of those that no call gives.
+
+    `a int, OUT b text`, in PostgreSQL also `b OUT text`.
+    """
+    columns, not_given = [], set()
+    for parameter in declared:
+        modes = {word_of(token) for token in parameter[:2]}.intersection(("IN", "OUT", "INOUT"))
+        names = [token for token in parameter[:2] if word_of(token) not in modes]
+        if names and ("OUT" in modes or "INOUT" in modes):
+            columns.append(names[0])
+            if modes == {"OUT"}:
+                not_given.add(names[0].text)
+    return tuple(columns), not_given
+
+
+def function_search_path(header: Sequence[Token]) -> tuple[str, ...]:
     """Return the schemas in `SET search_path TO a, b` of a function's header, as written in it."""
     words = [word_of(token) for token in header]
     for at in range(len(words) - 3):
@@ -111,10 +136,10 @@ def _search_path(header: Sequence[Token]) -> tuple[str, ...]:
     return ()
 
 
-def _columns(header: Sequence[Token]) -> tuple[str, ...]:
+def _columns(header: Sequence[Token]) -> tuple[Token, ...]:
     """Return the columns of RETURNS TABLE (a int, b text)."""
     words = [word_of(token) for token in header]
     for at in range(len(words) - 2):
         if words[at : at + 2] in (["RETURNS", "TABLE"], ["RETURNS", "TABLE<"]) and words[at + 2] in ("(", "<"):
-            return listed_names(header, words, at + 2)
+            return listed_tokens(header, words, at + 2)
     return ()

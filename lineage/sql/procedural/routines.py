@@ -11,7 +11,7 @@ from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import STRINGS
 
-__all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_names"]
+__all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_tokens"]
 
 _KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "MACRO", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
 _BEFORE_KIND = frozenset(
@@ -65,7 +65,8 @@ def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialec
     language, string, start = "", None, -1
     for at in _header(words, found + 1, dialect):
         if words[at] == "LANGUAGE" and at + 1 < len(words):
-            language = (words[at + 1] or tokens[at + 1].text).upper()
+            named = (words[at + 1] or tokens[at + 1].text).upper().split()  # `SQL SECURITY` is one token
+            language = named[0] if named else ""
         elif tokens[at].token_type in STRINGS and words[at - 1] == "AS" and string is None:
             string, start = tokens[at], at
         elif string is None and (body := _body_at(tokens, words, at, kind, dialect)) is not None:
@@ -139,12 +140,12 @@ def _parameters(tokens: Sequence[Token], words: Sequence[str], start: int, diale
                 found.append("@" + tokens[at + 1].text)
         return tuple(dict.fromkeys(found))
     opened = next((at for at in range(start, min(start + 8, len(words))) if words[at] == "("), None)
-    return listed_names(tokens, words, opened) if opened is not None else ()
+    return tuple(token.text for token in listed_tokens(tokens, words, opened)) if opened is not None else ()
 
 
-def listed_names(tokens: Sequence[Token], words: Sequence[str], opened: int) -> tuple[str, ...]:
+def listed_tokens(tokens: Sequence[Token], words: Sequence[str], opened: int) -> tuple[Token, ...]:
     """Return the first name of each item in a bracket: `(a int, OUT b text)`."""
-    found: list[str] = []
+    found: list[Token] = []
     depth = 0
     expects = True
     for at in range(opened, len(words)):
@@ -160,5 +161,5 @@ def listed_names(tokens: Sequence[Token], words: Sequence[str], opened: int) -> 
         elif expects and depth == 1 and word not in _MODES:
             expects = False
             if tokens[at].text and (tokens[at].text[0].isalpha() or tokens[at].text[0] == "_"):
-                found.append(tokens[at].text)
+                found.append(tokens[at])
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -10,7 +10,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialect import Dialect
 from lineage.sql.parse.parsed import ParsedStatement
-from lineage.sql.procedural import function_name
+from lineage.sql.procedural import function_name, function_search_path
 
 __all__ = ["FunctionPrograms"]
 
@@ -20,8 +20,10 @@ _Name = tuple[str, ...]
 class FunctionPrograms:
     """The functions of a script that are programs, by name: the tables that they read, and what they call."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, is_table: Callable[[Sequence[str]], bool]) -> None:
+        """Start without functions; `is_table` tells whether a table is known by the parts of its name."""
         self._dialect = dialect
+        self._is_table = is_table
         self._reads: dict[str, dict[_Name, None]] = {}
         self._calls: dict[str, set[str]] = {}
 
@@ -46,9 +48,18 @@ class FunctionPrograms:
                 found.update(dict.fromkeys(self._read(statement.tree)))
         for one in made:
             found.pop(one, None)
+        path = function_search_path(header.tokens)
         if name and (found or calls):
-            self._reads.setdefault(name, {}).update(found)
+            self._reads.setdefault(name, {}).update((self._placed(parts, path), None) for parts in found)
             self._calls.setdefault(name, set()).update(calls)
+
+    def _placed(self, parts: _Name, search_path: Sequence[str]) -> _Name:
+        """Return the name of a table, with its schema if the function sets its own search path."""
+        if len(parts) > 1 or not search_path:
+            return parts
+        return next(
+            (one for schema in search_path if self._is_table(one := (schema, *parts))), (search_path[0], *parts)
+        )
 
     def _read(self, tree: exp.Expr) -> Iterator[_Name]:
         own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}

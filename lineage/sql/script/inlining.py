@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
@@ -64,7 +65,7 @@ class Functions:
         self._known: dict[str, list[_Function]] = {}
         self._left = _MAX_IN_ALL
         self._names: re.Pattern[str] | None = None
-        self._programs = FunctionPrograms(dialect)
+        self._programs = FunctionPrograms(dialect, is_table)
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that these statements define."""
@@ -168,7 +169,8 @@ class Functions:
         schema = _schema_of(call)
         found = [f for f in found if f.body.schema == schema] or found if schema else found
         count = len(call.expressions)
-        found = [f for f in found if len(f.parameters) == count] or [f for f in found if len(f.parameters) > count]
+        fitting = [f for f in found if len(f.parameters) == count] or [f for f in found if len(f.parameters) > count]
+        found = fitting or [f for f in found if f.body.is_variadic]
         # A function that is defined again has the same parameters: the first counts.
         return list({(f.body.schema, f.body.arguments): f for f in reversed(found)}.values())[::-1]
 
@@ -193,8 +195,10 @@ class Functions:
             if named:
                 values[self._fold(argument.this.name)] = value
             elif position < len(function.parameters):
-                values[function.parameters[position]] = value
-                values[str(position + 1)] = value
+                values[function.parameters[position]] = values[str(position + 1)] = value
+            elif function.body.is_variadic:
+                last = function.parameters[-1]
+                values[last] = values[str(len(function.parameters))] = exp.Array(expressions=[values[last], value])
         for number, parameter in enumerate(function.parameters, 1):  # a default reads no columns
             if parameter not in values:
                 values[parameter] = values[str(number)] = exp.Null()
@@ -224,8 +228,7 @@ class Functions:
         if not isinstance(alias, exp.TableAlias):
             alias = exp.TableAlias(this=exp.to_identifier(function.body.name))
         if not alias.args.get("columns") and function.body.columns:
-            columns: Sequence[exp.Expr] = [exp.to_identifier(name) for name in function.body.columns]
-            alias = exp.TableAlias(this=alias.this, columns=list(columns))
+            alias = exp.TableAlias(this=alias.this, columns=_declared_columns(function.body))
         if given is not None:
             rows = _lateral(query, function.body.name)
             star = exp.Column(this=exp.Star(), table=rows.args["alias"].this.copy())
@@ -254,10 +257,15 @@ def _overloaded(call: exp.Expr, statement: ParsedStatement) -> Diagnostic:
     return Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint)
 
 
+def _declared_columns(body: FunctionBody) -> list[exp.Expr]:
+    names = ((token.text, token.token_type is TokenType.IDENTIFIER) for token in body.columns)
+    return [exp.Identifier(this=name, quoted=quoted) for name, quoted in names]
+
+
 def _row(query: exp.Expr, body: FunctionBody, given: exp.Lateral | None) -> exp.Select:
     """Return the query of a table function that is called as a value, with the function's names of its columns."""
     rows = _lateral(query, body.name)
-    rows.args["alias"].set("columns", [exp.to_identifier(name) for name in body.columns])
+    rows.args["alias"].set("columns", _declared_columns(body))
     star = exp.Column(this=exp.Star(), table=rows.args["alias"].this.copy())
     if given is None:
         return exp.Select(expressions=[star], from_=exp.From(this=rows))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from lineage.sql.parse.parsed import ParsedStatement
+from lineage.sql.procedural import Block
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.transactions import may_not_run, step_of
 
@@ -40,8 +41,11 @@ def temporary_ends(statements: Sequence[ParsedStatement]) -> dict[int, frozenset
     for number, statement in enumerate(statements):
         words = [token.text.upper() for token in statement.tokens[:2]]
         if waiting and not is_open:  # outside a transaction it is dropped at the end of its own statement
-            found[number] = frozenset(waiting)
-            waiting.clear()
+            routine = _routine_of(statement)
+            ended = {one for one in waiting if routine is None or _routine_of(statements[one]) != routine}
+            if ended:
+                found[number] = frozenset(ended)
+                waiting -= ended
         if words[:1] == ["DISCARD"] and not _DISCARDED.isdisjoint(words[1:]):
             found[number] = ALL
             waiting.clear()
@@ -56,6 +60,11 @@ def temporary_ends(statements: Sequence[ParsedStatement]) -> dict[int, frozenset
             elif step.verb == "begin":
                 is_open = True
     return found
+
+
+def _routine_of(statement: ParsedStatement) -> Block | None:
+    """Return the routine that a statement is in, or the anonymous block: for its session, that is one statement."""
+    return next(iter(statement.step.blocks), None) if statement.step is not None else None
 
 
 def _has_words(statement: ParsedStatement, wanted: tuple[str, ...]) -> bool:

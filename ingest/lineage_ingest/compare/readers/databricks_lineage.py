@@ -26,7 +26,8 @@ from lineage_ingest.query_log.sources.source import CORRUPT, Source, SourceRows
 
 __all__ = ["DATABRICKS_LINEAGE", "read_databricks"]
 
-_SIDES = ("table_full_name", "path", "column_name")
+_PARTS = ("table_catalog", "table_schema", "table_name")
+_SIDES = ("table_full_name", *_PARTS, "path", "column_name")
 _COLUMNS = (
     *(f"source_{name}" for name in _SIDES),
     *(f"target_{name}" for name in _SIDES),
@@ -108,6 +109,9 @@ def _edges(found: RecordBatch, names: ProductNames) -> Iterator[ReadRow]:
 
 
 def _table(row: dict[str, str | None], side: str, names: ProductNames) -> str | None:
+    parts = [part for name in _PARTS if (part := row[f"{side}_{name}"])]
+    if len(parts) == len(_PARTS):  # a part may have dots and quotes, and the full name has no quotes around it
+        return names.table_of(parts)
     name = row[f"{side}_table_full_name"] or row[f"{side}_path"]
     return names.table(name) if name else None
 

@@ -11,6 +11,7 @@ from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.postgres_session import PostgresSession, postgres_session
 from lineage.frozen import frozen
 from lineage.sql.extraction import ExtractionOptions
+from lineage.sql.resolve.functions import FunctionEffects
 from lineage.store.protocol import GraphStore
 from lineage_ingest.live_database.database_batch import DatabaseBatch
 from lineage_ingest.live_database.database_ingest import DatabaseSummary, Progress, StoredDatabase, store_database
@@ -61,6 +62,8 @@ def _ingest(
 ) -> DatabaseSummary:
     database = read_database(session, request.schemas, request.namespace, notify)
     options = request.extraction(database.namespace, database.name)
+    masking, aggregates = options.functions.listed()
+    options = replace(options, functions=FunctionEffects(masking, (*aggregates, *database.aggregates)))
 
     def verify(batch: DatabaseBatch) -> VerificationReport:
         report, revised = verify_views(session, database, list(batch.statements()), partial(notify, "verifying"))

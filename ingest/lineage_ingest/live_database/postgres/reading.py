@@ -131,6 +131,12 @@ WHERE p.prokind IN ('f', 'p') AND l.lanname NOT IN ('sql', 'plpgsql', 'internal'
                   AND d.objid = p.oid AND d.deptype = 'e')
 GROUP BY l.lanname ORDER BY l.lanname
 """
+# Of all schemas, and of extensions; not names that plain functions have as well: a call is looked up by its name.
+_AGGREGATES = """
+SELECT p.proname FROM pg_catalog.pg_proc AS p
+WHERE p.pronamespace <> 'pg_catalog'::pg_catalog.regnamespace GROUP BY p.proname
+HAVING pg_catalog.bool_and(p.prokind = 'a') ORDER BY p.proname
+"""
 _PATH = "SELECT pg_catalog.current_schemas(false)::text[], pg_catalog.now()"
 
 
@@ -164,6 +170,8 @@ class _CatalogReader:
         triggers, rules = self._names_by_relation(_TRIGGERS, "triggers"), self._names_by_relation(_RULES, "rules")
         policies = self._names_by_relation(_POLICIES, "policies")
         functions, other_languages, has_functions = self._functions(chosen, tuple(path))
+        named = self._attempt(_AGGREGATES, (), "aggregate functions") if has_functions else ()
+        aggregates = tuple(str(name) for (name,) in named)
         calls: dict[int, list[int]] = defaultdict(list)
         if functions:
             for view, function in self._attempt(_CALLS, (), "functions that views call"):
@@ -191,6 +199,7 @@ class _CatalogReader:
             search_path=tuple(path),
             inheritance=tuple(one for one in inheritance if one.child in own or one.parent in own),
             has_functions=has_functions,
+            aggregates=aggregates,
             other_languages=other_languages,
             of_extensions=sum(relations[oid].schema in chosen for oid in of_extensions),
             problems=tuple(self._problems),

@@ -9,12 +9,13 @@ without a schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from lineage.catalog import TableSchema
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
+from lineage.model.name_lists import name_list
 from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
 from lineage.sql.parse.defining_query import defining_query
@@ -38,6 +39,10 @@ _NAMES = """
 SELECT c.oid, n.nspname, c.relname, a.attnum, a.attname FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
 WHERE c.oid = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_COLUMNS = """
+SELECT attrelid::oid, attname FROM pg_catalog.pg_attribute WHERE attrelid = pg_catalog.to_regclass(%s) AND attnum > 0
+  AND NOT attisdropped ORDER BY attnum
 """
 _READ = re.compile(r":relid (\d+)")
 _PATH = "SELECT pg_catalog.current_schemas(false)::text[]"
@@ -69,6 +74,11 @@ class _Definition:
     target: tuple[str, ...]
     is_recursive: bool = False
     """Whether it is CREATE RECURSIVE VIEW, which may read itself."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns, as far as they are known."""
+        return [column.name for column in self.statement.schema] or list(self.statement.output_columns)
 
 
 def try_definitions(
@@ -102,6 +112,8 @@ class _Trial:
         """The names of temporary relations that stand for others, by oid."""
         self._creates_others = False
         """Whether the files create functions or types, which are not created here."""
+        self._other_versions: dict[str, int] = {}
+        """The oids of what the database has with other columns than the files, by the full names in the files."""
         self._not_created: dict[str, str] = {}
         """Why tables could not be created, by their full names."""
 
@@ -121,6 +133,8 @@ class _Trial:
                 results.append((statement, definition))
             elif definition is not None:
                 waiting.append(definition)
+        for one in waiting:
+            self._note_version(one.statement.target or "", one.target, one.columns)
         total, reasons = len(waiting), dict[int, str]()
         while waiting:
             left = []
@@ -163,7 +177,7 @@ class _Trial:
     def _attempt(self, definition: _Definition) -> ComparedView | str:
         """Create a definition as a view and compare it; return the reason if it needs a table that is not there."""
         statement = definition.statement
-        names = [column.name for column in statement.schema] or statement.output_columns
+        names = definition.columns
         if statement.operation == "SELECT":  # its columns may have equal names, those of a view not
             names = [name if names.count(name) == 1 else f"{name}_{number}" for number, name in enumerate(names)]
         listed = f" ({', '.join(map(quoted, names))})" if names and "*" not in names else ""
@@ -171,11 +185,13 @@ class _Trial:
             place = self._place(definition.target)
             kind = place[0].replace("VIEW", "RECURSIVE VIEW") if definition.is_recursive else place[0]
             self._session.single(f"CREATE {kind} {place[1]}{listed} AS {definition.query}")
-            ((tree,),) = self._session.rows(_TREE, (place[1],))
+            tree = str(self._session.rows(_TREE, (place[1],))[0][0])
             if place[0] != "VIEW":
                 ((oid, _),) = self._session.rows(_RELATION, (place[1], "pg_temp"))
                 self._full[int(oid)] = definition.target
-            return self._compared(definition, str(tree))
+            found = self._compared(definition, tree)
+            read = set(map(int, _READ.findall(tree)))
+            return self._excused(found, statement, read) if found.verdict is ViewVerdict.DIFFERENT else found
         except PostgresRejectionError as error:
             shown = _shown(error)
             if error.condition in _MISSING:
@@ -187,9 +203,31 @@ class _Trial:
             if error.condition in _MADE_BY_FILES and self._creates_others:
                 shown += "; functions and types that the files create are not created here"
                 return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=shown)
-            return ComparedView(definition.name, ViewVerdict.REJECTED, reason=shown)
+            return self._excused(ComparedView(definition.name, ViewVerdict.REJECTED, reason=shown), statement)
         except NodeTreeError as error:
             return ComparedView(definition.name, ViewVerdict.NOT_COMPARED, reason=str(error))
+
+    def _note_version(self, name: str, target: tuple[str, ...], columns: Sequence[str]) -> None:
+        """Note whether the database has what a definition makes, and with other columns."""
+        full = f"{quoted(target[-2] if len(target) > 1 else self._schema)}.{quoted(target[-1])}"
+        existing = self._session.rows(_COLUMNS, (full,))
+        if existing and [column for _, column in existing] != list(columns):
+            self._other_versions[name] = int(existing[0][0])
+
+    def _excused(
+        self, found: ComparedView, statement: StatementLineage, read: Container[int] | None = None
+    ) -> ComparedView:
+        """Return that a definition is not compared, if it reads what the database has in another version.
+
+        Names with a schema are of the database's; those without are of the files', see `_place`. `read` are the oids of
+        what it reads, if it could be created.
+        """
+        versions = {name: self._other_versions[name] for name in statement.sources if name in self._other_versions}
+        others = [plain_name(name) for name, oid in versions.items() if read is None or oid in read]
+        if not others or statement.completeness is not Completeness.FULL:
+            return found
+        reason = f"it reads {name_list(others, 3)}, which the database has with other columns than the files"
+        return ComparedView(found.name, ViewVerdict.NOT_COMPARED, reason=reason)
 
     def _place(self, target: tuple[str, ...]) -> tuple[str, str]:
         """Return what kind of view to create, and its quoted name; its schema is created if there is none.
@@ -210,6 +248,7 @@ class _Trial:
         """Create an empty table for the views that need it, unless there is one."""
         parts = tuple(part for part, _ in split_name(plain_name(name)))
         listed = ", ".join(f"{quoted(column.name)} {column.data_type or 'text'}" for column in columns)
+        self._note_version(name, parts, [column.name for column in columns])
         try:
             kind, full = self._place(parts)
             if kind == "VIEW":

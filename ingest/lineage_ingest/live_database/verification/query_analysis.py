@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 from lineage.frozen import frozen
@@ -28,6 +29,8 @@ _RELATION, _SUBQUERY, _JOIN, _FUNCTION, _TABLE_FUNCTION, _VALUES, _CTE, _GROUP =
 _INNER = 0  # enum JoinType of nodes.h
 _EXISTS = 0  # enum SubLinkType of primnodes.h
 _EXCEPT = 3  # enum SetOperation of parsenodes.h
+_MAX_ALTERNATIVES = 100
+"""Columns that are merged with columns that are merged: their choices multiply."""
 _ROW_CLAUSES = ("jointree", "havingQual", "limitOffset", "limitCount")
 _ORDERING_CLAUSES = ("groupClause", "distinctClause", "sortClause")
 
@@ -36,12 +39,12 @@ _ORDERING_CLAUSES = ("groupClause", "distinctClause", "sortClause")
 class ReadColumns:
     """Columns that must be, and that may be reported for a value.
 
-    `either` are pairs of columns, of which the first or the others must be.
+    Of each choice in `either`, all columns of one alternative must be.
     """
 
     must: set[BaseColumn] = field(default_factory=set)
     may: set[BaseColumn] = field(default_factory=set)
-    either: set[tuple[frozenset[BaseColumn], frozenset[BaseColumn]]] = field(default_factory=set)
+    either: set[frozenset[frozenset[BaseColumn]]] = field(default_factory=set)
 
     def add(self, other: ReadColumns, *, only_may: bool = False) -> None:
         """Add what another value reads; `only_may`: as what may be reported."""
@@ -49,6 +52,11 @@ class ReadColumns:
         self.may.update(other.may)
         if not only_may:
             self.either.update(other.either)
+
+    def alternatives(self) -> frozenset[frozenset[BaseColumn]]:
+        """Return the sets of columns of which one must be reported as a whole."""
+        chosen = islice(product(*self.either), _MAX_ALTERNATIVES)
+        return frozenset(frozenset(self.must).union(*one) for one in chosen)
 
     @property
     def every(self) -> set[BaseColumn]:
@@ -215,8 +223,8 @@ class _TreeAnalysis:
         found = self._column(scope, items[number - 1], number, node.number("varattno"))
         for left in self._merged_into(scope[-1], number, node.number("varattno")):
             other = self._column(scope, *left)
-            pair = frozenset(found.must), frozenset(other.must)
-            found = ReadColumns(may=found.every | other.every, either={pair, *found.either, *other.either})
+            either = {found.alternatives() | other.alternatives()}
+            found = ReadColumns(may=found.every | other.every, either=either)
         return found
 
     def _column(self, scope: _Scope, item: TreeNode, index: int, number: int) -> ReadColumns:
@@ -246,7 +254,7 @@ class _TreeAnalysis:
         elif kind == _VALUES:
             for row in item.listed("values_lists"):
                 self._add(found, scope, row[number - 1] if number else row)
-        elif kind == _TABLE_FUNCTION:
+        elif kind == _TABLE_FUNCTION and not _is_ordinality(item["tablefunc"], number):
             self._add(found, scope, item["tablefunc"])
         return found
 
@@ -327,6 +335,12 @@ def _function_of(item: TreeNode, number: int) -> Any:
         if 0 < number <= before:
             return function["funcexpr"]
     return functions if not number else None
+
+
+def _is_ordinality(function: TreeNode, number: int) -> bool:
+    """Return whether a column of XMLTABLE or JSON_TABLE is FOR ORDINALITY: a number, made of no value."""
+    values = function.listed("colvalexprs")  # of JSON_TABLE
+    return number > 0 and (function.number("ordinalitycol") == number - 1 or values[number - 1 : number] == [None])
 
 
 def _join_at(tree: Any, index: int) -> TreeNode | None:

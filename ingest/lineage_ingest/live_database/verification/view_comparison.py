@@ -154,9 +154,10 @@ def _differences(statement: StatementLineage, analysis: QueryAnalysis, known: Kn
         must, every = known.named(read.must), known.named(read.every)
         ours = reported.get(name, set())
         yield from (f"{name}: {_text(one)} is missing" for one in sorted(must - ours))
-        for first, other in sorted((sorted(known.named(one)), sorted(known.named(two))) for one, two in read.either):
-            if not (ours.issuperset(first) or ours.issuperset(other)):
-                yield f"{name}: {' and '.join(map(_text, first))} is missing"
+        choices = sorted(sorted(sorted(known.named(one)) for one in alternatives) for alternatives in read.either)
+        for choice in choices:
+            if not any(map(ours.issuperset, choice)):
+                yield f"{name}: {' or '.join(' and '.join(map(_text, one)) for one in choice)} is missing"
         yield from (f"{name}: {_text(one)} is too much" for one in sorted(contributing.get(name, set()) - every))
     rows = known.named(analysis.rows)
     yield from (f"rows: {_text(one)} is missing" for one in sorted(rows - everywhere))

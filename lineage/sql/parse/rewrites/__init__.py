@@ -20,7 +20,12 @@ def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) 
     """Return the rewritten statements, as tokens; an empty list if no rule applies."""
     statement = Statement(tokens, text, parser, dialect)
     is_changed = False
-    for simplify in (queries.without_phrases, queries.without_path_names, queries.plain_lambdas):
+    for simplify in (
+        queries.without_phrases,
+        queries.without_path_names,
+        queries.without_lateral_rows,
+        queries.plain_lambdas,
+    ):
         simpler = simplify(statement)
         if simpler is not None:
             statement, is_changed = Statement(simpler, text, parser, dialect), True

@@ -8,7 +8,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
 
-__all__ = ["has_lambda_lists", "has_type_phrases", "plain_lambdas", "without_path_names", "without_phrases"]
+__all__ = [
+    "has_lambda_lists",
+    "has_type_phrases",
+    "plain_lambdas",
+    "without_lateral_rows",
+    "without_path_names",
+    "without_phrases",
+]
 
 
 @rewrite("PIVOT", "UNPIVOT")
@@ -293,3 +300,13 @@ def without_path_names(s: Statement) -> Tokens | None:
         if word == "AS" and s.words[at + 2 : at + 3] == ["COLUMNS"] and s.tokens[at - 1].token_type is TokenType.STRING
     }
     return [token for at, token in enumerate(s.tokens) if at not in named and at - 1 not in named] if named else None
+
+
+def without_lateral_rows(s: Statement) -> Tokens | None:
+    """Return `LATERAL ROWS FROM (f(a), g(b))` without LATERAL, which functions in FROM are anyway; None if it has none.
+
+    PostgreSQL's catalog writes it. https://www.postgresql.org/docs/current/sql-select.html#SQL-FROM
+    """
+    words = s.words
+    places = {at for at in range(len(words) - 3) if words[at : at + 4] == ["LATERAL", "ROWS", "FROM", "("]}
+    return [token for at, token in enumerate(s.tokens) if at not in places] if places else None

@@ -41,7 +41,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     elif isinstance(named, exp.Var | exp.Literal):
         relation = resolver.location(named.name)
     elif node.args.get("rows_from"):
-        relation = _rows_from(resolver, node.args["rows_from"], scope)
+        relation = _rows_from(resolver, node, scope)
     else:
         return function_table(resolver, args["this"], scope, node)
     alias = args.get("alias")
@@ -80,12 +80,14 @@ def _is_long_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
     return is_name and isinstance(first, exp.Identifier) and scope.item(resolver.identifiers.alias(first)) is None
 
 
-def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> Relation:
-    """PostgreSQL's `ROWS FROM (f(…), g(…))`: the functions' columns side by side."""
-    made = [resolver.relation(function, scope) for function in functions]
+def _rows_from(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """PostgreSQL's `ROWS FROM (f(…), g(…))`: the functions' columns side by side, and WITH ORDINALITY the number."""
+    made = [resolver.relation(function, scope) for function in node.args["rows_from"]]
     rows = RowSources()
     rows.inputs.extend(relation.rows for relation in made if relation.rows is not None)
     pairs = [pair for relation in made for pair in relation.columns()]
+    if node.args.get("ordinality"):
+        pairs.append(("ordinality", {}))
     return Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows if rows.inputs else None)
 
 

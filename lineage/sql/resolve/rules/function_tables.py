@@ -20,13 +20,13 @@ from lineage.sql.resolve.relations import (
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.aliased_columns import alias_columns
 from lineage.sql.resolve.rules.exploded import generated_columns, inlined_fields
+from lineage.sql.resolve.rules.files_read import files_read, paths_read, report_unknown_files
 from lineage.sql.resolve.rules.function_arguments import RUN_QUERIES
 from lineage.sql.resolve.rules.functions_naming_tables import (
     FILE_READERS,
     NAMES_AT,
     PATHS_AT,
     UNNAMED_FUNCTIONS,
-    file_read,
     name_of_function,
     path_of_function,
     table_of_function,
@@ -147,8 +147,8 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
 
 def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation | None:
     """Return the table or file that a function's arguments name; None if they name neither."""
-    if (location := file_read(call)) is not None:
-        return resolver.location(location)
+    if (files := files_read(resolver, call)) is not None:
+        return files
     if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
         return found
     if name_of_function(call) == "stream" and len(call.expressions) == 1 and type(call.expressions[0]) is exp.Column:
@@ -189,7 +189,9 @@ def _function_of_unknown_columns(
     resolver: Resolver, call: exp.Expr, node: exp.Expr, value: Sources, rows: RowSources | None
 ) -> Relation:
     """Return the relation of a function of which only an alias, its list of columns or its own name is known."""
-    if (
+    if paths_read(call) is not None:
+        report_unknown_files(resolver, call)
+    elif (
         type(call) is exp.Anonymous
         and not _tables_given(call)
         and not _reads_only_its_arguments(name_of_function(call))

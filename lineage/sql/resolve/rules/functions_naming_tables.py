@@ -9,7 +9,6 @@ __all__ = [
     "NAMES_AT",
     "PATHS_AT",
     "UNNAMED_FUNCTIONS",
-    "file_read",
     "name_of_function",
     "path_of_function",
     "table_of_function",
@@ -78,18 +77,3 @@ def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
 def name_of_function(call: exp.Expr) -> str:
     """Return the name of a called function, in lower case."""
     return (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
-
-
-def file_read(call: exp.Expr) -> str | None:
-    """Return the path that a function such as `read_parquet('s3://…')` reads."""
-    is_reader = isinstance(call, exp.ReadCSV | exp.ReadParquet) or (
-        isinstance(call, exp.Anonymous) and call.name.lower() in FILE_READERS
-    )
-    if not is_reader:
-        return None
-    first = next(iter(call.args.get("expressions") or ()), call.args.get("this"))
-    if isinstance(call, exp.ReadCSV):
-        first = call.this
-    if isinstance(first, exp.Array) and len(first.expressions) == 1:
-        first = first.expressions[0]
-    return first.name if isinstance(first, exp.Literal) else None

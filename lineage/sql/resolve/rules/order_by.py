@@ -49,13 +49,21 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue
-        for item in ordering.args.get("expressions") or ():
+        items = ordering.args.get("expressions") or ()
+        for item in items:
             key = item.args["this"] if type(item) is exp.Ordered else item
-            if type(key) is exp.Var and key.name.upper() == "ALL":
+            if _is_all(key, len(items)):
                 for sources in projection.sources:
                     absorb(sink, sources, effect, key)
             else:
                 sort_key(resolver, key, effect, scope, projection, sink)
+
+
+def _is_all(key: exp.Expr, number: int) -> bool:
+    """Return whether one of so many keys is DuckDB's `ALL`, all output columns; its catalog writes `COLUMNS(*)`."""
+    if type(key) is exp.Columns and number == 1:
+        return type(key.this) is exp.Star and not any(key.this.args.values())
+    return type(key) is exp.Var and key.name.upper() == "ALL"
 
 
 _OF_OUTPUT = frozenset(("order", "limit", "offset", "fetch", "sort", "cluster", "distribute"))

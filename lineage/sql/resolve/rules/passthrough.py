@@ -25,6 +25,8 @@ LEAVES.update(
         exp.Identifier,
         exp.DataType,
         exp.DataTypeParam,
+        exp.ObjectIdentifier,
+        exp.PseudoType,
         exp.Var,
         exp.SessionParameter,
         exp.CurrentDate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from math import prod
 
 from sqlglot import exp
@@ -52,13 +53,11 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
     rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
-    names: list[str] = []
-    columns: list[Sources] = []
-    for name, sources in relation.columns():
-        if name not in used:
-            names.append(name)
-            columns.append(sources)
-            absorb(rows.own, sources, GROUP_BY, pivot)
+    group = pivot.args.get("group")
+    kept = _keys(resolver, group, scope) if group is not None else _without(relation, used)
+    names, columns = [name for name, _ in kept], [sources for _, sources in kept]
+    for sources in columns:
+        absorb(rows.own, sources, GROUP_BY, pivot)
     deciding = [_decided_by_data(resolver, field, scope) for field in pivot.args.get("fields") or ()]
     if any(one is not None for one in deciding):
         for value in aggregated:
@@ -72,7 +71,21 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
         absorb(value, decided, IDENTITY, None)
         names.append(name)
         columns.append(value)
-    return Relation(names, columns, rows, [relation] if relation.is_open else [])
+    return Relation(names, columns, rows, [relation] if relation.is_open and group is None else [])
+
+
+def _keys(resolver: Resolver, group: exp.Expr, scope: Scope) -> list[tuple[str, Sources]]:
+    """Return the columns of GROUP BY, which are kept: DuckDB's PIVOT in either form."""
+    found: list[tuple[str, Sources]] = []
+    for key in group.expressions:
+        sources: Sources = {}
+        resolver.evaluate(scope, key, IDENTITY, sources)
+        found.append((resolver.identifiers.column(key.this) if isinstance(key, exp.Column) else key.name, sources))
+    return found
+
+
+def _without(relation: Relation, names: Container[str]) -> list[tuple[str, Sources]]:
+    return [(name, sources) for name, sources in relation.columns() if name not in names]
 
 
 def _listed_names(resolver: Resolver, pivot: exp.Expr) -> list[str]:
@@ -170,19 +183,15 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     group = node.args.get("group")
-    kept: list[tuple[str, Sources]] = []
     if group is not None:
-        for key in group.expressions:
-            sources = {}
-            resolver.evaluate(scope, key, IDENTITY, sources)
-            kept.append((resolver.identifiers.column(key.this) if isinstance(key, exp.Column) else key.name, sources))
+        kept = _keys(resolver, group, scope)
     else:
         used = {
             resolver.identifiers.column(column.this)
             for part in (*node.expressions, *aggregates)
             for column in part.find_all(exp.Column)
         }
-        kept = [(name, sources) for name, sources in relation.columns() if name not in used]
+        kept = _without(relation, used)
     for _, sources in kept:
         absorb(rows.own, sources, GROUP_BY, node)
     values = [dict(sources) for sources in aggregated or [{}]]
@@ -239,7 +248,7 @@ def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, s
             else:
                 gone |= {resolver.identifiers.column(column.this) for column in part.find_all(exp.Column)}
                 resolver.evaluate(scope, part, IDENTITY, into_value)
-    kept = [(name, sources) for name, sources in relation.columns() if name not in gone]
+    kept = _without(relation, gone)
     return Relation(
         [*(name for name, _ in kept), *key, *names],
         [*(sources for _, sources in kept), *({} for _ in key), *turned],
@@ -266,7 +275,7 @@ def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Sco
                     gone.add(resolver.identifiers.column(column.this))
                 if turned:
                     resolver.evaluate(scope, column, IDENTITY, turned[position % len(turned)])
-    kept = [(name, sources) for name, sources in relation.columns() if name not in gone]
+    kept = _without(relation, gone)
     return Relation(
         [*(name for name, _ in kept), *names, *values],
         [*(sources for _, sources in kept), *({} for _ in names), *turned],

@@ -21,6 +21,7 @@ from lineage.sql.resolve.relations import (
     with_mention,
 )
 from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.files_read import Files
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.struct_fields import fields_of
@@ -230,6 +231,7 @@ def report_open_star(
     if projection is not None:
         projection.opens.extend(behind)
     tables = [r.name for r in behind if isinstance(r, BaseTable)]
+    tables += [name for r in behind if isinstance(r, Files) for name in r.names_of_files]
     code = DiagnosticCode.UNRESOLVED_STAR
     resolver.unresolved_name(code, f"{value}.*" if value else STAR, item, tables, nearest=False)
     unknown = f"no schema of {', '.join(tables) or 'the table'}"

@@ -24,7 +24,12 @@ from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.run_values import RunValues
 from lineage_ingest.diff.seed_content import seed_relation
-from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
+from lineage_ingest.diff.table_definitions import (
+    TEMPLATE_OF_LATER_BUILDS,
+    Build,
+    ProjectRevision,
+    TableDefinition,
+)
 
 __all__ = ["dbt_revision"]
 
@@ -174,7 +179,7 @@ class _Reader:
                 more += [("SQL of a full refresh", digest(refresh))] if refresh not in (text, later) else []
             else:
                 own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
-                more.append(("SQL of later builds", own))
+                more.append((TEMPLATE_OF_LATER_BUILDS, own))
                 values, is_unknown = self._values_in(node.package_name or "", templates)
                 more += [("variables of later builds", values)] if values else []
                 if is_unknown:

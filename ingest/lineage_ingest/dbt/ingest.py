@@ -24,7 +24,7 @@ from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ModelLookups, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
-from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
+from lineage_ingest.dbt.other_environments import nodes_built_here, notices_of_others
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
@@ -125,7 +125,7 @@ class _Ingest:
             request.names.naming.dialect.name,
             unchanged,
             tuple(FileKey.parse(key).path for key in gone),
-            tuple(environment_notices(request.names.project, self.elsewhere, self.replaced)),
+            tuple(notices_of_others(store, batch, request.names.project, self.elsewhere, self.replaced)),
         )
 
     def _earlier_state(self) -> ProjectState | None:

@@ -113,3 +113,13 @@ def test_an_incremental_model_that_was_compiled_without_its_table(tmp_path: Path
     assert text.startswith("grown: the template is the same")
     assert said("the same", shop("where id > 5")) == []
     assert said("an edit", shop("", raw_code=template.replace("id >", "id >="))) == []
+
+
+def test_another_name_of_the_project_is_said(tmp_path: Path) -> None:
+    sides = [
+        write(tmp_path / name, manifest(ORDERS, model("stg", "select 1 as id", project=name), project=name))
+        for name in ("shop", "store")
+    ]
+    [notice] = [one for one in diff_revisions(*sides).notices if one.startswith("the project is")]
+    assert notice.startswith("the project is shop in one manifest and store in the other")
+    assert not [one for one in diff_revisions(sides[0], sides[0]).notices if one.startswith("the project is")]

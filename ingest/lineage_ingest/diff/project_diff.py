@@ -397,6 +397,12 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
             f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
             "what they build otherwise is not compared"
         )
+    before, after = (one.metadata.get("project_name") for one in (base.manifest, head.manifest))
+    if before != after:
+        yield (
+            f"the project is {before} in one manifest and {after} in the other: models are compared by project and "
+            "name, so that those of the two are removed and added; rename it apart from other edits"
+        )
     if base.naming != head.naming and base.manifest.naming_macros() != head.manifest.naming_macros():
         yield (
             "the macros that decide schemas and names of tables differ, and so does dbt's target: whether a table "

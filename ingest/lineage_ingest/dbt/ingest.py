@@ -106,8 +106,7 @@ class _Ingest:
             stated = self.store.fact_sources(beginning(f"dbt/{request.names.project}"))
             silent += [one for one in stated if one[0] in self.replaced]
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
-        seconds = time.perf_counter() - self.began
-        batch = self.batch.records(self.label, content, self._counts(), seconds)
+        batch = self.batch.records(self.label, content, self._counts(), time.perf_counter() - self.began)
         is_newest = self._is_newest(batch)
         self._see_skipped_again()
         applied = self._apply(batch)

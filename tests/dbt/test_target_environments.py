@@ -145,6 +145,24 @@ def test_a_shared_table_has_what_was_built_last(tmp_path: Path) -> None:
         assert {edge.source for edge in then if "#" in edge.source} == {"postgres/wh.raw.orders#amount"}
 
 
+def test_a_project_with_another_name(tmp_path: Path) -> None:
+    """The store cannot know that it is the same project: the tables have the lineage of both, which is said."""
+    ingest(tmp_path, project(PROD, 1))
+    renamed = json.loads(json.dumps(project(PROD, 2)).replace(".shop.", ".store.").replace('"shop"', '"store"'))
+    [notice] = ingest(tmp_path, renamed).notices
+    assert notice == (
+        "dbt/shop builds 2 tables of this project as well (wh.marts.mart, wh.staging.stg): they have the lineage of "
+        "both; if it has another name now: lineage forget --project dbt/shop"
+    )
+
+
+def test_two_projects_with_tables_of_their_own(tmp_path: Path) -> None:
+    """One may read what the other builds."""
+    ingest(tmp_path, project(PROD, 1))
+    board = model("board", 'select total from "wh"."marts"."mart"', project="other")
+    assert ingest(tmp_path, manifest(board, project="other", at="2026-03-02T06:00:00Z")).notices == ()
+
+
 def test_what_is_older_replaces_nothing(tmp_path: Path) -> None:
     """A manifest of development from before the last build of production is ingested after it."""
 

@@ -79,3 +79,12 @@ def test_no_clause_is_named_for_what_changes_upstream(tmp_path: Path) -> None:
     view = "select a from t where b > {}; create view w as select a from v where a > 1"
     found = _diff(tmp_path, view.format(1), view.format(2))
     assert {table.title: table.clauses for table in (*found.edited, *found.affected)} == {"v": ("WHERE",), "w": ()}
+
+
+def test_some_columns_are_not_all(tmp_path: Path) -> None:
+    """Of a table whose definition is not edited, only the columns to which something happens are listed."""
+    view = "select a, b, c + {} as c, c * {} as d from t; create view w as select a, c, d from v"
+    found = _diff(tmp_path, view.format(1, 1), view.format(2, 2))
+    named = {(row[0], row[2]) for row in diff_rows(found)}
+    assert named == {("v", "c, d"), ("w", "c, d")}
+    assert "| `w` | c, d |" in diff_to_markdown(found)

@@ -78,7 +78,7 @@ def test_the_same_twice(tmp_path: Path) -> None:
     assert (diff.edited, diff.affected, diff.cosmetic, diff.rebuild, list(diff.tests)) == ([], [], [], [], [])
 
 
-@pytest.mark.parametrize("name", ["tags", "meta", "docs", "group", "persist_docs"])
+@pytest.mark.parametrize("name", ["tags", "meta", "docs", "group", "persist_docs", "event_time"])
 def test_settings_that_change_nothing(tmp_path: Path, name: str) -> None:
     diff = _diff(tmp_path, lambda data: _config(data, "daily").update({name: "x"}))
     assert not _touched(diff) | _rebuilt(diff)

@@ -93,3 +93,33 @@ def moved(base: dict[str, Any]) -> dict[str, Any]:
     """Return the model `board` of the base in the other schema."""
     text = str(base["nodes"]["model.shop.board"]["compiled_code"]).replace('"prod"', '"ci_7"')
     return {"model.shop.board": {**base["nodes"]["model.shop.board"], "compiled_code": text, "raw_code": text}}
+
+
+def test_an_incremental_model_that_was_compiled_without_its_table(tmp_path: Path) -> None:
+    """Where the values of variables are not known, neither is the SQL of the other build: why it differs is said."""
+    template = "select id from {{ ref('stg') }} {% if is_incremental() %} where id > {{ var('since') }} {% endif %}"
+
+    def shop(condition: str, **more: Any) -> dict[str, Any]:
+        fields = {"config": {"materialized": "incremental"}, "raw_code": template, **more}
+        stg = model("stg", 'select id from "wh"."raw"."orders"', ORDERS["unique_id"])
+        return manifest(ORDERS, stg, model("grown", f'select id from "wh"."main"."stg" {condition}', "stg", **fields))
+
+    def said(name: str, head: dict[str, Any]) -> list[str]:
+        base = write(tmp_path / name / "base", shop("where id > 5"))
+        found = diff_revisions(base, write(tmp_path / name / "head", head))
+        return [one for one in found.notices if "is_incremental()); compile both where it does" in one]
+
+    [text] = said("another build", shop(""))
+    assert text.startswith("grown: the template is the same")
+    assert said("the same", shop("where id > 5")) == []
+    assert said("an edit", shop("", raw_code=template.replace("id >", "id >="))) == []
+
+
+def test_another_name_of_the_project_is_said(tmp_path: Path) -> None:
+    sides = [
+        write(tmp_path / name, manifest(ORDERS, model("stg", "select 1 as id", project=name), project=name))
+        for name in ("shop", "store")
+    ]
+    [notice] = [one for one in diff_revisions(*sides).notices if one.startswith("the project is")]
+    assert notice.startswith("the project is shop in one manifest and store in the other")
+    assert not [one for one in diff_revisions(sides[0], sides[0]).notices if one.startswith("the project is")]

@@ -50,6 +50,26 @@ def test_rows_do_not_depend_on_the_macros_of_names(tmp_path: Path, name: str) ->
     assert bool(found.rebuild) is decides_rows
 
 
+@pytest.mark.parametrize(
+    ("name", "of_dbt", "builds"),
+    [
+        ("postgres__get_merge_sql", "get_merge_sql", True),
+        ("default__get_merge_sql", "get_merge_sql", True),
+        ("materialization_view_default", "get_merge_sql", True),
+        ("default__surrogate_key", "get_merge_sql", False),
+        ("postgres__surrogate_key", "get_merge_sql", False),
+        ("default__test_unique", "test_unique", False),
+    ],
+)
+def test_macros_that_take_the_place_of_dbts(tmp_path: Path, name: str, of_dbt: str, builds: bool) -> None:
+    """What a package dispatches under names of its own is in the SQL of the models that call it."""
+    sides = [project(), project("after")]
+    for data in sides:
+        own, dbts = data["macros"].values()
+        own["name"], dbts["name"] = name, of_dbt
+    assert bool(diff(tmp_path, *sides).rebuild) is builds
+
+
 def test_a_table_in_another_schema_is_moved(tmp_path: Path) -> None:
     found = diff(tmp_path, project(), project("after", stg="core"))
     effects = {one.title: (str(one.effect), one.earlier, one.rebuild) for one in found.tables.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,44 @@ def test_a_seed_with_other_columns(tmp_path: Path) -> None:
     )
     again = diff_revisions(tmp_path / "base", write(tmp_path / "same", base))
     assert again.notices == ()
+
+
+def test_the_type_of_one_column(tmp_path: Path) -> None:
+    """dbt converts the column alone: the others, and what reads only these, are as they were."""
+    base, head = (
+        project("codes", CODES, tmp_path, config={"materialized": "seed", "column_types": {"code": kind}})
+        for kind in ("int", "varchar(4)")
+    )
+    for data in (base, head):
+        labels = model("labels", f"select label from {relation('codes')}", "seed.shop.codes")
+        data["nodes"]["model.shop.labels"] = {**labels, "config": {"materialized": "table"}}
+    found = diff(tmp_path, base, head, {"codes": CODES})
+    [seed] = found.edited
+    [code] = [one for one in seed.columns if one.is_content]
+    assert (code.name, *map(str, code.effects)) == ("code", "type changed", "value changed")
+    assert code.types == ("int", "varchar(4)")
+    assert {one.title for one in found.rebuild} == {"codes", "named"}
+
+
+def test_types_of_a_seed_whose_file_is_gone(tmp_path: Path) -> None:
+    base, head = (
+        project("codes", CODES, tmp_path, config={"materialized": "seed", "column_types": {"code": kind}})
+        for kind in ("int", "text")
+    )
+    assert ("codes", "changed", None) in said(diff(tmp_path, base, head, {}))
+
+
+def test_declared_types_are_not_compared_with_those_of_the_database(tmp_path: Path) -> None:
+    """The database may have another name for a type: `varchar(2)` is VARCHAR in DuckDB."""
+    types = {"materialized": "seed", "column_types": {"code": "varchar(2)"}}
+    data = project("codes", CODES, tmp_path, config=types)
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "codes.csv").write_text(CODES, encoding="utf-8")
+    read = write(tmp_path / "read", data)
+    columns = {name: {"name": name, "type": "VARCHAR", "index": n} for n, name in enumerate(("code", "label"))}
+    metadata = {"generated_at": data["metadata"]["generated_at"]}
+    catalog = {"metadata": metadata, "nodes": {"seed.shop.codes": {"columns": columns}}, "sources": {}}
+    (read / "catalog.json").write_text(json.dumps(catalog), encoding="utf-8")
+    sides = (read, write(tmp_path / "target", data, catalog=False))
+    for base, head in (sides, sides[::-1]):
+        assert said(diff_revisions(base, head)) == set()

@@ -24,8 +24,12 @@ from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
+<<<<<<< HEAD
 from lineage_ingest.dbt.node_states import count_edges, hook_state
 from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
+=======
+from lineage_ingest.dbt.other_environments import nodes_built_here, notices_of_others
+>>>>>>> eyesdbt
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
@@ -107,8 +111,7 @@ class _Ingest:
             stated = self.store.fact_sources(beginning(f"dbt/{request.names.project}"))
             silent += [one for one in stated if one[0] in self.replaced]
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
-        seconds = time.perf_counter() - self.began
-        batch = self.batch.records(self.label, content, self._counts(), seconds)
+        batch = self.batch.records(self.label, content, self._counts(), time.perf_counter() - self.began)
         is_newest = self._is_newest(batch)
         self._see_skipped_again()
         applied = self._apply(batch)
@@ -126,7 +129,7 @@ class _Ingest:
             request.names.naming.dialect.name,
             unchanged,
             tuple(FileKey.parse(key).path for key in gone),
-            tuple(environment_notices(request.names.project, self.elsewhere, self.replaced)),
+            tuple(notices_of_others(store, batch, request.names.project, self.elsewhere, self.replaced)),
         )
 
     def _earlier_state(self) -> ProjectState | None:

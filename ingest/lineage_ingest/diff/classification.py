@@ -75,6 +75,7 @@ class TableDiff:
     build: Build
     effect: TableEffect
     columns: tuple[ColumnDiff, ...] = ()
+    """Those to which something happens."""
     reasons: tuple[str, ...] = ()
     rebuild: str | None = None
     full_refresh: bool = False
@@ -83,6 +84,8 @@ class TableDiff:
     """The clauses by which its own definition makes other rows: WHERE, JOIN, …"""
     upstream: tuple[str, ...] = field(default=())
     """Keys of the tables that it reads and that are changed or affected."""
+    same_columns: int = 0
+    """Number of its columns to which nothing happens, beside those listed."""
     name_before: str | None = None
     """Its full name before the change; None if it is new. Another environment has other names."""
 
@@ -250,7 +253,9 @@ def _compared(base: Form, head: Form) -> TableDiff:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
     why = _why_rebuild(base, head, columns, rows or order, bool(settings))
     history = any(side.definition.build.is_kept for side in (base, head))
-    diff = _diff(head, effect, columns, *reasons)
+    there = sum(one.effect is not ColumnEffect.REMOVED for one in columns)
+    same = len(_named(head)) - there if columns else 0
+    diff = replace(_diff(head, effect, columns, *reasons), same_columns=same)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
     if applied and why is None:
         return replace(diff, rebuild=_rebuild(head, "its settings differ"), clauses=clauses)

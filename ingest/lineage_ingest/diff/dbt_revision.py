@@ -22,17 +22,26 @@ from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.row_matching import deciding_columns
 from lineage_ingest.dbt.seed_files import rows_of
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
+from lineage_ingest.diff.run_values import RunValues
 from lineage_ingest.diff.seed_content import seed_relation
-from lineage_ingest.diff.table_definitions import Build, ProjectRevision, TableDefinition
+from lineage_ingest.diff.table_definitions import (
+    TEMPLATE_OF_LATER_BUILDS,
+    Build,
+    ProjectRevision,
+    TableDefinition,
+)
 
 __all__ = ["dbt_revision"]
 
 _NO_CONTENT = frozenset(
     ("tags", "meta", "docs", "group", "access", "persist_docs", "description", "enabled", "contract",
      "full_refresh", "on_configuration_change", "query_tag", "freshness", "severity",
-     "static_analysis", "concurrent_batches")
+     "static_analysis", "concurrent_batches", "column_types")
 )  # fmt: skip
-"""Settings that change neither what a model contains nor how it is stored."""
+"""Settings that change neither what a model contains nor how it is stored.
+
+Types of a seed's columns are part of these columns.
+"""
 
 _PHYSICAL = frozenset(
     ("materialized", "schema", "database", "alias", "quoting", "indexes", "cluster_by", "partition_by", "partitions",
@@ -113,6 +122,7 @@ class _Reader:
         self._variables = ProjectVariables(folder) if with_variables else None
         self._project = project
         self._raw = raw
+        self._run_values = RunValues(raw)
         self._folder = folder
         artifacts = project.artifacts
         self._beside = beside
@@ -154,12 +164,12 @@ class _Reader:
                 given.key, given.table, node.name, source, given.text, Build.CONSUMER, reads=given.reads
             )
         doubts = tuple(str(one.message) for one in given.doubts if one.severity is not Severity.INFO)
-        text, later = given.text, None
         more: list[tuple[str, str]] = []
         build = _build_of(node)
         unread = None
         raw_code = node.raw_code or ""
         templates = (raw_code, *(macro for _, macro in self._raw.own_macros_of(node.unique_id)))
+        text, later = self._run_values.removed_from(given.text, templates), None
         has_own_state = any(_OWN_STATE.search(one) or asks_for_build(one) for one in templates)
         if build is Build.INCREMENTAL and has_own_state:
             rendered = self._all_builds(node)
@@ -169,7 +179,7 @@ class _Reader:
                 more += [("SQL of a full refresh", digest(refresh))] if refresh not in (text, later) else []
             else:
                 own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
-                more.append(("SQL of later builds", own))
+                more.append((TEMPLATE_OF_LATER_BUILDS, own))
                 values, is_unknown = self._values_in(node.package_name or "", templates)
                 more += [("variables of later builds", values)] if values else []
                 if is_unknown:
@@ -230,13 +240,16 @@ class _Reader:
         physical = [name for name in config if name in _PHYSICAL]
         applied = _APPLIED | _HOOKS if self._is_beside(node) else _APPLIED
         content = [name for name in config if name not in _NO_CONTENT | _PHYSICAL | applied]
+        is_microbatch = config.get("incremental_strategy") == "microbatch"
+        if not is_microbatch:  # of any other model, it only says how microbatch models read it
+            content = [name for name in content if name != "event_time"]
         if build.has_history:
             content += physical
         settings = [(name, _as_text(config[name])) for name in sorted(content) if config[name] not in _UNSET]
         others = [(name, _as_text(config[name])) for name in sorted(physical) if config[name] not in _UNSET]
         others.append(("materialized", str(config.get("materialized"))))
         settings += [*more, *self._overrides(node, build), *self._raw.other_needs(node.unique_id)]
-        if config.get("incremental_strategy") == "microbatch":  # dbt filters what it reads by its event time
+        if is_microbatch:  # dbt filters what it reads by its event time
             settings += self._raw.event_times(node.unique_id)
         as_applied = [(name, _as_text(config[name])) for name in sorted(applied) if config.get(name) not in _UNSET]
         if any(config.get(hook) for hook in _HOOKS) and (macros := self._raw.own_macros_of(node.unique_id)):
@@ -254,7 +267,7 @@ class _Reader:
             node.unique_id, table.name, title, node.original_file_path, text, build, later_text, tuple(reads),
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(name, quoted=False) for name in names),
-            relation, {**_types_in_catalog(table), **contract}, contract if build in _CAST else {},
+            relation, {**self._types_in_catalog(table), **contract}, contract if build in _CAST else {},
             tuple(contract) if build in _CAST else (), doubts, written, unread, tuple(as_applied),
         )  # fmt: skip
 
@@ -272,15 +285,16 @@ class _Reader:
             for name, quoted, kind in self._raw.contract_types(node.unique_id)
         }  # fmt: skip
 
+    def _types_in_catalog(self, table: DbtTable) -> dict[str, str]:
+        """Return the types that the database has; those that a seed declares are names of another kind."""
+        known = table.complete if table.node.unique_id in self._project.artifacts.catalog else ()
+        return {str(one.name): one.data_type for one in known if one.data_type}
+
     def _overrides(self, node: DbtNode, build: Build) -> Iterator[tuple[str, str]]:
         """Yield macros of the project that decide how the model is built, though its SQL does not show them."""
         found = self._raw.build_macros(node.config.materialized or "view")
         if found and build is not Build.EPHEMERAL:
             yield "macros that build it", digest(found)
-
-
-def _types_in_catalog(table: DbtTable) -> dict[str, str]:
-    return {str(one.name): one.data_type for one in table.complete if one.data_type}
 
 
 _CAST = (Build.TABLE, Build.INCREMENTAL)

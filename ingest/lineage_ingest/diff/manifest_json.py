@@ -57,6 +57,12 @@ class ManifestJson:
         items = found.items() if isinstance(found, Mapping) else ()
         return {str(key): value for key, value in items if isinstance(value, Mapping)}
 
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Which dbt wrote the manifest, when, and for which adapter."""
+        found = self.data.get("metadata")
+        return found if isinstance(found, Mapping) else {}
+
     @cached_property
     def nodes(self) -> Mapping[str, Mapping[str, Any]]:
         """Models, seeds, snapshots, tests, operations and so on."""
@@ -143,16 +149,21 @@ class ManifestJson:
         That is a materialization, or a macro that one calls.
         """
         names = {str(one.get("name")) for one in self.macros.values() if one.get("package_name") in self._dbt_packages}
-        prefixes = (f"materialization_{materialized}_", "default__", f"{self.adapter}__")
         found = [
             key
             for key, one in self.macros.items()
-            if not self.is_of_dbt(key)
-            and not str(one.get("name")).startswith("test_")  # a generic test builds nothing
-            and not _NAMES_RELATION.fullmatch(str(one.get("name")))  # the names themselves are compared
-            and (str(one.get("name")) in names or str(one.get("name")).startswith(prefixes))
+            if not self.is_of_dbt(key) and self._is_build_macro(str(one.get("name")), materialized, names)
         ]
         return [(key, text) for key, text in self._with_called(found) if not self.is_of_dbt(key)]
+
+    def _is_build_macro(self, name: str, materialized: str, names: Collection[str]) -> bool:
+        """Return whether a macro takes the place of one of dbt's, whose names are given, when a model is built."""
+        if name.startswith(f"materialization_{materialized}_"):
+            return True
+        dispatched = name.removeprefix("default__").removeprefix(f"{self.adapter}__")
+        if dispatched.startswith("test_") or _NAMES_RELATION.fullmatch(name):
+            return False  # a generic test builds nothing; the names themselves are compared
+        return name in names or dispatched in names  # a macro that a package dispatches itself is in the SQL
 
     def naming_macros(self) -> list[tuple[str, str]]:
         """Return the project's own macros that decide the names of relations, and those that these call."""
@@ -166,14 +177,12 @@ class ManifestJson:
     @property
     def adapter(self) -> str:
         """The name of the adapter."""
-        metadata = self.data.get("metadata")
-        return str(metadata.get("adapter_type")) if isinstance(metadata, Mapping) else ""
+        return str(self.metadata.get("adapter_type", ""))
 
     @property
     def dbt_version(self) -> str | None:
         """The version of dbt that wrote the manifest."""
-        metadata = self.data.get("metadata")
-        found = metadata.get("dbt_version") if isinstance(metadata, Mapping) else None
+        found = self.metadata.get("dbt_version")
         return found if isinstance(found, str) else None
 
     @property

@@ -30,7 +30,7 @@ from lineage_ingest.diff.readers import TableReach, find_reach
 from lineage_ingest.diff.revision_hooks import written_by_hooks
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
-from lineage_ingest.diff.table_definitions import Build
+from lineage_ingest.diff.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
 
 __all__ = ["FailCondition", "ProjectDiff", "Risk", "diff_projects"]
 
@@ -220,6 +220,7 @@ def diff_projects(
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
         *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
+        *_compiled_otherwise(base, head, tables),
         *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(base, head, tables),
         *_notices(base, head),
     )  # fmt: skip
@@ -320,6 +321,27 @@ def _not_compared(base: Revision, head: Revision, tables: Mapping[str, TableDiff
         yield f"{name_list(sorted(titles), 5)}: {text}"
 
 
+def _compiled_otherwise(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
+    """Yield the incremental models whose templates are the same, and which dbt may have compiled for other builds."""
+    found = []
+    for key, one in tables.items():
+        before, after = base.project.definitions.get(key), head.project.definitions.get(key)
+        if (
+            before is None
+            or after is None
+            or not one.full_refresh
+            or TEMPLATE_OF_LATER_BUILDS not in dict(after.content)
+        ):
+            continue
+        if before.written == after.written and before.content == after.content and before.text != after.text:
+            found.append(one.title)
+    if found:
+        yield (
+            f"{name_list(sorted(found), 5)}: the template is the same, the compiled SQL is not: variables differ, or "
+            "one side was compiled where its table did not exist (is_incremental()); compile both where it does"
+        )
+
+
 def _kept_tables(head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield the tables that need a full refresh, and do not get it: by their settings, or as snapshots."""
     if snapshots := sorted(one.title for one in tables.values() if one.full_refresh and one.build is Build.SNAPSHOT):
@@ -374,6 +396,12 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
         yield (
             f"dbt {versions[0]} wrote one manifest and dbt {versions[1]} the other: "
             "what they build otherwise is not compared"
+        )
+    before, after = (one.metadata.get("project_name") for one in (base.manifest, head.manifest))
+    if before != after:
+        yield (
+            f"the project is {before} in one manifest and {after} in the other: models are compared by project and "
+            "name, so that those of the two are removed and added; rename it apart from other edits"
         )
     if base.naming != head.naming and base.manifest.naming_macros() != head.manifest.naming_macros():
         yield (

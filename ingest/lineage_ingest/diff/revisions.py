@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,11 +120,6 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
         raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
     before, after = _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
     return before, _without_needless_casts(after, before)
-
-
-def _deferring_to(request: ProjectRequest, relations: Mapping[str, str]) -> ProjectRequest:
-    known = {**relations, **request.artifacts.relations_elsewhere}
-    return replace(request, artifacts=replace(request.artifacts, relations_elsewhere=known))
 
 
 def _relations_of(request: ProjectRequest) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The content of a dbt seed: its columns one by one where its file can be read, else its checksum.
+"""The content of a dbt seed: its columns one by one, with their types, where its file can be read, else its checksum.
 
 A seed of another name with the same content contains the same: it is renamed, and what reads it is as it was.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, ValueForm, opaque_table
 from lineage_ingest.dbt.manifest_nodes import DbtNode
-from lineage_ingest.dbt.seed_files import rows_of
+from lineage_ingest.dbt.seed_files import header_of, rows_of
 
 __all__ = ["seed_relation"]
 
@@ -21,11 +21,21 @@ def seed_relation(node: DbtNode, columns: Sequence[str], folder: Path | None) ->
     rows = rows_of(node, folder)
     if rows is not None and len(rows) > 1 and {len(row) for row in rows} == {len(columns)}:
         number = digest("seed", len(rows))
+        kinds = [node.config.column_types.get(name) for name in header_of(node, folder)]
         listed = tuple(
-            (column, ValueForm(digest("seed column", column, [row[at] for row in rows[1:]])))
+            (column, _stored(digest("seed column", column, [row[at] for row in rows[1:]]), kinds[at]))
             for at, column in enumerate(columns)
         )
         return TableForm(number, listed, number)
     # A large seed has its path for a checksum: whether it has changed cannot be known.
     own = "" if node.checksum.name == "sha256" else node.unique_id
-    return opaque_table(digest("seed", own, node.checksum.name, node.checksum.checksum), list(columns) or None)
+    types = sorted(node.config.column_types.items())
+    content = digest("seed", own, node.checksum.name, node.checksum.checksum, *([types] if types else []))
+    return opaque_table(content, list(columns) or None)
+
+
+def _stored(value: str, kind: str | None) -> ValueForm:
+    """Return a column as the database has it: its text as the type that is declared, if any."""
+    if kind is None:
+        return ValueForm(value)
+    return ValueForm(digest("declared", value, " ".join(kind.lower().split())), value, kind)

@@ -11,7 +11,10 @@ from lineage.model.names import Naming
 from lineage.sql.canonical.table_form import TableForm
 from lineage.sql.parse.alterations import ColumnAlteration
 
-__all__ = ["Build", "TableDefinition", "ProjectRevision"]
+__all__ = ["TEMPLATE_OF_LATER_BUILDS", "Build", "TableDefinition", "ProjectRevision"]
+
+TEMPLATE_OF_LATER_BUILDS = "SQL of later builds"
+"""The setting of an incremental model of which only the SQL of one build is known: a digest of its template."""
 
 
 class Build(StrEnum):

@@ -51,7 +51,7 @@ def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, R
             key = (change_of(table, column), diff.risk_of(table, column))
             lines.setdefault(key, []).append(shown_column(column.name))
     for (change, risk), names in lines.items():
-        everything = len(names) > 1 and len(names) == len(table.columns)
+        everything = len(names) > 1 and len(names) == len(table.columns) + table.same_columns
         yield (all_columns(len(names)) if everything else ", ".join(names)), change, risk
 
 

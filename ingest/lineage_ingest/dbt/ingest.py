@@ -24,12 +24,8 @@ from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
-<<<<<<< HEAD
 from lineage_ingest.dbt.node_states import count_edges, hook_state
-from lineage_ingest.dbt.other_environments import environment_notices, nodes_built_here
-=======
 from lineage_ingest.dbt.other_environments import nodes_built_here, notices_of_others
->>>>>>> eyesdbt
 from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic

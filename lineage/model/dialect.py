@@ -114,6 +114,8 @@ class Dialect:
     """`x -> x + 1` as an argument is a function."""
     has_lambda_keyword: bool = False
     """`lambda x: x + 1` as an argument is a function (DuckDB)."""
+    has_absolute_operator: bool = False
+    """`@ x` is the absolute value of x: https://www.postgresql.org/docs/current/functions-math.html"""
     unknown_quoted_names_are_strings: bool = False
     """A name in double quotes that is not a column is a string (https://sqlite.org/quirks.html, 8)."""
     order_by_prefers_input: bool = False

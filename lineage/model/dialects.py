@@ -35,6 +35,7 @@ _POSTGRES = Dialect(
     quoted_column=_KEEP,
     aliases=("postgresql",),
     has_pg_temp=True,
+    has_absolute_operator=True,
     nearest_alias_only=True,
     fields_by_call=True,
     rows_by_alias=True,

@@ -20,7 +20,7 @@ from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manif
 from tests.dbt.manifests import manifest, model, relation, source, write
 from tests.dbt.random_histories import change_project, make_reading_project, run_history
 
-SEEDS = ("d/0", "d/3", "d/14")
+SEEDS = ("d/1", "d/3", "d/14")
 
 RAW = source("orders", {"id": "int", "amount": "int", "note": "text"})
 STAGED = model("stg", 'select id, amount from "wh"."raw"."orders"', "source.shop.raw.orders")

@@ -20,7 +20,7 @@ from lineage.sql.parse.no_lineage import is_without_lineage, moves_no_data
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
 from lineage.sql.parse.recovery import is_worth, query_after_head, recover
 from lineage.sql.parse.rewrites import rewrite_tokens
-from lineage.sql.parse.rewrites.queries import has_lambda_lists, has_type_phrases
+from lineage.sql.parse.rewrites.queries import has_absolute_operators, has_lambda_lists, has_type_phrases
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import Fragment, tokens_of
 from lineage.sql.procedural.tokens import parser_of
@@ -132,12 +132,19 @@ def _parse(attempt: Attempt) -> list[ParsedStatement] | None:
         attempt.problem = parse_errors.error(DiagnosticCode.PARSE_ERROR, message, span)
     else:
         attempt.trees = trees
-        is_misread = (attempt.dialect.has_column_phrases and has_type_phrases(tokens)) or (
-            attempt.dialect.has_lambda_keyword and has_lambda_lists(tokens)
-        )
-        if not trees or not (isinstance(trees[0], exp.Command) or is_misread or _is_incomplete(trees[0])):
+        if not trees or not (isinstance(trees[0], exp.Command) or _is_misread(attempt) or _is_incomplete(trees[0])):
             return _with_names(attempt, trees)
     return None
+
+
+def _is_misread(attempt: Attempt) -> bool:
+    """Return whether the parser takes a part of the statement for another one."""
+    tokens, dialect = attempt.tokens, attempt.dialect
+    return (
+        (dialect.has_column_phrases and has_type_phrases(tokens))
+        or (dialect.has_lambda_keyword and has_lambda_lists(tokens))
+        or (dialect.has_absolute_operator and "@" in attempt.text and has_absolute_operators(tokens))
+    )
 
 
 def _rewrite(attempt: Attempt) -> list[ParsedStatement] | None:

@@ -25,6 +25,7 @@ def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) 
         queries.without_path_names,
         queries.without_lateral_rows,
         queries.plain_lambdas,
+        queries.plain_absolute,
     ):
         simpler = simplify(statement)
         if simpler is not None:

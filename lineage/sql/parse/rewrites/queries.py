@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, items, rewrite
 
 __all__ = [
+    "has_absolute_operators",
     "has_lambda_lists",
     "has_type_phrases",
+    "plain_absolute",
     "plain_lambdas",
     "without_lateral_rows",
     "without_path_names",
@@ -284,6 +287,28 @@ def plain_lambdas(s: Statement) -> Tokens | None:
         if at not in dropped:
             parts.append("(" if at in arrows else ") ->" if at in colons else [token])
     return s.build(*parts)
+
+
+def has_absolute_operators(tokens: Sequence[Token]) -> bool:
+    """Return whether a statement has PostgreSQL's `@ x`, which sqlglot reads as a parameter of that name."""
+    return any(_is_absolute(mark, after) for mark, after in pairwise(tokens))
+
+
+def plain_absolute(s: Statement) -> Tokens | None:
+    """Return the statement with another prefix operator of numbers for each `@ x`; None if it has none.
+
+    A name right behind the sign, `@x`, is a parameter that a client replaces.
+    """
+    if not s.dialect.has_absolute_operator or not has_absolute_operators(s.tokens):
+        return None
+    followed = zip(s.tokens, [*s.tokens[1:], s.tokens[-1]], strict=True)
+    return s.build(*("|/" if _is_absolute(mark, after) else [mark] for mark, after in followed))
+
+
+def _is_absolute(mark: Token, after: Token) -> bool:
+    if mark.token_type is not TokenType.PARAMETER:
+        return False
+    return after.start > mark.end + 1 or after.token_type is TokenType.IDENTIFIER or not after.text.isidentifier()
 
 
 def without_path_names(s: Statement) -> Tokens | None:

@@ -333,8 +333,16 @@ class ProjectBatch:
                 for column in described.columns:
                     own[column.path] = replace(column, ordinal=getattr(own.get(column.path), "ordinal", None))
                 known[key] = replace(known[key], columns=tuple(own.values()))
+        kinds = self._kinds_where_hooks_write()
         for key, record in known.items():
-            yield self._without_lacking(record) if key in self._lacking else record
+            placed = replace(record, kind=kinds[key]) if key in kinds else record
+            yield self._without_lacking(placed) if key in self._lacking else placed
+
+    def _kinds_where_hooks_write(self) -> dict[str, DatasetKind]:
+        """Return the kinds of the project's tables by key that hooks write: INSERT and DELETE name views, too."""
+        written = {name for hook in self._hooks.values() for name in hook.writes}
+        tables = self._project.tables.values() if written else ()
+        return {self.key_of(table.name): table.kind for table in tables if table.name in written}
 
     def _without_lacking(self, record: DatasetRecord) -> DatasetRecord:
         lacking = self._lacking[record.key]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, ingest_dbt, ingest_sql
 from lineage_ingest.dbt.ingest import OlderManifestError
@@ -52,6 +53,16 @@ def test_an_edited_model_is_replaced_and_its_past_is_kept(tmp_path: Path) -> Non
             "orders.amount -> amount",
         }
         assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
+
+
+def test_a_hook_that_writes_a_view_does_not_make_it_a_table(tmp_path: Path) -> None:
+    view = {**STAGED, "config": {"materialized": "view"}}
+    ingest(tmp_path, manifest(RAW, view))
+    hook = {"sql": "delete from {{ this }} where id is null", "transaction": True, "index": None}
+    hooked = {**view, "config": {**view["config"], "post-hook": [hook]}}
+    assert ingest(tmp_path, manifest(RAW, hooked, at="2026-03-02T06:00:00Z")).unchanged == 1
+    with open_store(tmp_path / "store.lbug") as store:
+        assert [one.kind for one in store.datasets(["postgres/wh.main.stg"])] == [DatasetKind.VIEW]
 
 
 def test_the_sql_of_an_earlier_time_is_not_that_of_today(tmp_path: Path) -> None:

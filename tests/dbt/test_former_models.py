@@ -29,14 +29,20 @@ LATER: dict[str, tuple[dict[str, Any], ...]] = {
 ORDERS = [order for order in permutations(("log", "before", "after")) if order.index("before") < order.index("after")]
 
 
-def moment(day: int) -> str:
-    return datetime(2026, 3, day, tzinfo=UTC).isoformat()
+def moment(day: int) -> datetime:
+    return datetime(2026, 3, day, tzinfo=UTC)
 
 
-def sources_of_m(folder: Path, order: tuple[str, ...], after: tuple[dict[str, Any], ...], day: int) -> list[str]:
-    """Return from where the former table has values, after a log of this day and the two states of the project."""
+def sources_of_m(
+    folder: Path, order: tuple[str, ...], after: tuple[dict[str, Any], ...], days: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
+    """Return from where the former table has values now and had on day 22, after a log and two states of the project.
+
+    `days` are those on which the log shows the table built.
+    """
     log = folder / "log.jsonl"
-    log.write_text(json.dumps({"sql": f"create table {relation('m')} as ({SQL})", "ts": moment(day)}), encoding="utf-8")
+    rows = [{"sql": f"create table {relation('m')} as ({SQL})", "ts": moment(day).isoformat()} for day in days]
+    log.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     options = LogOptions(dialect="postgres", namespace="postgres", mapping={"query_text": "sql", "started_at": "ts"})
     with open_store(folder / "store.lbug") as store:
         for step in order:
@@ -44,20 +50,21 @@ def sources_of_m(folder: Path, order: tuple[str, ...], after: tuple[dict[str, An
                 ingest_log(log, source="generic", store=store, options=options)
                 continue
             nodes = (BUILT,) if step == "before" else after
-            at = moment(10 if step == "before" else 20)
+            at = moment(10 if step == "before" else 20).isoformat()
             write(folder / step, manifest(RAW, KEPT, *nodes, at=at))
             ingest_dbt(folder / step, store=store, options=DbtOptions(namespace="postgres"))
-        return live_sources(store, "postgres/wh.main.m")
+        return sources(store, None), sources(store, moment(22))
 
 
-def live_sources(store: GraphStore, table: str) -> list[str]:
-    return [edge.source.rpartition(".")[2] for edge in store.edges_into([table]) if edge.valid_to is None]
+def sources(store: GraphStore, as_of: datetime | None) -> list[str]:
+    edges = store.edges_into(["postgres/wh.main.m"], as_of=as_of)
+    return [edge.source.rpartition(".")[2] for edge in edges if "#" in edge.source]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 @pytest.mark.parametrize("later", LATER)
-@pytest.mark.parametrize(("day", "sources"), [(5, []), (12, []), (25, ["a#x"])])
+@pytest.mark.parametrize(("days", "now"), [((5,), []), ((12,), []), ((25,), ["a#x"]), ((5, 25), ["a#x"])])
 def test_a_log_of_a_former_model(
-    tmp_path: Path, order: tuple[str, ...], later: str, day: int, sources: list[str]
+    tmp_path: Path, order: tuple[str, ...], later: str, days: tuple[int, ...], now: list[str]
 ) -> None:
-    assert [one for one in sources_of_m(tmp_path, order, LATER[later], day) if "#" in one] == sources
+    assert sources_of_m(tmp_path, order, LATER[later], days) == (now, [])

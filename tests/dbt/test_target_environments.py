@@ -146,7 +146,7 @@ def test_a_shared_table_has_what_was_built_last(tmp_path: Path) -> None:
 
 
 def test_a_project_with_another_name(tmp_path: Path) -> None:
-    """The store cannot know that it is the same project: the tables have the lineage of both, which is said."""
+    """The store cannot know that it is the same project: a notice says that the tables have the lineage of both."""
     ingest(tmp_path, project(PROD, 1))
     renamed = json.loads(json.dumps(project(PROD, 2)).replace(".shop.", ".store.").replace('"shop"', '"store"'))
     [notice] = ingest(tmp_path, renamed).notices

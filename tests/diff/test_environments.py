@@ -96,7 +96,7 @@ def moved(base: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_incremental_model_that_was_compiled_without_its_table(tmp_path: Path) -> None:
-    """Where the values of variables are not known, neither is the SQL of the other build: why it differs is said."""
+    """If the values of variables are not known, neither is the SQL of the other build: a notice says why it differs."""
     template = "select id from {{ ref('stg') }} {% if is_incremental() %} where id > {{ var('since') }} {% endif %}"
 
     def shop(condition: str, **more: Any) -> dict[str, Any]:

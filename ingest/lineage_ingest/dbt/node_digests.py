@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lineage.model.spelling import Spelled
 from lineage.saved_file import digest_of
 from lineage_ingest.dbt.project import DbtModel, DbtTable
+from lineage_ingest.dbt.schemas import told_apart
 from lineage_ingest.dbt.unread_columns import outlines_of
 
 __all__ = ["digest_input", "digest_stated"]
@@ -31,9 +31,7 @@ def digest_input(model: DbtModel) -> str:
 def digest_stated(table: DbtTable, *more: str) -> str:
     """Return a digest of what is stored of a table besides its lineage."""
     node = table.node
-    columns = [
-        (one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in table.complete
-    ]
+    columns = told_apart(table.complete)
     described = [(one.name, one.quote, one.data_type) for one in outlines_of(node.columns)]
     own = (node.original_file_path, node.config.materialized, *more)
     return digest_of(table.name, table.kind, len(table.complete), columns, described, *own)

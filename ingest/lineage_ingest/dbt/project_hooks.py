@@ -19,6 +19,7 @@ from lineage.sql.script.script import Script
 from lineage_ingest.dbt.build_steps import BuildSteps
 from lineage_ingest.dbt.hooks import OF_PROJECT, Hook
 from lineage_ingest.dbt.raw_sql import RunValue
+from lineage_ingest.dbt.schemas import told_apart
 
 __all__ = ["HOOK_TEXT", "HookEffects", "HookTables", "ReadHook", "read_hooks", "tables_of_hooks", "temporary_reads"]
 
@@ -133,7 +134,7 @@ class HookEffects:
             about = hook.title, hook.kind, hook.session, hook.node.original_file_path, hook.doubts
             followed = [(found.source, found.span) for found in one.statements]
             read.append((hook.key, *about, one.texts, one.temporary, followed))
-        return digest_of(*read, *columns.items())
+        return digest_of(*read, *((name, told_apart(listed)) for name, listed in columns.items()))
 
     def resolve(
         self, options: ExtractionOptions, columns: Mapping[str, tuple[ColumnSchema, ...]]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
+from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.seed_files import header_of
 from lineage_ingest.dbt.unread_columns import outlines_of
 
-__all__ = ["catalog_columns", "described_columns", "seed_columns"]
+__all__ = ["catalog_columns", "described_columns", "seed_columns", "told_apart"]
 
 
 def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tuple[ColumnSchema, ...]:
     """Return the columns that catalog.json has of a node, in order; names there are as stored in the database."""
     fold = naming.dialect.fold_column
     return tuple(ColumnSchema(fold(name, quoted=True), kind) for name, kind in artifacts.catalog.get(unique_id, ()))
+
+
+def told_apart(columns: Iterable[ColumnSchema]) -> list[tuple[str, str, str | None]]:
+    """Return columns as values for a digest: a name with another spelling is equal to the one without."""
+    return [(one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in columns]
 
 
 def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]:

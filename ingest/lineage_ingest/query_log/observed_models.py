@@ -16,7 +16,7 @@ def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
     """Return the batch with the definitions of tables of dbt models as observations of these models.
 
     A table that models of several projects build keeps a job of its own: the log does not say which of them ran. A
-    model that no longer builds the table counts up to then, unless there is another one by now.
+    model that no longer builds the table counts if the log begins before that, unless there is another one by now.
 
     Raises:
         StoreError: the store could not be read.
@@ -31,7 +31,7 @@ def as_observed_models(store: GraphStore, batch: LineageBatch) -> LineageBatch:
     model_of: dict[str, StoredJob] = {}
     for job in definitions:
         building = [one for one in writers[job.writes[0]] if one.until is None]
-        counting = building or [one for one in writers[job.writes[0]] if one.until and one.until >= job.last_seen]
+        counting = building or [one for one in writers[job.writes[0]] if one.until and one.until >= job.first_seen]
         if len(counting) == 1:
             model_of[job.key] = known[counting[0].job]
     if not model_of:

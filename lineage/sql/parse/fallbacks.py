@@ -139,11 +139,15 @@ def _parse(attempt: Attempt) -> list[ParsedStatement] | None:
 
 def _is_misread(attempt: Attempt) -> bool:
     """Return whether the parser takes a part of the statement for another one."""
-    tokens, dialect = attempt.tokens, attempt.dialect
+    tokens, dialect, span = attempt.tokens, attempt.dialect, attempt.span
     return (
         (dialect.has_column_phrases and has_type_phrases(tokens))
         or (dialect.has_lambda_keyword and has_lambda_lists(tokens))
-        or (dialect.has_absolute_operator and "@" in attempt.text and has_absolute_operators(tokens))
+        or (
+            dialect.has_absolute_operator
+            and "@" in attempt.text[span.start : span.end]
+            and has_absolute_operators(tokens)
+        )
     )
 
 

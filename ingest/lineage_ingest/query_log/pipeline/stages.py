@@ -162,7 +162,7 @@ def extract_log(
         first[summary.key] = summary
 
     def again(_stage: str, done: int, total: int | None) -> None:
-        progress("extracting again, in context", done, total)
+        progress("extracting in context", done, total)
 
     base = _without_made_since(engine, context, base, first, before, again)
     progress("sessions", 0, None)

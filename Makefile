@@ -61,7 +61,7 @@ native: $(VENV)/.native ## build the native scanner and install it into .venv (n
 
 lock: | $(UV_READY) ## write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
-	  --all-extras --group dev --no-emit-package lineage-graph -o requirements.lock pyproject.toml
+	  --extra all --extra tracing --group dev --no-emit-package lineage-graph -o requirements.lock pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
 	  -o tests/dbt/requirements.lock tests/dbt/requirements.in
 	for version in $(SPARKS); do echo "pyspark==$$version.*" | \

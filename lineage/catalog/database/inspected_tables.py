@@ -26,11 +26,14 @@ _MAIN = "main"
 _FILES = frozenset(("sqlite", "duckdb"))
 _SCHEME = re.compile(r"\w{2,}:")
 """`file:…`, or `md:…` for a database of MotherDuck."""
-_PACKAGES = {"snowflake": "snowflake-sqlalchemy", "bigquery": "sqlalchemy-bigquery", "duckdb": "duckdb-engine",
-             "mysql": "pymysql", "mssql": "pyodbc", "trino": "trino[sqlalchemy]", "redshift": "sqlalchemy-redshift",
-             "databricks": "databricks-sqlalchemy", "clickhouse": "clickhouse-sqlalchemy",
-             "oracle": "oracledb"}  # fmt: skip
-"""Packages with the dialect or driver of some databases."""
+_PACKAGES = {
+    **{name: f"'lineage-graph[{name}]'" for name in ("bigquery", "duckdb", "mssql", "mysql", "snowflake", "trino")},
+    "clickhouse": "clickhouse-sqlalchemy",
+    "databricks": "databricks-sqlalchemy",
+    "oracle": "oracledb",
+    "redshift": "sqlalchemy-redshift",
+}
+"""What to install for the dialect or driver of some databases: an extra of this package, or another package."""
 
 
 class InspectedTables:

@@ -28,6 +28,8 @@ class _Made:
     session: bool
     empty: bool
     dropped: bool = False
+    replaced_by: _Made | None = None
+    """What has its name after it; it is read by that name if this lasts."""
     mentions: list[tuple[Position, int]] = field(default_factory=list)
     """Statements, and indexes in their definitions."""
 
@@ -50,7 +52,7 @@ class TableWalk:
         self._session: dict[str, str] = {}
         """Full names of temporary tables that an unqualified name finds in any default schema."""
         self._gone: dict[str, _Made] = {}
-        """Tables of other texts that were created empty and are dropped."""
+        """Tables that were created empty and are dropped: those of other texts, and those that nothing here fills."""
         self._at: Position = (0, 0)
         self._certain = True
         self._pieces: Sequence[int] | None = None
@@ -163,8 +165,8 @@ class TableWalk:
         hiding = [stack.pop()] if stack and stack[-1].session and not made.session else []  # it goes on hiding
         if stack and stack[-1].session == made.session:
             self._replace(stack, made, definition)
-        elif not made.session and (gone := self._gone.pop(definition.name, None)) is not None:
-            gone.dropped = False
+        elif not made.session:
+            self._take_over(definition.name, made)
         stack += [made, *hiding]
         self._mention(made, definition)
         return definition
@@ -189,10 +191,18 @@ class TableWalk:
         made = stack.pop()
         made.dropped = self._pieces is None or self._pieces[made.position[1]] == self._pieces[self._at[1]]
         self._close(made, name)
-        if made.empty and made.position[0] != self._at[0]:
+        if made.empty and not made.session and (made.position[0] != self._at[0] or not self._is_filled(made)):
             self._gone[name] = made
         if made.session:
             self._session.pop(split_name(name)[-1][0], None)
+
+    def _is_filled(self, made: _Made) -> bool:
+        return any(self._found[position][place].only_adds for position, place in made.mentions)
+
+    def _take_over(self, name: str, made: _Made) -> None:
+        """Note that a table takes the name of one that is dropped and may have been filled by others."""
+        if (gone := self._gone.pop(name, None)) is not None:
+            gone.replaced_by = made
 
     def _end_temporary(self, makers: frozenset[int]) -> None:
         """Drop the session's temporary tables that these statements of the text created."""
@@ -210,6 +220,7 @@ class TableWalk:
                 self._session[own] = definition.name
             self._close(self._named[old].pop(), old, renamed=True)
             self._named[definition.name].append(made)
+            self._take_over(definition.name, made)
         self._mention(made, definition)
 
     def _swap(self, one: str, other: str) -> None:
@@ -232,6 +243,9 @@ class TableWalk:
 
     def result(self) -> dict[int, list[tuple[Definition, ...]]]:
         """Return what each statement of each text defines or changes."""
+        for made in reversed(self._made):
+            if made.replaced_by is not None:
+                made.dropped = made.replaced_by.dropped or made.replaced_by.session
         for made in self._made:
             temporary = made.session or made.dropped
             for position, place in made.mentions:

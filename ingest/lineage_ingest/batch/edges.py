@@ -57,23 +57,26 @@ class BatchEdges:
     def records(self, jobs: Iterable[StatedJob], diagnostics: BatchDiagnostics) -> tuple[EdgeRecord, ...]:
         """Return the edges of all jobs; paths through columns that are dropped later become direct edges.
 
-        What is read of a dropped column that nothing here fills stays, if others may have filled it.
+        A dropped column that was read stays if others may have filled its table.
         """
         edges = [edge for job in jobs for edge in _edges_of(job, diagnostics)]
         if not self._dropped:
             return tuple(edges)
-        dropped = self._dropped
+        read = {edge.source for edge in edges if self._dropped.get(edge.target) != self._dropped.get(edge.source)}
+        staying = {
+            key: last for key, last in self._dropped.items() if key in read and dataset_of(key) in self._declared
+        }
+        if staying:
+            edges = [
+                replace(e, source=staying.get(e.source, e.source), target=staying.get(e.target, e.target))
+                for e in edges
+            ]
+        dropped = self._dropped.keys() - staying
         merged: dict[tuple[str, str, EdgeKind, str, str], EdgeRecord] = {}
         kept = (edge for edge in edges if edge.source not in dropped and edge.target not in dropped)
-        into = [edge for edge in edges if edge.target in dropped]
-        out_of = [edge for edge in edges if edge.source in dropped and edge.target not in dropped]
-        filled = {edge.target for edge in into}
-        origins = (
-            replace(edge, source=dropped[edge.source])
-            for edge in out_of
-            if edge.source not in filled and dataset_of(edge.source) in self._declared
-        )
-        for edge in (*kept, *origins, *edges_past(into, out_of, dropped.__contains__)):
+        into = (edge for edge in edges if edge.target in dropped)
+        out_of = (edge for edge in edges if edge.source in dropped and edge.target not in dropped)
+        for edge in (*kept, *edges_past(into, out_of, dropped.__contains__)):
             key = (edge.source, edge.target, edge.kind, edge.job, edge.output)
             merged[key] = merged_edge(merged[key], edge) if key in merged else edge
         return tuple(merged.values())

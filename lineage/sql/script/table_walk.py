@@ -17,6 +17,7 @@ from lineage.sql.script.temporary_ends import ALL
 
 __all__ = ["TableWalk"]
 
+_INSERTING = (exp.Insert, exp.Merge, exp.MultitableInserts)
 _NO_ENDS: Mapping[int, frozenset[int]] = {}
 
 
@@ -28,6 +29,8 @@ class _Made:
     session: bool
     empty: bool
     dropped: bool = False
+    filled: bool = False
+    """Whether a statement here inserts rows."""
     replaced_by: _Made | None = None
     """What has its name after it; it is read by that name if this lasts."""
     mentions: list[tuple[Position, int]] = field(default_factory=list)
@@ -116,6 +119,9 @@ class TableWalk:
             for name in written_tables(tree, identifiers, full_name):
                 if (made := self._of(name)) is not None and (definition is None or name != definition.name):
                     empties = made.session and self._certain and leaves_no_row(tree, naming.dialect)
+                    target = tree.this if isinstance(tree, exp.Merge) else None
+                    is_target = target is None or full_name(identifiers.table_parts(target)) == name
+                    made.filled |= isinstance(tree, _INSERTING) and is_target
                     self._mention(made, Definition(name, only_adds=True, empties=empties))
         return naming
 
@@ -191,13 +197,10 @@ class TableWalk:
         made = stack.pop()
         made.dropped = self._pieces is None or self._pieces[made.position[1]] == self._pieces[self._at[1]]
         self._close(made, name)
-        if made.empty and not made.session and (made.position[0] != self._at[0] or not self._is_filled(made)):
+        if made.empty and not made.session and (made.position[0] != self._at[0] or not made.filled):
             self._gone[name] = made
         if made.session:
             self._session.pop(split_name(name)[-1][0], None)
-
-    def _is_filled(self, made: _Made) -> bool:
-        return any(self._found[position][place].only_adds for position, place in made.mentions)
 
     def _take_over(self, name: str, made: _Made) -> None:
         """Note that a table takes the name of one that is dropped and may have been filled by others."""

@@ -15,7 +15,7 @@ from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import DECLARES, edges_past
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
+__all__ = ["StatingJob", "declared_by", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -62,7 +62,7 @@ def state_past_versions(
         made += [(edge, job.record.last_seen) for edge in job.stated() if keys.is_gone(edge.target)]
     known = {dataset_of(edge.target) for edge, _ in made}
     passed = keys.passed
-    declared = _declared(jobs)
+    declared = declared_by(jobs)
 
     def is_origin(key: str) -> bool:
         dataset = dataset_of(key)
@@ -106,33 +106,35 @@ def state_past_columns(
 ) -> list[DatasetChange]:
     """Add edges to what was copied from a column before its DROP, from that column's own sources.
 
-    Return the DROPs of copied columns that have none, of tables that the log creates without a query: what was copied
-    goes on coming from these columns.
+    Return the DROPs of columns that were read, of tables that the log creates without a query: what was read goes on
+    coming from these columns.
     """
     changes = list(changes)
     drops = [change for change in changes if change.kind is ChangeKind.DROP_COLUMN]
     if not drops:
         return []
-    declared = _declared(jobs)
+    declared = declared_by(jobs)
     origins: list[DatasetChange] = []
     names = ColumnNames(changes)
     readers: dict[str, dict[int, StatingJob]] = defaultdict(dict)
     for job in jobs:
-        if not all(map(is_view, job.record.writes)):
-            for dataset in {dataset_of(edge.source) for edge in job.stated()}:
+        keeps_rows = not all(map(is_view, job.record.writes))
+        for dataset in {dataset_of(edge.source) for edge in job.stated()}:
+            if keeps_rows or dataset in declared:
                 readers[dataset][id(job)] = job
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         for reader in list(readers[drop.dataset].values()):
             if reader.began <= drop.at:
                 then = _rename_drop(drop, reader.record.last_seen, names)
-                every = [edge for edge in reader.stated() if _is_of(edge.source, then)]
-                read = [edge for edge in every if not _is_of(edge.target, then)]
-                if read and not _go_past(then, reader, read, jobs, readers, names) and drop.dataset in declared:
+                read = [edge for edge in reader.stated() if _is_of(edge.source, then) and not _is_of(edge.target, then)]
+                if read and drop.dataset in declared:
                     origins.append(drop)
+                    break
+                _go_past(then, reader, read, jobs, readers, names)
     return origins
 
 
-def _declared(jobs: Iterable[StatingJob]) -> frozenset[str]:
+def declared_by(jobs: Iterable[StatingJob]) -> frozenset[str]:
     """Return the tables that these jobs create without a query."""
     return frozenset(key for job in jobs if job.record.operation == DECLARES for key in job.record.writes)
 
@@ -150,24 +152,22 @@ def _go_past(
     jobs: Sequence[StatingJob],
     readers: dict[str, dict[int, StatingJob]],
     names: ColumnNames,
-) -> bool:
-    """Add a job's edges past a dropped column, for the edges that read it; names are those at the time it ran.
-
-    Return whether anything is known to be written to the column.
-    """
+) -> None:
+    """Add a job's edges past a dropped column, for the edges that read it; names are those at the time it ran."""
+    if not read:
+        return
     ran = reader.record.last_seen
     every = (
         names.edge_at(edge, job.record.last_seen, ran) for job in _makers(jobs, drop) for edge in list(job.stated())
     )
     made = [edge for edge in every if _is_of(edge.target, drop)]
     past = list(edges_past(made, read, lambda key: _is_of(key, drop)))
-    if made and drop.dataset in reader.record.writes and reader.record.first_seen <= drop.at <= reader.record.last_seen:
+    if drop.dataset in reader.record.writes and reader.record.first_seen <= drop.at <= reader.record.last_seen:
         for edge in read:  # the table is recreated without the column, from its earlier rows
             reader.take_back(edge)
     for edge in past:
         reader.state(edge)
         readers[dataset_of(edge.source)][id(reader)] = reader
-    return bool(made)
 
 
 def _makers(jobs: Iterable[StatingJob], drop: DatasetChange) -> Iterator[StatingJob]:

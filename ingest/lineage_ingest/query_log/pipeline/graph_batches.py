@@ -16,7 +16,8 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
-from lineage_ingest.query_log.pipeline.copied_tables import state_past_columns, state_past_versions
+from lineage.model.names import dataset_of
+from lineage_ingest.query_log.pipeline.copied_tables import declared_by, state_past_columns, state_past_versions
 from lineage_ingest.query_log.pipeline.copied_views import state_past_views
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
@@ -142,7 +143,8 @@ class Merger:
             state_past_versions(jobs, before, then, changes, keys, datasets.is_view, datasets.may_have)
             self._rename_versions()
         stated = (edge for job in self._jobs for edge in job.stated())
-        copied = {edge.source for edge in stated if not datasets.is_view(edge.output)}
+        declared = declared_by(self._jobs)
+        copied = {e.source for e in stated if dataset_of(e.source) in declared or not datasets.is_view(e.output)}
         for change in list(datasets.replaced_columns(self._changes.values(), copied)):
             self._changes[str(change.kind), change.dataset, None, change.column] = change
         self._jobs.take_rebuilds_for_definitions()

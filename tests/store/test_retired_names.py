@@ -56,3 +56,18 @@ def test_a_table_of_another_project_is_read(tmp_path: Path) -> None:
         for name in ("p1", "p2", "p2"):
             ingest_sql_files([tmp_path / name], store, options, observed_at=BEGIN, project=name)
         assert "s2.v.total -> s2.n.total" in edges(store)
+
+
+def test_a_table_that_a_later_file_drops_is_dropped_once(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "1.sql").write_text(
+        "create table t (a int); create table v as select a from t", encoding="utf-8"
+    )
+    with open_store(tmp_path / "store.lbug") as store:
+        for day in range(4):
+            if day == 1:
+                (tmp_path / "files" / "2.sql").write_text("drop table t", encoding="utf-8")
+            at = BEGIN + timedelta(days=day)
+            ingest_sql_files([tmp_path / "files"], store, options_for("duckdb", default_schema="main"), observed_at=at)
+        [dropped] = [one.dropped_at for one in store.datasets() if one.name == "main.t"]
+        assert dropped == BEGIN + timedelta(days=1)

@@ -12,7 +12,15 @@ from lineage.catalog import Catalog
 from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import ColumnPath, Naming
-from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage, TableChange
+from lineage.model.statement import (
+    ChangeKind,
+    ColumnRef,
+    Completeness,
+    DatasetKind,
+    Edge,
+    StatementLineage,
+    TableChange,
+)
 from lineage_ingest.attribution import Attribute, Attribution, FileOrigin, of_files
 from lineage_ingest.batch.changes import changes_in_order
 from lineage_ingest.batch.datasets import BatchDatasets
@@ -168,6 +176,9 @@ class BatchBuilder:
                 self._add(name, texts[name], _to_own_target(statement), later, at)
                 for one in _to_other_targets(statement):
                     self._add(name, texts[name], one, later)
+                for change in statement.changes:
+                    if change.kind is ChangeKind.DROP:
+                        self._datasets.end(later.table(change.table))
         self._waiting.clear()
         self._texts.clear()
 
@@ -197,7 +208,7 @@ class BatchBuilder:
             self._datasets.spell_tables(statement, later)
         if target is not None and output is not None:
             job.writes.setdefault(output)
-            self._datasets.add_output(target, statement, later)
+            self._datasets.add_output(target, statement, later, _text_of(statement, text))
             self._edges.add(job, statement, output, later, offset)
 
     def _job_of(self, statement: StatementLineage, output: str | None) -> StatedJob:
@@ -216,6 +227,10 @@ class BatchBuilder:
             self._datasets.add(table)
         for reference in statement.inferred:
             self._datasets.add_inferred(reference, later)
+
+
+def _text_of(statement: StatementLineage, text: str) -> str:
+    return text[statement.span.start : statement.span.end] if statement.span is not None else ""
 
 
 def _to_own_target(statement: StatementLineage) -> StatementLineage:

@@ -13,7 +13,10 @@ from lineage.model.batch import EdgeRecord
 from lineage.model.edge_effects import EdgeEffects, effects_of, merge_effects
 from lineage.model.transformations import EdgeKind, StepEffect, compose
 
-__all__ = ["edges_past", "merged_edge"]
+__all__ = ["DECLARES", "edges_past", "merged_edge"]
+
+DECLARES = "CREATE_TABLE"
+"""The operation of a CREATE TABLE without a query: others may fill the table, so what is read of it has an origin."""
 
 
 def edges_past(

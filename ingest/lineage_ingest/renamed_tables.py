@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from lineage.frozen import frozen
-from lineage.model.names import renamed_path
+from lineage.model.names import ColumnPath, renamed_path
 from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 
-__all__ = ["LaterNames", "compose_names", "is_gone", "table_after"]
+__all__ = ["LaterNames", "compose_names", "is_gone", "last_path", "table_after"]
 
 _GONE = "\0"
 _GONE_PATHS = (_GONE, f'"{_GONE}')
@@ -86,13 +86,24 @@ def compose_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNam
             change = changes[number]
             if change.kind is ChangeKind.DROP_COLUMN and change in left[position]:
                 continue
-            later = later.before(change, f"{_GONE}{position}.{number}")
+            later = later.before(change, f"{_GONE}{position}:{number}{_GONE}{change.column}")
     return names, left
 
 
 def is_gone(path: str) -> bool:
     """Return whether a final path is that of a column that is dropped before the end."""
     return path.startswith(_GONE_PATHS)
+
+
+def last_path(gone: str) -> str:
+    """Return the last path of a column that is dropped before the end, from its final path.
+
+    >>> last_path("\\x003:0\\x00item.price")
+    'item.price'
+    """
+    first, *below = ColumnPath.parse(gone).parts
+    name = ColumnPath.parse(first.rpartition(_GONE)[2])
+    return str(ColumnPath((*name.parts, *below)))
 
 
 def table_after(statement: StatementLineage) -> str | None:

@@ -95,7 +95,16 @@ def normal_place(namespace: str, name: str) -> tuple[str, str]:
     (('file', '/data/out'), ('s3://lake', 'raw/orders'))
     >>> normal_place("postgresql://db:5432", "shop.public.orders")
     ('postgres://db:5432', 'shop.public.orders')
+
+    Without a namespace, that of a path is in its name, or it is a file.
+
+    >>> normal_place("", "s3a://lake/raw/orders"), normal_place("", "/data/out")
+    (('s3://lake', 'raw/orders'), ('file', '/data/out'))
     """
+    if not namespace.strip():
+        scheme, _, path = name.partition("://")
+        authority, _, path = path.partition("/")
+        namespace, name = (f"{scheme}://{authority}", path) if path else ("file" if name[:1] == "/" else "", name)
     normal = normal_namespace(namespace)
     scheme = scheme_of(normal)
     if scheme not in STORAGE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -20,9 +21,13 @@ from lineage.model.names import (
 )
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, ColumnRef, DatasetKind, StatementLineage
+from lineage.sql.scan.leading import LEADING
 from lineage_ingest.renamed_tables import LaterNames, is_gone, table_after
 
 __all__ = ["BatchDatasets"]
+
+_REPLACES = re.compile(rf"{LEADING}(?:create\s+or\s+)?(?:replace|alter)\b", re.IGNORECASE)
+"""How a definition begins that replaces what has the name."""
 
 
 class _SpelledBy(IntEnum):
@@ -40,6 +45,8 @@ class _Dataset:
     columns: dict[str, ColumnRecord] = field(default_factory=dict)
     schema_known: bool = False
     is_target: bool = False
+    is_ended: bool = False
+    """Whether it is dropped: a definition after that is of another table."""
     at: datetime | None = None
     """Time of the last ALTER TABLE."""
     spelling: str | None = None
@@ -99,12 +106,19 @@ class BatchDatasets:
         spelling = spelling_of(path, written)
         dataset.columns.setdefault(path, ColumnRecord(str(path), inferred=True, spelling=spelling))
 
-    def add_output(self, target: str, statement: StatementLineage, later: LaterNames) -> None:
-        """Add the columns that a statement writes to its target."""
+    def end(self, name: str) -> None:
+        """Note that a dataset is dropped."""
+        if name in self._datasets:
+            self._datasets[name].is_ended = True
+
+    def add_output(self, target: str, statement: StatementLineage, later: LaterNames, text: str) -> None:
+        """Add the columns that a statement writes to its target; `text` is the statement's."""
         dataset = self._dataset(target)
-        dataset.is_target = True
         if statement.defines:
             dataset.kind = statement.target_kind
+            if dataset.is_ended or _REPLACES.match(text):
+                dataset.columns, dataset.schema_known, dataset.is_ended = {}, False, False
+        dataset.is_target = True
         if statement.schema and not statement.altered:
             self._define(target, _schema_columns(statement, later))
         if dataset.schema_known:

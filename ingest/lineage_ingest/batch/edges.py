@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialect import Dialect
-from lineage.model.names import column_key
+from lineage.model.names import column_key, dataset_of
 from lineage.model.statement import ColumnRef, Edge, RowReference, StatementLineage, TableRef
 from lineage.model.transformations import EdgeKind
 from lineage.sql import mask_literals
 from lineage_ingest.attribution import FileOrigin
 from lineage_ingest.batch.datasets import BatchDatasets
 from lineage_ingest.batch.diagnostics import BatchDiagnostics
-from lineage_ingest.composition import edges_past, merged_edge
+from lineage_ingest.composition import DECLARES, edges_past, merged_edge
 from lineage_ingest.job_sql import EarlierText, StatedJob
-from lineage_ingest.renamed_tables import LaterNames, is_gone
+from lineage_ingest.renamed_tables import LaterNames, is_gone, last_path
 
 __all__ = ["BatchEdges"]
 
@@ -36,25 +37,41 @@ class BatchEdges:
         self._dialect = dialect
         self._texts = texts
         self._files = files
-        self._dropped: set[str] = set()
-        """Keys of columns that statements name and a later one drops; no dataset record has them."""
+        self._dropped: dict[str, str] = {}
+        """Columns that statements name and a later one drops, by a key that no dataset record has: their last key."""
+        self._declared: set[str] = set()
+        """The tables that are created without a query: others may have filled them."""
 
     def add(self, job: StatedJob, statement: StatementLineage, output: str, later: LaterNames, offset: int) -> None:
         """Add the edges of a statement to its job.
 
         `output` is the key of the dataset that it writes; `offset` maps its spans to the job's SQL.
         """
+        if statement.operation == DECLARES:
+            self._declared.add(output)
         for edge in statement.edges:
             self._add_edge(job, edge, output, later, offset)
         for reference in statement.row_references:
             self._add_row_reference(job, reference, output, later, offset)
 
     def records(self, jobs: Iterable[StatedJob], diagnostics: BatchDiagnostics) -> tuple[EdgeRecord, ...]:
-        """Return the edges of all jobs; paths through columns that are dropped later become direct edges."""
+        """Return the edges of all jobs; paths through columns that are dropped later become direct edges.
+
+        A dropped column that was read stays if others may have filled its table.
+        """
         edges = [edge for job in jobs for edge in _edges_of(job, diagnostics)]
         if not self._dropped:
             return tuple(edges)
-        dropped = self._dropped
+        read = {edge.source for edge in edges if self._dropped.get(edge.target) != self._dropped.get(edge.source)}
+        staying = {
+            key: last for key, last in self._dropped.items() if key in read and dataset_of(key) in self._declared
+        }
+        if staying:
+            edges = [
+                replace(e, source=staying.get(e.source, e.source), target=staying.get(e.target, e.target))
+                for e in edges
+            ]
+        dropped = self._dropped.keys() - staying
         merged: dict[tuple[str, str, EdgeKind, str, str], EdgeRecord] = {}
         kept = (edge for edge in edges if edge.source not in dropped and edge.target not in dropped)
         into = (edge for edge in edges if edge.target in dropped)
@@ -98,7 +115,7 @@ class BatchEdges:
     def _column_key(self, dataset: str, path: str) -> str:
         key = column_key(dataset, path)
         if is_gone(path):
-            self._dropped.add(key)
+            self._dropped[key] = column_key(dataset, last_path(path))
         return key
 
     def _add_earlier(self, job: StatedJob, edge: Edge) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -13,8 +14,10 @@ from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, par
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
 
-__all__ = ["DatasetId", "dataset_id_of", "dataset_id_with_symlinks"]
+__all__ = ["ABSENT_PARTS", "DatasetId", "dataset_id_of", "dataset_id_with_symlinks"]
 
+ABSENT_PARTS = re.compile(r"(?:(?:None|null)\.)+(?=[^/]+$)")
+"""The beginning of a table's name whose database or schema a client does not know, and writes as text all the same."""
 _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
 
 
@@ -72,6 +75,8 @@ def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetI
     if exact:
         return DatasetId(namespace, name, dialect_of(namespace), exact=True)
     namespace, name = normal_place(namespace, name)
+    if absent := ABSENT_PARTS.match(name):
+        name = name[absent.end() :]
     dialect = dialect_of(namespace)
     if dialect is None:
         return DatasetId(namespace, name)

@@ -14,12 +14,16 @@ from dataclasses import replace
 from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.openlineage.sql_text import SqlLineage
 
-__all__ = ["Completed", "complete_by_sql", "speaks_of_all"]
+__all__ = ["Completed", "complete_by_sql", "incomplete_facet", "speaks_of_all"]
+
+_MAX_NAMED = 5
+"""Maximum number of columns that a diagnostic names."""
 
 
 @frozen
@@ -69,8 +73,26 @@ def complete_by_sql(
 
 def speaks_of_all(edges: Iterable[EdgeRecord], output: str, columns: Collection[str]) -> bool:
     """Return whether each of an output's columns has an edge; False if its columns are unknown."""
+    return bool(columns) and not _left_out(edges, output, columns)
+
+
+def incomplete_facet(edges: Iterable[EdgeRecord], output: str, columns: Collection[str]) -> Diagnostic:
+    """Return a diagnostic that names the columns of an output without an edge, or says that they are unknown."""
+    if columns:
+        text = f"the facets of {output} name no source of {name_list(_left_out(edges, output, columns), _MAX_NAMED)}"
+    else:
+        text = f"the facets name sources of {output}, and no schema says which columns it has"
+    return Diagnostic(
+        DiagnosticCode.FACET_INCOMPLETE,
+        Severity.WARNING,
+        text,
+        hint="an agent that sends the facet `schema` and the sources of every column makes the job full",
+    )
+
+
+def _left_out(edges: Iterable[EdgeRecord], output: str, columns: Collection[str]) -> list[str]:
     named = {split_column_key(edge.target)[1] for edge in edges if edge.target != output}
-    return bool(columns) and named.issuperset(columns)
+    return [column for column in columns if column not in named]
 
 
 def _difference(column: str, facet: Iterable[str], sql: Iterable[str]) -> Diagnostic:

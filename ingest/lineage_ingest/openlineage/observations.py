@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,13 +23,13 @@ from lineage.model.batch import (
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import dialect_named
 from lineage.model.namespaces import normal_namespace
-from lineage.model.statement import ChangeKind, ColumnSchema, Completeness
+from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
-from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of, dataset_id_with_symlinks
-from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
+from lineage_ingest.openlineage.dataset_ids import ABSENT_PARTS, DatasetId, dataset_id_of, dataset_id_with_symlinks
+from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, incomplete_facet, speaks_of_all
 from lineage_ingest.openlineage.plan_facet import PLAN_FACET, completeness_in, diagnostics_in, write_in
 from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
@@ -36,6 +37,9 @@ from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tabl
 
 __all__ = ["Observed", "observe_run", "observed_dataset"]
 
+_PARTITION = re.compile(r"/[^/=]+=[^/]*(?:/.*)?$", re.DOTALL)
+_WAREHOUSE_PATH = re.compile(r"(?:^|/)([^/]+)\.db/([^/=]+)(?=/|$)")
+"""How Hive's warehouse names the folder of a table: SCHEMA.db/TABLE."""
 _ENGINES_OF_APPLICATIONS = frozenset({"SPARK"})
 
 
@@ -94,12 +98,25 @@ class _EventReading:
         self._records: dict[str, DatasetRecord] = {}
         self._preferred: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
+        self._listed = {dataset_id_of(*named, exact=state.is_ours).key for named in (*state.inputs, *state.outputs)}
         for named, facets in (*state.inputs.items(), *state.outputs.items()):
             dataset_id, aliases = dataset_id_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
             if aliases:
                 self._preferred[named] = dataset_id
                 self._names[dataset_id.key].add(named[1])
                 self._found.aliases += aliases
+            elif not state.is_ours:
+                self._note_name(dataset_id, named[1])
+
+    def _note_name(self, dataset_id: DatasetId, name: str) -> None:
+        """Report a name with parts that the client does not know, and a path that is that of a catalog's table."""
+        if absent := ABSENT_PARTS.match(name):
+            self._problems.append(f"a dataset's name begins with {absent.group()}: that is left out")
+        if table := _WAREHOUSE_PATH.search(dataset_id.name):
+            text = f"{dataset_id.name} may be the table {'.'.join(table.groups())}: no symlink says so"
+            hint = "an agent that sends the facet `symlinks` makes them one dataset"
+            diagnostic = Diagnostic(DiagnosticCode.SYMLINK_MISSING, Severity.INFO, text, None, hint)
+            self._found.diagnostics.append(DiagnosticRecord(diagnostic, self._source))
 
     def observation(self) -> Observed:
         found = self._found
@@ -142,6 +159,10 @@ class _EventReading:
 
     def _locate(self, namespace: str, name: str) -> DatasetId:
         dataset_id = self._preferred.get((namespace, name)) or dataset_id_of(namespace, name, exact=self._state.is_ours)
+        if dataset_id.kind is DatasetKind.FILE and (partition := _PARTITION.search(name)) and not self._state.is_ours:
+            table = name[: partition.start()]  # a facet may name the part of a table that was read
+            if dataset_id_of(namespace, table).key in self._listed:
+                return self._locate(namespace, table)
         quoted = self._quoted.get((namespace, name))
         return replace(dataset_id, quoted=quoted) if quoted else dataset_id
 
@@ -242,6 +263,9 @@ class _EventReading:
             completeness = stated
         operation = str(self._plan.get("operation") or operation or "") or None
         self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in diagnostics_in(self._plan))
+        if lineage.is_told and completeness is Completeness.PARTIAL and not (by_sql and both.diagnostics):
+            problem = incomplete_facet(edges, output.key, described)
+            self._found.diagnostics.append(DiagnosticRecord(problem, self._source, key))
         self._found.edges += edges
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 

@@ -15,10 +15,12 @@ from datetime import datetime
 from lineage.catalog import Catalog
 from lineage.frozen import frozen
 from lineage.model.batch import DatasetRecord, DiagnosticRecord, LineageBatch, file_of_job
+from lineage.model.names import split_dataset_key
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.edited_texts import EditedTexts, edited_names, resolve_edited
 from lineage.sql.script.known_text import short_digest
 from lineage.sql.script.known_texts import catalog_digest
+from lineage.sql.script.mentioned_names import name_parts
 from lineage.store.planning.unchanged import edited_part
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
@@ -35,7 +37,7 @@ from lineage_ingest.sql_files.known_files import (
 from lineage_ingest.sql_files.retirement import GoneFiles, find_gone_files, notices
 from lineage_ingest.sql_files.saved_batch import BatchState, BatchStateFiles, StatedJobState, Unchanged, state_of
 from lineage_ingest.sql_files.sources import Sources
-from lineage_ingest.sql_files.stored_schemas import StoredSchemas
+from lineage_ingest.sql_files.stored_schemas import StoredSchemas, learnt_tables, made_in
 from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["EditedFiles", "Edits", "store_edits"]
@@ -177,7 +179,9 @@ class EditedFiles:
         """Return the catalog with the tables that files may name, and those that others asked for."""
         naming = self._options.naming
         named = [*(self._texts[name] for name in names), *names, *known.texts.asked_names(naming)]
-        stored = Catalog.from_store(self._schemas, naming.dialect, naming.dataset_namespace, named).as_learnt()
+        targets = (split_dataset_key(key)[1] for key in known.targets)
+        made = made_in(self._texts[name] for name in names) | {name_parts(target)[-2:] for target in targets}
+        stored = learnt_tables(self._store, self._schemas, self._sources, naming, named, made)
         return stored.with_tables(self._given)
 
     def _built(

@@ -34,7 +34,7 @@ from lineage_ingest.sql_files.known_files import SaidOfFiles, known_files
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.saved_batch import BatchStateFiles
 from lineage_ingest.sql_files.sources import Sources, read_sources
-from lineage_ingest.sql_files.stored_schemas import StoredSchemas
+from lineage_ingest.sql_files.stored_schemas import StoredSchemas, learnt_tables, made_in
 from lineage_ingest.sql_files.storing import store_batch
 from lineage_ingest.sql_files.summary import IngestSummary
 
@@ -104,7 +104,7 @@ def ingest_sql_files(
                 stored=edits.stored,
             )
     saved = _saved_resolutions(sources, options) if cache else None
-    builder, report, texts = _resolve(sources, schemas, options, given, at, notify, jobs, verification, saved)
+    builder, report, texts = _resolve(sources, store, schemas, options, given, at, notify, jobs, verification, saved)
     first = len(builder.diagnostics)
     targets = builder.targets()
     of_statements = len(builder.diagnostics)
@@ -173,6 +173,7 @@ def _saved_resolutions(sources: Sources, options: ExtractionOptions) -> SavedRes
 
 def _resolve(
     sources: Sources,
+    store: GraphStore,
     schemas: StoredSchemas,
     options: ExtractionOptions,
     given: Catalog,
@@ -189,7 +190,7 @@ def _resolve(
     naming = options.naming
     texts = {file.name: file.text for file in sources.files if file.readable}
     named = (*texts.values(), *texts, *(table.name for table in given))  # a query defines a table of its file's name
-    stored = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace, named).as_learnt()
+    stored = learnt_tables(store, schemas, sources, naming, named, made_in(texts.values()))
     resolving = partial(notify, "resolving")
     statements = resolve_texts(texts, options, stored.with_tables(given), jobs=jobs, progress=resolving, saved=saved)
     report, known = None, None

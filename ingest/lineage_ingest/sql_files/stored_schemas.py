@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
-from lineage.model.batch import DatasetRecord
-from lineage.model.names import ColumnPath
+from lineage.catalog import Catalog
+from lineage.model.batch import DatasetRecord, JobKind
+from lineage.model.files import FileKey
+from lineage.model.names import ColumnPath, Naming, dataset_key
+from lineage.sql.script.mentioned_names import defined_names, name_parts
 from lineage.store.planning.columns import with_parents
 from lineage.store.protocol import GraphStore
-from lineage.store.values import ColumnHead, StoredDataset
+from lineage.store.values import ColumnHead, StoredDataset, StoredJob
+from lineage_ingest.sql_files.sources import Sources
 
-__all__ = ["StoredSchemas", "top_level"]
+__all__ = ["StoredSchemas", "learnt_tables", "made_in", "top_level"]
+
+_DEFINING = tuple(kind for kind in JobKind if kind.defines_output)
 
 
 class StoredSchemas:
@@ -85,6 +91,67 @@ class StoredSchemas:
             return not record.schema_known
         paths = self._paths[record.key]
         return self.is_placed(record, named) and all(column.path in paths for column in record.columns)
+
+
+def learnt_tables(
+    store: GraphStore,
+    schemas: StoredSchemas,
+    sources: Sources,
+    naming: Naming,
+    named: Iterable[str],
+    made: frozenset[tuple[str, ...]],
+) -> Catalog:
+    """Return what the store knows of the tables that texts may name, as a store that knows only what holds now.
+
+    What only files have defined is left out, if these are read again, are gone, or no longer define it. For tables that
+    the texts make, which `made` has by the last parts of their names, the texts decide anyway.
+    """
+    known = Catalog.from_store(schemas, naming.dialect, naming.dataset_namespace, named)
+    default = tuple(part.lower() for part in (naming.default_schema,) if part is not None)
+    others = (t.name for t in known if made.isdisjoint(_last_parts(t.name, default)))
+    keys = {dataset_key(naming.dataset_namespace, name): name for name in others}
+    writers = store.writers_of(keys, _DEFINING) if keys else {}
+    every = {writer.job for listed in writers.values() for writer in listed}
+    ended = {writer.job for listed in writers.values() for writer in listed if writer.until is not None}
+    jobs = {job.key: job for job in store.jobs(every)} if every else {}
+    described = {one.key: one.schema_at for one in schemas.datasets()}
+    read = {str(file.key): file.readable for file in sources.files}
+    left_out: set[str] = set()
+    for key, listed in writers.items():
+        defining = [job for writer in listed if (job := jobs.get(writer.job)) is not None and _defines(job)]
+        at = described.get(key)
+        is_theirs = bool(defining) and at is not None and all(at <= job.last_seen for job in defining)
+        if is_theirs and all(job.key in ended or _is_read_again(job, sources, read) for job in defining):
+            left_out.add(keys[key])
+    return Catalog((table for table in known if table.name not in left_out), naming.dialect).as_learnt()
+
+
+def made_in(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """Return the last two parts of the names of tables that texts may make, or the last one if there are no more."""
+    return frozenset(name_parts(name)[-2:] for text in texts for name in defined_names(text.lower()))
+
+
+def _last_parts(name: str, default: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Return the last parts of a name, as `made_in` does; also without the default schema."""
+    parts = name_parts(name)[-2:]
+    return {parts, parts[-1:]} if parts[:-1] == default else {parts}
+
+
+def _defines(job: StoredJob) -> bool:
+    return (job.operation or "").startswith(("CREATE", "SELECT"))
+
+
+def _is_read_again(job: StoredJob, sources: Sources, read: Mapping[str, bool]) -> bool:
+    """Return whether the ingest decides what a file's job states: the file is read, or is gone from a folder of it.
+
+    `read` are the files of the ingest, by key, and whether they are readable.
+    """
+    if job.file_key is None or job.retired_at is not None or job.file_key in read:
+        return job.retired_at is not None or read.get(job.file_key or "", False)
+    file = FileKey.parse(job.file_key)
+    return file.environment == sources.environment and any(
+        folder.project.name == file.project and folder.holds(file.path) for folder in sources.covered_folders()
+    )
 
 
 def top_level(path: str) -> str:

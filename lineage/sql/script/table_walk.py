@@ -17,6 +17,7 @@ from lineage.sql.script.temporary_ends import ALL
 
 __all__ = ["TableWalk"]
 
+_INSERTING = (exp.Insert, exp.Merge, exp.MultitableInserts)
 _NO_ENDS: Mapping[int, frozenset[int]] = {}
 
 
@@ -28,6 +29,10 @@ class _Made:
     session: bool
     empty: bool
     dropped: bool = False
+    filled: bool = False
+    """Whether a statement here inserts rows."""
+    replaced_by: _Made | None = None
+    """What has its name after it; it is read by that name if this lasts."""
     mentions: list[tuple[Position, int]] = field(default_factory=list)
     """Statements, and indexes in their definitions."""
 
@@ -50,7 +55,7 @@ class TableWalk:
         self._session: dict[str, str] = {}
         """Full names of temporary tables that an unqualified name finds in any default schema."""
         self._gone: dict[str, _Made] = {}
-        """Tables of other texts that were created empty and are dropped."""
+        """Tables that were created empty and are dropped: those of other texts, and those that nothing here fills."""
         self._at: Position = (0, 0)
         self._certain = True
         self._pieces: Sequence[int] | None = None
@@ -114,6 +119,9 @@ class TableWalk:
             for name in written_tables(tree, identifiers, full_name):
                 if (made := self._of(name)) is not None and (definition is None or name != definition.name):
                     empties = made.session and self._certain and leaves_no_row(tree, naming.dialect)
+                    target = tree.this if isinstance(tree, exp.Merge) else None
+                    is_target = target is None or full_name(identifiers.table_parts(target)) == name
+                    made.filled |= isinstance(tree, _INSERTING) and is_target
                     self._mention(made, Definition(name, only_adds=True, empties=empties))
         return naming
 
@@ -163,8 +171,8 @@ class TableWalk:
         hiding = [stack.pop()] if stack and stack[-1].session and not made.session else []  # it goes on hiding
         if stack and stack[-1].session == made.session:
             self._replace(stack, made, definition)
-        elif not made.session and (gone := self._gone.pop(definition.name, None)) is not None:
-            gone.dropped = False
+        elif not made.session:
+            self._take_over(definition.name, made)
         stack += [made, *hiding]
         self._mention(made, definition)
         return definition
@@ -189,10 +197,15 @@ class TableWalk:
         made = stack.pop()
         made.dropped = self._pieces is None or self._pieces[made.position[1]] == self._pieces[self._at[1]]
         self._close(made, name)
-        if made.empty and made.position[0] != self._at[0]:
+        if made.empty and not made.session and (made.position[0] != self._at[0] or not made.filled):
             self._gone[name] = made
         if made.session:
             self._session.pop(split_name(name)[-1][0], None)
+
+    def _take_over(self, name: str, made: _Made) -> None:
+        """Note that a table takes the name of one that is dropped and may have been filled by others."""
+        if (gone := self._gone.pop(name, None)) is not None:
+            gone.replaced_by = made
 
     def _end_temporary(self, makers: frozenset[int]) -> None:
         """Drop the session's temporary tables that these statements of the text created."""
@@ -210,6 +223,7 @@ class TableWalk:
                 self._session[own] = definition.name
             self._close(self._named[old].pop(), old, renamed=True)
             self._named[definition.name].append(made)
+            self._take_over(definition.name, made)
         self._mention(made, definition)
 
     def _swap(self, one: str, other: str) -> None:
@@ -232,6 +246,9 @@ class TableWalk:
 
     def result(self) -> dict[int, list[tuple[Definition, ...]]]:
         """Return what each statement of each text defines or changes."""
+        for made in reversed(self._made):
+            if made.replaced_by is not None:
+                made.dropped = made.replaced_by.dropped or made.replaced_by.session
         for made in self._made:
             temporary = made.session or made.dropped
             for position, place in made.mentions:

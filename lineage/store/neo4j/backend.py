@@ -14,6 +14,7 @@ import neo4j
 from neo4j import ManagedTransaction, Transaction
 from neo4j.exceptions import (
     AuthError,
+    ClientError,
     ConfigurationError,
     ConstraintError,
     DriverError,
@@ -63,6 +64,8 @@ RETRY_SECONDS = 15.0
 
 # One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
 _ALL_STRIPES = range(LOCK_STRIPES)
+_LOCKABLE = "CREATE CONSTRAINT meta_key IF NOT EXISTS FOR (n:Meta) REQUIRE n.key IS UNIQUE"
+_LOCK_SCHEMA = "MERGE (m:Meta {key: 'migration'}) SET m.version = 0"
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version RETURN count(m) AS locked"
 
 _PARAMETER = re.compile(r"\$(\w+)")
@@ -212,22 +215,39 @@ class Neo4jBackend:
 
     def _migrate(self, target_version: int) -> int:
         """Run the missing migrations and return the version. Each migration is idempotent."""
-        rows = self.reading(lambda transaction: transaction.read(query("schema_version"), [{}]))
-        version = int(rows[0]["version"]) if rows else 0
+        version = self._stored_version()
         if version > target_version:
             raise StoreSchemaError(
                 f"the graph at {self._uri} has schema version {version}; this program supports up to {target_version}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
-        for number, step in scripts("neo4j").items():
-            if not version < number <= target_version:
-                continue
-            if number == REKEYED and version:
-                self._explaining(StoreWriteError, self._rekey)
-            for statement in step:
-                # Neo4j does not allow changes of schema and data in one transaction.
-                self._explaining(StoreWriteError, partial(self._run_alone, statement))
+        if version < target_version:
+            self._explaining(StoreWriteError, partial(self._migrate_alone, target_version))
         return target_version
+
+    def _stored_version(self) -> int:
+        rows = self.reading(lambda transaction: transaction.read(query("schema_version"), [{}]))
+        return int(rows[0]["version"]) if rows else 0
+
+    def _migrate_alone(self, target_version: int) -> None:
+        """Run the missing migrations while no other process does.
+
+        Neo4j does not allow changes of schema and data in one transaction, so a transaction beside them holds a lock:
+        that of a node which it creates and takes back. The lock needs the constraint that the first migration creates.
+        """
+        with suppress(ClientError), self._driver.session() as session:  # another process has just created it
+            session.execute_write(lambda managed: managed.run(_LOCKABLE).consume())
+        with self._driver.session() as session, session.begin_transaction() as holding:
+            holding.run(_LOCK_SCHEMA).consume()
+            version = self._stored_version()
+            for number, step in scripts("neo4j").items():
+                if not version < number <= target_version:
+                    continue
+                if number == REKEYED and version:
+                    self._rekey()
+                for statement in step:
+                    self._run_alone(statement)
+            holding.rollback()
 
     def _rekey(self) -> None:
         with self._driver.session() as session:

@@ -92,10 +92,9 @@ def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops:
 
 
 def _drop(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset:
-    """Return the dataset as dropped by the last of these DROPs, unless it was created after it."""
-    at = max((at for at in (*drops, dataset.dropped_at) if at is not None), default=None)
-    if at is not None and (dataset.first_seen > at or dataset.was_made_since(at)):
-        at = None
+    """Return the dataset as dropped by the first of these DROPs after which it was not created again."""
+    known = (at for at in (*drops, dataset.dropped_at) if at is not None)
+    at = min((at for at in known if dataset.first_seen <= at and not dataset.was_made_since(at)), default=None)
     return dataset if at == dataset.dropped_at else replace(dataset, dropped_at=at)
 
 

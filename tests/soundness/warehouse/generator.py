@@ -135,7 +135,7 @@ class StatementMaker:
         return None if features(made) & set(self.without) else made
 
     def replace(self, world: World, session: int) -> list[Step] | None:
-        found = self._of(world, session, "table", "view")
+        found = self._of(world, session, *self._alterable, "view")
         if found is None:
             return None
         name, stored = found
@@ -144,7 +144,7 @@ class StatementMaker:
 
     def replace_self(self, world: World, session: int) -> list[Step] | None:
         """A table is made anew from itself."""
-        found = self._of(world, session, "table")
+        found = self._of(world, session, *self._alterable)
         if found is None:
             return None
         name, stored = found
@@ -154,7 +154,7 @@ class StatementMaker:
         return [CreateAs("TABLE", name, query, reads_of(known, query), (), True, types)]
 
     def recreate(self, world: World, session: int) -> list[Step] | None:
-        found = self._of(world, session, "table", "view")
+        found = self._of(world, session, *self._alterable, "view")
         if found is None:
             return None
         name, stored = found
@@ -166,7 +166,7 @@ class StatementMaker:
 
     def rebuild(self, world: World, session: int) -> list[Step] | None:
         """`CREATE t_new AS … FROM t; DROP t; ALTER t_new RENAME TO t`."""
-        found = self._of(world, session, "table")
+        found = self._of(world, session, *self._alterable)
         if found is None:
             return None
         name, stored = found
@@ -239,7 +239,7 @@ class StatementMaker:
         return steps
 
     def drop_column(self, world: World, session: int) -> list[Step] | None:
-        found = self._of(world, session, "table")
+        found = self._of(world, session, *self._alterable)
         if found is None:
             return None
         return [DropColumn(found[0], self.rng.choice([column.name for column in found[1].columns]))]

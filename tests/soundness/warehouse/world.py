@@ -11,7 +11,7 @@ A node is a column of a table (`12.3`) or its rows (`12.0`). Tables keep their n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from tests.soundness.meaning import Meaning, Relation, Sources
@@ -38,6 +38,7 @@ __all__ = ["Column", "InvalidError", "Lineage", "Stored", "World"]
 
 Nodes = frozenset[str]
 NONE: Nodes = frozenset()
+NONE_OF_THEM: frozenset[tuple[str, str]] = frozenset()
 
 
 class InvalidError(Exception):
@@ -96,6 +97,8 @@ class Lineage:
     """Of each base column, the content that it is of and its first name there."""
     broken: frozenset[str] = frozenset()
     """Views that cannot be read any more: nothing is asked of what is said about them."""
+    gone: frozenset[str] = frozenset()
+    """Columns of base tables that are dropped or replaced, by the name that another table has now, or their own."""
 
 
 @dataclass(slots=True)
@@ -437,8 +440,11 @@ class World:
 
     # Answers
 
-    def lineage(self) -> Lineage:
-        """Return what must and what may be reached, now that no session is open."""
+    def lineage(self, *, lost: bool = False) -> Lineage:
+        """Return what must and what may be reached, now that no session is open.
+
+        With `lost`, columns of base tables that are gone are asked about as well, if their table's name is in use.
+        """
         outputs: dict[str, tuple[str, ...]] = {}
         depends: dict[str, Nodes] = {}
         broken: set[str] = set()
@@ -464,6 +470,8 @@ class World:
             if stored.kind == "base":
                 bases.update((node, f"{stored.full_name}.{name}") for name, node in stored.nodes())
         bases = {node: name for node, name in bases.items() if node in self.contents}
+        gone = self._gone(bases)
+        bases |= gone if lost else {}
         must: dict[str, set[str]] = {name: set() for name in bases.values()}
         for output, nodes in depends.items():
             for node in nodes & bases.keys():
@@ -476,7 +484,20 @@ class World:
             outputs,
             {name: self.contents[node] for node, name in bases.items()},
             frozenset(broken),
+            frozenset(gone.values()),
         )
+
+    def _gone(self, bases: Mapping[str, str]) -> dict[str, str]:
+        """Return the names of columns of base tables that are gone, by node, where they mean one place."""
+        there = {stored.number: stored for stored in self.tables.values()}
+        found: dict[str, str] = {}
+        for node in self.contents.keys() - bases.keys():
+            number = int(node.partition(".")[0])
+            own = there.get(number)
+            places = {(own.schema, own.name)} if own else self.places.get(number, NONE_OF_THEM) & self.tables.keys()
+            if len(places) == 1:
+                found[node] = ".".join((*next(iter(places)), self.labels[node]))
+        return found
 
     def _closure(self, bases: dict[str, str]) -> dict[str, frozenset[str]]:
         """Return what each base column leads to by the edges, whenever they were stated."""
@@ -504,7 +525,7 @@ class World:
         found: dict[str, frozenset[str]] = {}
         for base, base_name in bases.items():
             reached: set[str] = set()
-            todo = [base]
+            todo = [base, *(node for node, name in names.items() if name == base_name)]  # another has the name now
             while todo:
                 node = todo.pop()
                 if node in reached:
@@ -515,7 +536,7 @@ class World:
                     todo += leads.get(read, ())
                 if node.endswith(".0"):
                     todo += columns.get(node.partition(".")[0], ())
-            found[base_name] = frozenset(names[node] for node in reached if node in names)
+            found[base_name] = found.get(base_name, frozenset()) | {names[node] for node in reached if node in names}
         return found
 
 

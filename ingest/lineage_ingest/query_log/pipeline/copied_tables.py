@@ -12,10 +12,10 @@ from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
 from lineage_ingest.column_names import ColumnNames
-from lineage_ingest.composition import edges_past
+from lineage_ingest.composition import DECLARES, edges_past
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
+__all__ = ["StatingJob", "declared_by", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -47,7 +47,8 @@ def state_past_versions(
     """Add edges to what was copied from a version that no longer exists, from that version's own sources.
 
     The table that now has the name is a source, too, if it `may_have` the column: the SQL may run again. A view stores
-    no rows: it reads the table that has the name. `before` are edges into tables that existed when the log began.
+    no rows: it reads the table that has the name. `before` are edges into tables that existed when the log began. What
+    was read of a table that was created without a query stays: it may have been filled by what no log shows.
     """
     names = ColumnNames(changes)
     made = [(edge, before_at) for edge in before]
@@ -61,6 +62,11 @@ def state_past_versions(
         made += [(edge, job.record.last_seen) for edge in job.stated() if keys.is_gone(edge.target)]
     known = {dataset_of(edge.target) for edge, _ in made}
     passed = keys.passed
+    declared = declared_by(jobs)
+
+    def is_origin(key: str) -> bool:
+        dataset = dataset_of(key)
+        return is_column_key(key) and (dataset in declared or (dataset in keys.before and dataset not in known))
 
     def is_passed(key: str) -> bool:
         dataset = dataset_of(key)
@@ -76,7 +82,8 @@ def state_past_versions(
             source = dataset_of(edge.source)
             # A table recreated from itself does not come from its new version, nor anything from dropped columns.
             is_own = keys.key(source) == keys.key(edge.output) and source != edge.output
-            if is_own or (is_passed(source) and not may_have(keys.holder(source), edge.source)):
+            is_replaced = is_passed(source) and not may_have(keys.holder(source), edge.source)
+            if (is_own or is_replaced) and not is_origin(edge.source):
                 job.take_back(edge)
         _read_behind(job, behind, passed)
 
@@ -96,24 +103,40 @@ def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: C
 
 def state_past_columns(
     jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], is_view: Callable[[str], bool]
-) -> None:
-    """Add edges to what was copied from a column before its DROP, from that column's own sources."""
+) -> list[DatasetChange]:
+    """Add edges to what was copied from a column before its DROP, from that column's own sources.
+
+    Return the DROPs of columns that were read, of tables that the log creates without a query: what was read goes on
+    coming from these columns.
+    """
     changes = list(changes)
     drops = [change for change in changes if change.kind is ChangeKind.DROP_COLUMN]
     if not drops:
-        return
+        return []
+    declared = declared_by(jobs)
+    origins: list[DatasetChange] = []
     names = ColumnNames(changes)
     readers: dict[str, dict[int, StatingJob]] = defaultdict(dict)
     for job in jobs:
-        if not all(map(is_view, job.record.writes)):
-            for dataset in {dataset_of(edge.source) for edge in job.stated()}:
+        keeps_rows = not all(map(is_view, job.record.writes))
+        for dataset in {dataset_of(edge.source) for edge in job.stated()}:
+            if keeps_rows or dataset in declared:
                 readers[dataset][id(job)] = job
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         for reader in list(readers[drop.dataset].values()):
             if reader.began <= drop.at:
                 then = _rename_drop(drop, reader.record.last_seen, names)
-                read = [edge for edge in reader.stated() if _is_of(edge.source, then)]
-                _go_past(then, reader, [edge for edge in read if not _is_of(edge.target, then)], jobs, readers, names)
+                read = [edge for edge in reader.stated() if _is_of(edge.source, then) and not _is_of(edge.target, then)]
+                if read and drop.dataset in declared:
+                    origins.append(drop)
+                    break
+                _go_past(then, reader, read, jobs, readers, names)
+    return origins
+
+
+def declared_by(jobs: Iterable[StatingJob]) -> frozenset[str]:
+    """Return the tables that these jobs create without a query."""
+    return frozenset(key for job in jobs if job.record.operation == DECLARES for key in job.record.writes)
 
 
 def _rename_drop(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:

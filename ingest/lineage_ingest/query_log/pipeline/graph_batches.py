@@ -16,7 +16,8 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
-from lineage_ingest.query_log.pipeline.copied_tables import state_past_columns, state_past_versions
+from lineage.model.names import dataset_of
+from lineage_ingest.query_log.pipeline.copied_tables import declared_by, state_past_columns, state_past_versions
 from lineage_ingest.query_log.pipeline.copied_views import state_past_views
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
@@ -141,10 +142,14 @@ class Merger:
             before = keys.then(earlier.edges_into(keys.names_before()))
             state_past_versions(jobs, before, then, changes, keys, datasets.is_view, datasets.may_have)
             self._rename_versions()
-        for change in list(datasets.replaced_columns(self._changes.values())):
+        stated = (edge for job in self._jobs for edge in job.stated())
+        declared = declared_by(self._jobs)
+        copied = {e.source for e in stated if dataset_of(e.source) in declared or not datasets.is_view(e.output)}
+        for change in list(datasets.replaced_columns(self._changes.values(), copied)):
             self._changes[str(change.kind), change.dataset, None, change.column] = change
         self._jobs.take_rebuilds_for_definitions()
-        state_past_columns(list(self._jobs), self._changes.values(), datasets.is_view)
+        origins = state_past_columns(list(self._jobs), self._changes.values(), datasets.is_view)
+        self._changes = {key: change for key, change in self._changes.items() if change not in origins}
 
     def named(self, keys: Iterable[str]) -> tuple[str, ...]:
         """Return the keys in the graph of datasets and columns; those that are not there are left out."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import ColumnRecord, DatasetChange, DatasetRecord, JobRecord
-from lineage.model.names import ColumnPath, is_column_key, split_column_key, split_dataset_key
+from lineage.model.names import ColumnPath, column_key, is_column_key, split_column_key, split_dataset_key
 from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
@@ -134,10 +134,11 @@ class MergedDatasets:
                     one._replace(at=keys.since(key, one.at), began=keys.since(key, one.began)) for one in found
                 }
 
-    def replaced_columns(self, changes: Iterable[DatasetChange]) -> Iterator[DatasetChange]:
+    def replaced_columns(self, changes: Iterable[DatasetChange], copied: Container[str]) -> Iterator[DatasetChange]:
         """Yield a DROP of each column of a replaced definition that the newest one no longer has.
 
-        `changes` are those already known: columns that they name and tables that they rename are skipped.
+        `changes` are those already known: columns that they name and tables that they rename are skipped. So are those
+        that were `copied`, by key, and have no other source: what was copied goes on coming from them.
         """
         listed = list(changes)
         moves = (ChangeKind.RENAME, ChangeKind.SWAP)
@@ -148,7 +149,8 @@ class MergedDatasets:
             for old in schemas - {newest}:
                 at = newest.began if newest.began > old.at else newest.at
                 for path in sorted(old.paths - newest.paths):
-                    if key not in moved and (key, path) not in named and at > old.at:
+                    is_said = key in moved or (key, path) in named or column_key(key, path) in copied
+                    if not is_said and at > old.at:
                         yield DatasetChange(ChangeKind.DROP_COLUMN, key, at, column=path)
 
     def is_view(self, key: str) -> bool:

@@ -176,16 +176,10 @@ def _rename_job(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
     reads = tuple(dict.fromkeys(keys.key(key, at) for key in record.reads if not keys.is_unseen(key)))
     new = replace(job, record=replace(record, key=own, reads=reads, writes=writes), edges={})
     for edge in job.edges.values():
-        if not (keys.is_unseen(edge.source) or keys.is_unseen(edge.target)):
-            new.state(
-                replace(
-                    edge,
-                    source=keys.key(edge.source, at),
-                    target=keys.key(edge.target, at),
-                    output=keys.key(edge.output, at),
-                    job=own,
-                )
-            )
+        source, target, output = (keys.key(key, at) for key in (edge.source, edge.target, edge.output))
+        is_own = source == output  # a table always decides its own rows
+        if not (is_own or keys.is_unseen(edge.source) or keys.is_unseen(edge.target)):
+            new.state(replace(edge, source=source, target=target, output=output, job=own))
     return new
 
 

@@ -96,3 +96,5 @@ class ProjectRevision:
     definitions: Mapping[str, TableDefinition]
     tables: Mapping[str, TableForm] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    functions: frozenset[str] = frozenset()
+    """The user's functions whose value depends on their arguments alone."""

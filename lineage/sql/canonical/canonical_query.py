@@ -11,7 +11,7 @@ from lineage.model.names import Naming
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, tree_digest
 from lineage.sql.canonical.from_reader import Lookup, allow_only
-from lineage.sql.canonical.function_kinds import VOLATILE
+from lineage.sql.canonical.function_kinds import FunctionKind
 from lineage.sql.canonical.output_items import Item
 from lineage.sql.canonical.select_reader import SelectReader
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, base_table, opaque_table, worst
@@ -22,11 +22,17 @@ __all__ = ["canonical_query", "tokens_digest"]
 _SET = frozenset(("with_", "this", "expression", "distinct", "by_name", "order", "limit", "offset"))
 
 
-def canonical_query(parsed: ParsedStatement, naming: Naming, lookup: Lookup, reads: Sequence[str] = ()) -> TableForm:
+def canonical_query(
+    parsed: ParsedStatement,
+    naming: Naming,
+    lookup: Lookup,
+    reads: Sequence[str] = (),
+    functions: frozenset[str] = frozenset(),
+) -> TableForm:
     """Return what a query returns, or the table that a CREATE … AS makes of it; never raises for bad SQL.
 
     What no rule reads is compared by its text, together with everything of the tables that it names; `reads` are
-    further tables that it is known to read.
+    further tables that it is known to read, `functions` the user's own whose value depends on their arguments alone.
     """
     tree = parsed.tree
     whole = [_content(lookup, name) for name in sorted(reads)]
@@ -36,7 +42,7 @@ def canonical_query(parsed: ParsedStatement, naming: Naming, lookup: Lookup, rea
     if not isinstance(tree, exp.Query) or parsed.problem is not None or parsed.doubts or parsed.step is not None:
         return opaque_table(digest("text", tokens_digest(parsed), whole))
     try:
-        canonical = _QueryReader(parsed.text, naming, lookup)
+        canonical = _QueryReader(parsed.text, naming, lookup, functions)
         relation = canonical.query(tree, None)
         return canonical.with_columns(relation, alias) if isinstance(alias, exp.Schema) else relation
     except (UnsupportedError, RecursionError):
@@ -184,6 +190,10 @@ class _QueryReader(SelectReader):
             if tree.is_star or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
                 names = None
         folded = self._identifiers.dialect.fold_column
-        varies = any(isinstance(one, exp.Anonymous) or type(one) in VOLATILE for one in tree.walk())
+        varies = any(
+            self._functions.kind(one, self._text) in (FunctionKind.VOLATILE, FunctionKind.UNKNOWN)
+            for one in tree.walk()
+            if isinstance(one, exp.Func)
+        )
         stability = Stability.VOLATILE if varies else Stability.TIES
         return opaque_table(rows, [str(folded(name)) for name in names] if names is not None else None, stability)

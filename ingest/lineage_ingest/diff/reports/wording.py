@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lineage.cli.listing import counted
 from lineage.model.name_lists import name_list
+from lineage.sql.canonical.value_forms import UNKNOWN_FUNCTION
 from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
 from lineage_ingest.diff.readers import TableReach
@@ -93,3 +94,12 @@ def what_else(diff: ProjectDiff) -> Iterator[str]:
         yield f"{missing.table} reads {missing.name}, which does not exist any more"
     yield from map(str, diff.carriers)
     yield from diff.notices
+    clauses = (clause for table in diff.tables.values() for clause in table.clauses)
+    unknown = sorted(
+        {one.removeprefix(UNKNOWN_FUNCTION).strip() for one in clauses if one.startswith(UNKNOWN_FUNCTION)}
+    )
+    if unknown:
+        yield (
+            f"{name_list(unknown, 5)}: unknown, and may change the row set; if its value depends on its arguments "
+            "alone, list it under [deterministic] in a file (--functions FILE)"
+        )

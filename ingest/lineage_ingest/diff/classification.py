@@ -24,6 +24,8 @@ class ColumnEffect(StrEnum):
     REMOVED = "removed"
     RENAMED = "renamed"
     TYPE = "type changed"
+    UNMASKED = "no longer masked"
+    """A source that was masked on each way to the column reaches it in clear."""
     VALUE = "value changed"
     ROWS = "row set changed"
     COSMETIC = "cosmetic"
@@ -246,8 +248,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     reasons = [*settings, *applied]
     if order:
         reasons.append("the order of its rows")
-    if base.definition.doubts or head.definition.doubts:
-        reasons += dict.fromkeys((*base.definition.doubts, *head.definition.doubts))
+    reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
     if is_content or settings or applied:
         effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
     else:

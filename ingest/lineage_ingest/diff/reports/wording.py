@@ -15,10 +15,13 @@ __all__ = ["all_columns", "change_of", "groups_of", "headline", "readers_of", "w
 
 
 def headline(diff: ProjectDiff) -> str:
-    """Return one sentence: how many tables are edited, affected, and edited without effect."""
+    """Return one sentence: how many tables are edited, affected, and edited without effect; columns laid open."""
     parts = [f"{counted(len(diff.edited), 'table')} changed", f"{len(diff.affected):,} affected downstream"]
     if diff.cosmetic:
         parts.append(f"{len(diff.cosmetic):,} with cosmetic edits only")
+    unmasked = sum(ColumnEffect.UNMASKED in one.effects for table in diff.tables.values() for one in table.columns)
+    if unmasked:
+        parts.append(f"{counted(unmasked, 'column')} no longer masked")
     return ", ".join(parts)
 
 

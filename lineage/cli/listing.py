@@ -40,6 +40,10 @@ class OutputFormat(StrEnum):
 class _Console(Console):
     """A console that escapes control characters in text."""
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line to end: rich would exit with 1."""
+        raise BrokenPipeError
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             shown = segment.text if segment.control else visible(segment.text)

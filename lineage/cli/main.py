@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lineage import __version__
 from lineage.cli.commands import SUMMARIES, command_names, load_command
+from lineage.cli.output_encoding import accept_any_encoding
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.visible_text import VisibleFormatter
 
@@ -50,12 +52,17 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; the lines of an error about its arguments fit the terminal."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of the pipe, such as `head`, has all that it wants
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
         except typer.BadParameter as error:
             from lineage.cli.failures import fit_message  # noqa: PLC0415  imported late, as below
 
             fit_message(error)
             raise
+        return result
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help with the list of commands."""
@@ -107,10 +114,9 @@ def run() -> None:
     """Run the command line and exit with its exit code."""
     if logging.lastResort is not None:  # prints warnings where logging is not configured
         logging.lastResort.setFormatter(VisibleFormatter())
+    accept_any_encoding()
     try:
         app(prog_name="lineage")
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of the pipe, such as `head`, has closed it
     except Exception as error:
         # Imported late: the error classes import the stores and the parser.
         from lineage.cli.failures import explain_failure  # noqa: PLC0415

@@ -110,7 +110,7 @@ FunctionsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--functions",
-        help="TOML file with more masking and aggregating functions. Repeatable.",
+        help="TOML file with your masking, aggregating and deterministic functions. Repeatable.",
         metavar="FILE",
         exists=True,
         dir_okay=False,

@@ -109,7 +109,7 @@ def test_reports(folders: Path) -> None:
     assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "head/all.sql"
     suite = ElementTree.parse(folders / "diff.xml").getroot().find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures")) == ("6", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("7", "1")
     report = json.loads((folders / "diff.json").read_text(encoding="utf-8"))
     assert {one["on"] for one in report["failures"]} == {"value"}
     for kind in ("markdown", "sarif", "junit", "csv"):

@@ -16,6 +16,7 @@ from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_o
 from lineage.cli.options import (
     CatalogOption,
     DatabaseOption,
+    FunctionsOption,
     JsonOption,
     NamespaceOption,
     SchemaOption,
@@ -112,6 +113,7 @@ def diff(
             file_okay=False,
         ),
     ] = None,
+    functions: FunctionsOption = None,
     pii_tag: Annotated[
         str, typer.Option(help="Tag of columns with personal data, in dbt and in the store.", rich_help_panel=_SIDES)
     ] = "pii",
@@ -167,7 +169,7 @@ def diff(
     reports = [(path, _report_kind(path)) for path in write or ()]
     options = RevisionOptions(
         dialect=dialect, namespace=namespace, default_database=default_database, default_schema=default_schema,
-        catalog=tuple(catalog or ()), project_dir=project_dir,
+        catalog=tuple(catalog or ()), project_dir=project_dir, functions=tuple(functions or ()),
     )  # fmt: skip
     found = _compare(base, head, options, store, pii_tag)
     conditions = tuple(fail_on or ())

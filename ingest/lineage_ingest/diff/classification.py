@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from lineage.frozen import frozen
 from lineage.sql.canonical.table_form import ValueForm
+from lineage.sql.canonical.value_forms import UNKNOWN_FUNCTION
 from lineage_ingest.diff.changed_clauses import changed_clauses
 from lineage_ingest.diff.forms import Form
 from lineage_ingest.diff.table_definitions import Build
@@ -23,6 +24,8 @@ class ColumnEffect(StrEnum):
     REMOVED = "removed"
     RENAMED = "renamed"
     TYPE = "type changed"
+    UNMASKED = "no longer masked"
+    """A source that was masked on each way to the column reaches it in clear."""
     VALUE = "value changed"
     ROWS = "row set changed"
     COSMETIC = "cosmetic"
@@ -81,7 +84,7 @@ class TableDiff:
     full_refresh: bool = False
     earlier: str | None = None
     clauses: tuple[str, ...] = ()
-    """The clauses by which its own definition makes other rows: WHERE, JOIN, …"""
+    """The clauses by which its own definition makes other rows: WHERE, JOIN, …, functions that are not known."""
     upstream: tuple[str, ...] = field(default=())
     """Keys of the tables that it reads and that are changed or affected."""
     same_columns: int = 0
@@ -245,8 +248,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     reasons = [*settings, *applied]
     if order:
         reasons.append("the order of its rows")
-    if base.definition.doubts or head.definition.doubts:
-        reasons += dict.fromkeys((*base.definition.doubts, *head.definition.doubts))
+    reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
     if is_content or settings or applied:
         effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
     else:
@@ -257,6 +259,9 @@ def _compared(base: Form, head: Form) -> TableDiff:
     same = len(_named(head)) - there if columns else 0
     diff = replace(_diff(head, effect, columns, *reasons), same_columns=same)
     clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
+    if rows and not own_rows:  # what a function that is not known makes of what it reads
+        own_clauses = {clause.name for clause in head.own.clauses if clause.name.startswith(UNKNOWN_FUNCTION)}
+        clauses = tuple(one for one in changed_clauses(base.full, head.full) if one in own_clauses)
     if applied and why is None:
         return replace(diff, rebuild=_rebuild(head, "its settings differ"), clauses=clauses)
     return replace(

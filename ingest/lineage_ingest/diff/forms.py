@@ -172,7 +172,7 @@ class ProjectForms:
         """Return what several statements make with the names of its columns: those of the first one, as altered."""
         if definition.made_by is None:
             return relation
-        first = sql[0].canonical(self._naming, self._stored, definition.reads)
+        first = sql[0].canonical(self._naming, self._stored, definition.reads, self._project.functions)
         if first.is_open:
             return relation
         columns = (ColumnSchema(name) for name, _ in first.columns)
@@ -183,7 +183,10 @@ class ProjectForms:
         if definition.doubts:
             contents = [lookup(name) for name in definition.reads]
             return opaque_table(digest("in doubt", sql.text, [one.content for one in contents]))
-        return sql.canonical(self._naming, lookup, definition.reads)
+        form = sql.canonical(self._naming, lookup, definition.reads, self._project.functions)
+        # With fewer values than columns, the others have their defaults.
+        named = form.renamed(definition.names[: len(form.columns)])
+        return named if named is not None else opaque_table(form.content)
 
     def _seen_by(self, definition: TableDefinition, lookup: _Lookup, own: TableForm | None) -> _Lookup:
         """Return the look-up of one definition: in later builds, it reads what it has written before."""

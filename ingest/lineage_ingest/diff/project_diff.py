@@ -31,6 +31,7 @@ from lineage_ingest.diff.revision_hooks import written_by_hooks
 from lineage_ingest.diff.revisions import Revision
 from lineage_ingest.diff.state_modified import state_modified_plus
 from lineage_ingest.diff.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
+from lineage_ingest.diff.unmasked_columns import with_unmasked_columns
 
 __all__ = ["FailCondition", "ProjectDiff", "Risk", "diff_projects"]
 
@@ -49,6 +50,8 @@ class FailCondition(StrEnum):
     """A dashboard or another consumer is reached."""
     PII = "pii"
     """Personal data flows to a column that had none."""
+    UNMASKED = "unmasked"
+    """A column is no longer masked."""
 
 
 class Risk(StrEnum):
@@ -145,6 +148,7 @@ class ProjectDiff:
             FailCondition.REMOVED: (ColumnEffect.REMOVED, ColumnEffect.RENAMED),
             FailCondition.TYPE: (ColumnEffect.TYPE,),
             FailCondition.VALUE: (ColumnEffect.VALUE, ColumnEffect.ROWS),
+            FailCondition.UNMASKED: (ColumnEffect.UNMASKED,),
         }[condition]
         for table in self.tables.values():
             if condition is FailCondition.REMOVED and table.build is not Build.CONSUMER:
@@ -203,6 +207,7 @@ def diff_projects(
     missing = sorted(
         {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
     )
+    tables = with_unmasked_columns(tables, edges)
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
     extras: dict[str, Any] = {}
     if head.manifest is not None and base.manifest is not None:
@@ -234,10 +239,11 @@ def _tables_to_trace(
 ) -> set[str] | None:
     """Return the names of the tables of which edges are needed; None for all.
 
-    Where personal data flows depends on all that is above and below an edit, which is what was compared; and on the
-    whole project, if tags are edited.
+    Where personal data flows, and what masks a value, depends on all that is above and below an edit, which is what was
+    compared; and on the whole project, if tags are edited.
     """
-    if store is None and not is_any_tagged(sides, pii_tag):
+    values = any(ColumnEffect.VALUE in column.effects for one in compared.tables.values() for column in one.columns)
+    if store is None and not is_any_tagged(sides, pii_tag) and not values:
         return {one.name for one in compared.tables.values() if one.effect is not TableEffect.UNCHANGED}
     if is_tagged_otherwise(sides, pii_tag):
         return None

@@ -10,6 +10,7 @@ from lineage.frozen import frozen
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import Naming
 from lineage.sql.extraction import options_for
+from lineage.sql.resolve.functions import FunctionsFileError, deterministic_functions
 from lineage_ingest.dbt.project_variables import ProjectVariables
 from lineage_ingest.dbt.request import ProjectRequest, prepare_project
 from lineage_ingest.diff.dbt_revision import dbt_revision
@@ -34,6 +35,8 @@ class RevisionOptions:
     default_schema: str | None = None
     catalog: tuple[str | Path, ...] = ()
     project_dir: Path | None = None
+    functions: tuple[Path, ...] = ()
+    """TOML files with the functions, among the user's own, whose value depends on their arguments alone."""
 
 
 @frozen
@@ -58,10 +61,25 @@ def read_revisions(base: str, head: str, options: RevisionOptions, work: Path) -
     """Return both sides; `work` is a folder for the files of git revisions.
 
     Raises:
-        OptionError: a side is neither a folder nor a revision, or the two are of different kinds.
+        OptionError: a side is neither a folder nor a revision, the two are of different kinds, or a file of functions
+            has another format.
         GitRevisionError: git does not know a revision.
         NoManifestError: a manifest cannot be read.
     """
+    before, after = _both_sides(base, head, options, work)
+    if not options.functions:
+        return before, after
+    try:
+        functions = deterministic_functions(before.naming.dialect.name, options.functions)
+    except FunctionsFileError as error:
+        raise OptionError(str(error), "functions") from error
+    return (
+        replace(before, project=replace(before.project, functions=functions)),
+        replace(after, project=replace(after.project, functions=functions)),
+    )
+
+
+def _both_sides(base: str, head: str, options: RevisionOptions, work: Path) -> tuple[Revision, Revision]:
     read = [_folder_of(text, name, work) for name, text in (("base", base), ("head", head))]
     sides = [(text, folder.path) for text, folder in zip((base, head), read, strict=True)]
     kinds = [_is_dbt(folder, label, name) for (label, folder), name in zip(sides, ("base", "head"), strict=True)]

@@ -101,7 +101,7 @@ def _definition(
     content = (*content, *first.decided)
     if first.without_rows:
         content = (*content, ("without rows", "true"))
-    if len(statements) == 1 and first.purpose is Purpose.DEFINES:
+    if len(statements) == 1 and (first.purpose is Purpose.DEFINES or (first.fills and not first.by_position)):
         return TableDefinition(table, table, title, source, first.text, build, None, reads, content, physical)
     if len(statements) == 1 and first.purpose is Purpose.DECLARES:
         relation = base_table(table, [(one.name, one.data_type) for one in first.columns])
@@ -109,17 +109,23 @@ def _definition(
         types = {one.name: one.data_type for one in first.columns if one.data_type}
         return TableDefinition(table, table, title, source, "", build, None, (), content, physical, (), relation,
                                types, written=written)  # fmt: skip
+    if len(statements) == 2 and first.purpose is Purpose.DECLARES and statements[1][1].fills:
+        filling = statements[1][1]
+        names = tuple(one.name for one in first.columns) if filling.by_position else ()
+        content = (*content, ("its CREATE TABLE", first.digest))
+        return TableDefinition(table, table, title, source, filling.text, build, None, reads, content, physical,
+                               written=written, names=names)  # fmt: skip
     # Several statements make it: what it contains depends on all of them, in order.
     changes = [statement.alterations for _, statement in statements[1:]]
     alterations = tuple(one for listed in changes for one in listed or ())
-    names: list[str] | None = None
+    columns: list[str] | None = None
     made_by: str | None = None
     if first.purpose is Purpose.DECLARES:
-        names = [one.name for one in altered_columns(first.columns, alterations, naming.dialect)]
+        columns = [one.name for one in altered_columns(first.columns, alterations, naming.dialect)]
     elif first.purpose is Purpose.DEFINES and None not in changes:
         made_by = first.text
-    unknown = ", and which columns it has is not known" if names is None and made_by is None else ""
-    relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), names)
+    unknown = ", and which columns it has is not known" if columns is None and made_by is None else ""
+    relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), columns)
     return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation, types,
                            doubts=(f"{_doubt(statements)}{unknown}",), written=written, made_by=made_by,
                            alterations=alterations if made_by is not None else ())  # fmt: skip
@@ -148,7 +154,8 @@ def _doubt(statements: _Statements) -> str:
     files = sorted({path for path, _ in statements})
     where = f"{len(files)} files ({name_list(files, 3)})" if files[1:] else files[0]
     if len(statements) == 1:
-        return f"its statement in {where} could not be read as a definition: it is compared by its text"
+        why = "is an INSERT without a list of columns" if statements[0][1].by_position else "is no definition"
+        return f"its statement in {where} {why}: it is compared by its text"
     defining = sum(statement.purpose is Purpose.DEFINES for _, statement in statements)
     what = f"{defining} definitions" if defining > 1 else f"{len(statements)} statements"
     return f"{what} in {where} make it: it is compared as a whole"

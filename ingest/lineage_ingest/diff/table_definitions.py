@@ -81,10 +81,14 @@ class TableDefinition:
     made_by: str | None = None
     """The SQL whose columns the table has, where several statements make it, before `alterations`."""
     alterations: tuple[ColumnAlteration, ...] = ()
+    names: tuple[str, ...] = ()
+    """The names of its columns, where its SQL fills them by position."""
 
     def is_same(self, other: TableDefinition | None) -> bool:
-        """Return whether another revision has the same definition, wherever its file is."""
-        return other is not None and (self == other or self == replace(other, source=self.source))
+        """Return whether another revision has the same definition, wherever its file is; doubts name the file."""
+        if other is None:
+            return False
+        return self == other or self == replace(other, source=self.source, doubts=self.doubts)
 
 
 @frozen
@@ -96,3 +100,5 @@ class ProjectRevision:
     definitions: Mapping[str, TableDefinition]
     tables: Mapping[str, TableForm] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    functions: frozenset[str] = frozenset()
+    """The user's functions whose value depends on their arguments alone."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -47,6 +49,10 @@ class BlockForm:
         self.windows: dict[str, exp.Expr] = {}
         self.wild: list[str] = []
         """Expressions that may return several rows, or aggregate: functions that are not known."""
+        self.unknown_functions: set[str] = set()
+        """A phrase for each of their functions."""
+        self.volatile_values: Counter[str] = Counter()
+        """How often each volatile value is computed in the select list."""
         self.sees_aliases = False
         """Whether a name may be an alias although a column of FROM has the name."""
 
@@ -56,6 +62,18 @@ class BlockForm:
         while block is not None:
             yield block
             block = block.parent
+
+    def computed(self, value: ValueForm) -> ValueForm:
+        """Return the value of an output column: of two that are computed alike, volatile ones differ.
+
+        Without this, `random() AS x, random() AS y` would equal two columns that read the same random number.
+        """
+        if value.stability is not Stability.VOLATILE:
+            return value
+        number = self.volatile_values[value.digest]
+        self.volatile_values[value.digest] += 1
+        uncast = digest("computed", number, value.uncast) if value.uncast else ""
+        return replace(value, digest=digest("computed", number, value.digest), uncast=uncast)
 
     def note(self, name: str, meaning: Part, text: Part) -> None:
         """Record a clause that decides the rows."""

@@ -26,10 +26,20 @@ class CanonicalSql:
     statements: tuple[ParsedStatement, ...]
     text: str
 
-    def canonical(self, naming: Naming, lookup: Callable[[str], TableForm | None], reads: Sequence[str]) -> TableForm:
-        """Return what the SQL defines; `reads` are tables that it is known to read, for SQL that does not parse."""
+    def canonical(
+        self,
+        naming: Naming,
+        lookup: Callable[[str], TableForm | None],
+        reads: Sequence[str],
+        functions: frozenset[str] = frozenset(),
+    ) -> TableForm:
+        """Return what the SQL defines.
+
+        `reads` are tables that it is known to read, for SQL that does not parse; `functions` are the user's own whose
+        value depends on their arguments alone.
+        """
         if len(self.statements) == 1:
-            return canonical_query(self.statements[0], naming, lookup, reads)
+            return canonical_query(self.statements[0], naming, lookup, reads, functions)
         names = sorted({*reads, *tables_of(self, naming)})
         contents = [(name, (lookup(name) or base_table(name)).content) for name in names]
         return opaque_table(digest("statements", self.text, contents))

@@ -11,6 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming
 from lineage.sql.canonical.block_form import BlockForm, FromItem, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, tree_digest
+from lineage.sql.canonical.function_kinds import FunctionKinds
 from lineage.sql.canonical.table_form import ClauseForm, TableForm, ValueForm, base_table, worst
 from lineage.sql.canonical.value_forms import Expressions, conditions
 from lineage.sql.resolve.identifiers import identifiers_of
@@ -39,12 +40,13 @@ def allow_only(node: exp.Expr, known: frozenset[str]) -> None:
 class FromReader(ABC):
     """Reads the FROM clauses of one statement."""
 
-    def __init__(self, text: str, naming: Naming, lookup: Lookup) -> None:
+    def __init__(self, text: str, naming: Naming, lookup: Lookup, declared: frozenset[str]) -> None:
         self._text = text
         self._naming = naming
         self._lookup = lookup
         self._identifiers = identifiers_of(naming.dialect)
-        self._expressions = Expressions(text, self._identifiers, self.query)
+        self._functions = FunctionKinds(naming.dialect.name, declared)
+        self._expressions = Expressions(text, self._identifiers, self._functions, self.query)
 
     @abstractmethod
     def query(self, tree: exp.Expr, parent: BlockForm | None, ctes: Mapping[str, TableForm] | None = None) -> TableForm:

@@ -49,7 +49,8 @@ def read_items(tree: exp.Expr, block: BlockForm, expressions: Expressions, ident
             raise UnsupportedError
         else:
             name, written = f"\x00{len(items)}:{tree_digest(node, expressions.text)}", node
-        items.append(Item(name, expressions.value(written, block)))
+        value = expressions.value(written, block)
+        items.append(Item(name, value if isinstance(written, exp.Column) else block.computed(value)))
     return items
 
 

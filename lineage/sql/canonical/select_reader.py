@@ -52,7 +52,8 @@ class SelectReader(FromReader):
         keys = self._order(tree, block, items, over)
         if block.wild:
             block.rows = digest("with unknown", block.rows, sorted(set(block.wild)))
-            block.note("unknown functions", sorted(set(block.wild)), sorted(set(block.wild)))
+            for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
+                block.note(phrase, sorted(set(block.wild)), sorted(set(block.wild)))
             block.stability = Stability.VOLATILE
         values = [item.value for item in items]
         digests = [value.digest for value in values]
@@ -71,9 +72,6 @@ class SelectReader(FromReader):
                 block.note("DISTINCT", sorted(set(digests)), listed)
                 block.stability = worst(values, block.stability)
         self._limit(tree, block, keys, order)
-        if worst(values) is Stability.VOLATILE:
-            block.rows = digest("volatile", block.rows, digests)
-            block.note("volatile functions", digests, [tree_digest(one, self._text) for one in tree.expressions])
         passed = not keys and [block.rows] == [item.relation.rows for item in block.items]
         rests = [item.rest for item in items if item.rest]
         return TableForm(

@@ -9,12 +9,15 @@ from sqlglot import exp
 from lineage.frozen import frozen
 from lineage.sql.canonical.block_form import BlockForm, UnsupportedError
 from lineage.sql.canonical.digests import Part, digest, is_stated, spelling, tree_digest
-from lineage.sql.canonical.function_kinds import AGGREGATES, ORDERED, PLAIN, PLAIN_BY_NAME, RANKS, VOLATILE
+from lineage.sql.canonical.function_kinds import FunctionKind, FunctionKinds, function_names
 from lineage.sql.canonical.name_lookup import find_prefixed, find_unprefixed
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
 from lineage.sql.resolve.identifiers import Identifiers
 
-__all__ = ["Expressions", "conditions", "contains_aggregate"]
+__all__ = ["UNKNOWN_FUNCTION", "Expressions", "conditions", "contains_aggregate"]
+
+UNKNOWN_FUNCTION = "unknown function"
+"""How the clause begins that names a function which may change the rows."""
 
 _NAMES = ("this", "table")
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
@@ -61,6 +64,7 @@ class Expressions:
 
     text: str
     identifiers: Identifiers
+    functions: FunctionKinds
     read_query: Callable[[exp.Expr, BlockForm], TableForm]
 
     def value(self, node: exp.Expr, block: BlockForm) -> ValueForm:
@@ -70,6 +74,8 @@ class Expressions:
             UnsupportedError: it may add columns.
         """
         kind = type(node)
+        if node is None:  # an operator or function with too few operands
+            raise UnsupportedError
         if kind is exp.Paren:
             return self.value(node.this, block)
         if kind is exp.Column:
@@ -87,16 +93,20 @@ class Expressions:
             return self._window(node, block)
         if kind in (exp.Subquery, exp.Exists) or isinstance(node, exp.Query):
             return self._query(node, block)
-        if kind in AGGREGATES or kind in RANKS:
-            return self._generic(node, block, "over", block.rows)
-        if kind in ORDERED or kind in (exp.IgnoreNulls, exp.RespectNulls):
-            return self._generic(node, block, "in order", block.rows, block.order_of_rows, stability=Stability.TIES)
-        if kind in VOLATILE:
-            return ValueForm(digest("volatile", tree_digest(node, self.text)), stability=Stability.VOLATILE)
-        if kind in PLAIN or (kind is exp.Anonymous and node.name.lower() in PLAIN_BY_NAME):
-            return self._generic(node, block)
         if isinstance(node, _NAMES_COLUMNS):
             raise UnsupportedError
+        function = node.expression if kind is exp.Dot and isinstance(node.expression, exp.Func) else node
+        names = () if function is node else (str(node.this),)
+        match self.functions.kind(node, self.text):
+            case FunctionKind.DETERMINISTIC:
+                return self._generic(function, block, *names)
+            case FunctionKind.AGGREGATE | FunctionKind.RANK:
+                return self._generic(function, block, *names, "over", block.rows)
+            case FunctionKind.ORDERED:
+                more = (*names, "in order", block.rows, block.order_of_rows)
+                return self._generic(function, block, *more, stability=Stability.TIES)
+            case FunctionKind.VOLATILE:
+                return self._generic(function, block, *names, "volatile", stability=Stability.VOLATILE)
         return self._unknown(node, block)
 
     def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
@@ -224,7 +234,17 @@ class Expressions:
         if isinstance(node, exp.Column):
             return ValueForm(found, stability=Stability.TIES)
         block.wild.append(found)
+        block.unknown_functions.update(self._functions_in(node))
         return ValueForm(found, stability=Stability.VOLATILE)
+
+    def _functions_in(self, node: exp.Expr) -> Iterator[str]:
+        """Yield a phrase for each function in an expression that is not known, or returns several rows."""
+        for part in node.walk(prune=lambda one: isinstance(one, exp.Query)):
+            if isinstance(part, (exp.Func, exp.Dot)) and not isinstance(part.parent, exp.Dot):
+                kind = self.functions.kind(part, self.text)
+                if kind in (FunctionKind.UNKNOWN, FunctionKind.ROWS):
+                    name = next(function_names(part, self.text)).lower()
+                    yield f"rows of {name}" if kind is FunctionKind.ROWS else f"{UNKNOWN_FUNCTION} {name}"
 
 
 _READS_A_SET = (exp.Exists, exp.In, exp.Any, exp.All)

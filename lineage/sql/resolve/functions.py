@@ -20,7 +20,13 @@ from lineage.sql.resolve.transformation_codes import (
     TRANSFORMATION,
 )
 
-__all__ = ["FunctionEffects", "FunctionsFileError", "hierarchy_columns", "pseudo_columns"]
+__all__ = [
+    "FunctionEffects",
+    "FunctionsFileError",
+    "deterministic_functions",
+    "hierarchy_columns",
+    "pseudo_columns",
+]
 
 
 class FunctionsFileError(ValueError):
@@ -85,9 +91,10 @@ def _plain(name: str) -> str:
 
 
 class _UserFile(NamedTuple):
-    """The content of a user's file: masking functions by dialect, and aggregates."""
+    """The content of a user's file: masking and deterministic functions by dialect, and aggregates."""
 
     masking: tuple[tuple[str, tuple[str, ...]], ...]
+    deterministic: tuple[tuple[str, tuple[str, ...]], ...]
     aggregates: tuple[str, ...]
 
 
@@ -112,19 +119,38 @@ def _user_file(path: Path) -> _UserFile:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FunctionsFileError(f"{path}: not TOML: {error}") from error
-    if unknown := sorted(data.keys() - {"masking", "aggregates"}):
-        raise FunctionsFileError(f"{path}: unknown section [{unknown[0]}]; expected [masking] or [aggregates]")
+    if unknown := sorted(data.keys() - _SECTIONS):
+        expected = ", ".join(f"[{section}]" for section in sorted(_SECTIONS))
+        raise FunctionsFileError(f"{path}: unknown section [{unknown[0]}]; expected one of {expected}")
     for section, held in data.items():
         if not isinstance(held, dict):
             raise FunctionsFileError(f"{path}: {section}: expected a section [{section}] with lists of function names")
-    dialects = {*DIALECTS, "any"}
-    masking = []
-    for group, names in data.get("masking", {}).items():
-        if group not in dialects:
-            raise FunctionsFileError(f"{path}: [masking] {group}: unknown dialect; `any` applies to all dialects")
-        masking.append((group, _names(path, f"[masking] {group}", names)))
     aggregates = _names(path, "[aggregates] names", data.get("aggregates", {}).get("names", []))
-    return _UserFile(tuple(masking), aggregates)
+    masking, deterministic = (_by_dialect(path, section, data) for section in ("masking", "deterministic"))
+    return _UserFile(masking, deterministic, aggregates)
+
+
+_SECTIONS = {"masking", "deterministic", "aggregates"}
+
+
+def _by_dialect(path: Path, section: str, data: dict[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = []
+    for group, names in data.get(section, {}).items():
+        if group != "any" and group not in DIALECTS:
+            raise FunctionsFileError(f"{path}: [{section}] {group}: unknown dialect; `any` applies to all dialects")
+        found.append((group, _names(path, f"[{section}] {group}", names)))
+    return tuple(found)
+
+
+def deterministic_functions(dialect: str, files: Iterable[str | Path]) -> frozenset[str]:
+    """Return the functions in lower case whose value depends on their arguments alone, as the user's files list them.
+
+    Raises:
+        FunctionsFileError: a file does not have the format of functions.toml.
+        OSError: a file cannot be read.
+    """
+    listed = (one for file in files for one in _user_file(Path(file)).deterministic)
+    return frozenset(name.lower() for group, names in listed if group in ("any", dialect) for name in names)
 
 
 def _names(path: Path, place: str, names: object) -> tuple[str, ...]:

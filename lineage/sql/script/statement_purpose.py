@@ -48,7 +48,8 @@ class StatementPurpose:
     `columns` are those that it declares, `computed` digests of what fills them besides what is written, by name.
     `settings` is a digest of how the table is stored, `without_rows` whether its query only gives it columns.
     `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest. `drops`: no
-    table is left. `alterations` are changes of its columns; None if it may change them in another way.
+    table is left. `alterations` are changes of its columns; None if it may change them in another way. `fills`: it is
+    a MERGE, or an INSERT of a query, whose text says what it writes; `by_position`: an INSERT that names no columns.
     """
 
     purpose: Purpose
@@ -65,6 +66,8 @@ class StatementPurpose:
     decided: tuple[tuple[str, str], ...] = ()
     drops: bool = False
     alterations: tuple[ColumnAlteration, ...] | None = None
+    fills: bool = False
+    by_position: bool = False
 
 
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
@@ -162,7 +165,20 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
     table = str(trace.destination) if trace.destination is not None else str(written[0]) if written else None
     purpose = Purpose.CONTEXT if table is None else Purpose.WRITES
     drops = whole and isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2
-    return StatementPurpose(purpose, text, tokens, table, reads, drops=drops, alterations=alterations)
+    inserts = whole and isinstance(tree, exp.Insert) and isinstance(tree.args.get("expression"), exp.Query)
+    by_position = inserts and isinstance(tree, exp.Insert) and not isinstance(tree.this, exp.Schema)
+    fills = inserts or (whole and isinstance(tree, exp.Merge))
+    return StatementPurpose(
+        purpose,
+        text,
+        tokens,
+        table,
+        reads,
+        drops=drops,
+        alterations=alterations,
+        fills=fills,
+        by_position=by_position,
+    )
 
 
 _WRITES_ROWS = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable, exp.Copy, exp.LoadData)

@@ -21,6 +21,7 @@ _CONDITIONS = {
     ColumnEffect.REMOVED: FailCondition.REMOVED,
     ColumnEffect.RENAMED: FailCondition.REMOVED,
     ColumnEffect.TYPE: FailCondition.TYPE,
+    ColumnEffect.UNMASKED: FailCondition.UNMASKED,
     ColumnEffect.VALUE: FailCondition.VALUE,
     ColumnEffect.ROWS: FailCondition.VALUE,
 }

@@ -33,7 +33,7 @@ def summary_lines(diff: ProjectDiff) -> Iterator[str]:
         if table.effect is not TableEffect.ADDED:
             owner = f" (owner {diff.owners[table.key]})" if table.key in diff.owners else ""
             yield f"{table.title}{owner}: {readers_of(diff, table)}"
-    for table in diff.edited:
+    for table in (*diff.edited, *diff.affected):
         if table.reasons:
             yield f"{table.title}: {'; '.join(table.reasons)}"
     for one in diff.consumers:

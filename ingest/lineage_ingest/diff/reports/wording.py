@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lineage.cli.listing import counted
 from lineage.model.name_lists import name_list
+from lineage.sql.canonical.value_forms import UNKNOWN_FUNCTION
 from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
 from lineage_ingest.diff.readers import TableReach
@@ -14,10 +15,13 @@ __all__ = ["all_columns", "change_of", "groups_of", "headline", "readers_of", "w
 
 
 def headline(diff: ProjectDiff) -> str:
-    """Return one sentence: how many tables are edited, affected, and edited without effect."""
+    """Return one sentence: how many tables are edited, affected, and edited without effect; columns laid open."""
     parts = [f"{counted(len(diff.edited), 'table')} changed", f"{len(diff.affected):,} affected downstream"]
     if diff.cosmetic:
         parts.append(f"{len(diff.cosmetic):,} with cosmetic edits only")
+    unmasked = sum(ColumnEffect.UNMASKED in one.effects for table in diff.tables.values() for one in table.columns)
+    if unmasked:
+        parts.append(f"{counted(unmasked, 'column')} no longer masked")
     return ", ".join(parts)
 
 
@@ -93,3 +97,12 @@ def what_else(diff: ProjectDiff) -> Iterator[str]:
         yield f"{missing.table} reads {missing.name}, which does not exist any more"
     yield from map(str, diff.carriers)
     yield from diff.notices
+    clauses = (clause for table in diff.tables.values() for clause in table.clauses)
+    unknown = sorted(
+        {one.removeprefix(UNKNOWN_FUNCTION).strip() for one in clauses if one.startswith(UNKNOWN_FUNCTION)}
+    )
+    if unknown:
+        yield (
+            f"{name_list(unknown, 5)}: unknown, and may change the row set; if its value depends on its arguments "
+            "alone, list it under [deterministic] in a file (--functions FILE)"
+        )

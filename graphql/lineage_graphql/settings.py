@@ -23,7 +23,7 @@ class Limits(BaseModel):
     body_bytes: _Positive = 1_000_000
     event_body_bytes: _Positive = 50_000_000
     """For OpenLineage events."""
-    batch_bytes: _Positive = 1_000_000_000
+    batch_bytes: _Positive = 250_000_000
     """For batches of other processes, decompressed."""
     body_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Maximum seconds to receive a body."""

@@ -16,7 +16,7 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.problems import problem, refusal_response
-from lineage_graphql.http.unpacking import decode_body
+from lineage_graphql.http.request_bodies import read_body
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
 from lineage_ingest.openlineage import EventIngest, EventOutcome
@@ -28,6 +28,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is required."},
     403: {"description": "The caller lacks a role, or the service is read-only."},
     413: {"description": "The body is too large."},
+    415: {"description": "The body is not JSON."},
     503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
     507: {"description": "The store's disk is full; nothing was stored. Send it again later."},
 }
@@ -87,12 +88,7 @@ async def _body(state: ServiceState, request: Request) -> object:
     require(await state.caller(request.headers.get("authorization")), Role.INGESTER)
     if state.settings.read_only:
         raise RefusedError(ErrorCode.FORBIDDEN, "this service is read-only", "it was started with --read-only")
-    # Browsers send other content types cross-site without a preflight request.
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is not JSON", "send Content-Type: application/json")
-    encoding = request.headers.get("content-encoding")
-    text = decode_body(await request.body(), encoding, state.settings.limits.event_body_bytes)
+    text = await read_body(request, state.settings.limits)
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError) as error:

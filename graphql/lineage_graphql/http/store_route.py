@@ -16,7 +16,7 @@ from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.problems import problem, refusal_response
-from lineage_graphql.http.unpacking import decode_body
+from lineage_graphql.http.request_bodies import read_body
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["store_router"]
@@ -54,6 +54,8 @@ def store_router(state: ServiceState) -> APIRouter:
             403: {"description": "The caller lacks a role."},
             404: {"description": "There is no such method."},
             409: {"description": "The store refused the call."},
+            413: {"description": "The body is too large."},
+            415: {"description": "The body is not JSON."},
             503: {"description": "The store cannot be reached."},
         },
     )
@@ -70,8 +72,7 @@ def store_router(state: ServiceState) -> APIRouter:
         if state.settings.read_only and found.effect is not Effect.READS:
             return problem(403, "this service is read-only", "it was started with --read-only")
         try:
-            encoding = request.headers.get("content-encoding")
-            body = decode_body(await request.body(), encoding, state.settings.limits.batch_bytes)
+            body = await read_body(request, state.settings.limits)
             answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answer, state, found, body)
         except ValidationError as error:
             first = error.errors()[0]
@@ -88,7 +89,7 @@ def store_router(state: ServiceState) -> APIRouter:
     return router
 
 
-def _answer(state: ServiceState, method: Method, body: bytes) -> bytes:
+def _answer(state: ServiceState, method: Method, body: bytes | bytearray) -> bytes:
     if method.effect is not Effect.READS:
         return method.call(state.store, body)
     with time_limit(_READING_SECONDS):

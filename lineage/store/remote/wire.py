@@ -53,7 +53,7 @@ class Method:
         given = {name: _as_plain(value) for name, value in given.items()}
         return self.arguments.model_construct(**given).model_dump_json(exclude_unset=True).encode()
 
-    def call(self, store: GraphStore, arguments: bytes) -> bytes:
+    def call(self, store: GraphStore, arguments: bytes | bytearray) -> bytes:
         """Call the method of a store and return its result as JSON.
 
         Raises:

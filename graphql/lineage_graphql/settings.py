@@ -29,6 +29,12 @@ class Limits(BaseModel):
     """Maximum seconds to receive a body."""
     tokens: _Positive = 5_000
     """Lexical tokens of a GraphQL document."""
+    variables: _Positive = 5_000
+    """Values in a request's variables, in lists and objects as well."""
+    selections: _Positive = 5_000
+    """Fields and fragments of a document; a fragment counts once for each operation and page size it is used with."""
+    comparisons: _Positive = 10_000
+    """Pairs of fields with one response name that validation compares, through fragments as well."""
     depth: _Positive = 15
     aliases: _Positive = 30
     cost: _Positive = 20_000

@@ -12,6 +12,7 @@ import pytest
 from starlette.routing import BaseRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from lineage.store import GraphStore, open_store
 from lineage_graphql.app import make_app
@@ -114,9 +115,10 @@ def test_a_request_without_a_host_is_refused(local: Service) -> None:
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])
 def test_foreign_pages_open_no_websocket(local: Service, origin: str) -> None:
     address = local.url.replace("http", "ws") + "/graphql"
+    protocols = [Subprotocol("graphql-transport-ws")]
     with pytest.raises(InvalidStatus, match="403"):
-        connect(address, origin=origin, subprotocols=["graphql-transport-ws"])  # type: ignore[arg-type, list-item]
-    with connect(address, origin=local.url, subprotocols=["graphql-transport-ws"]):  # type: ignore[arg-type, list-item]
+        connect(address, origin=Origin(origin), subprotocols=protocols)
+    with connect(address, origin=Origin(local.url), subprotocols=protocols):
         pass
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 from fastapi import Request, WebSocket
@@ -12,13 +13,16 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.fastapi import GraphQLRouter
-from strawberry.http import GraphQLRequestData
+from strawberry.http import GraphQLRequestData, process_result
 from strawberry.types import ExecutionResult
+from strawberry.types.unset import UNSET
 
+from lineage_graphql.access.authorize import unauthenticated
 from lineage_graphql.access.roles import TokenProblem
 from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.editor_route import editor_page
+from lineage_graphql.metrics import REFUSALS
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 
@@ -42,6 +46,14 @@ class _Router(GraphQLRouter[Context, None]):
             raise
         except (ValueError, RecursionError) as error:
             raise json.JSONDecodeError(str(error), "", 0) from error
+
+    async def run(self, request: Request | WebSocket, context: Any = UNSET, root_value: Any = UNSET) -> Any:
+        """Answer a request; the body of an unknown caller is not even read."""
+        if isinstance(request, Request) and request.method == "POST" and isinstance(context.caller, TokenProblem):
+            refused = unauthenticated(context.caller)
+            REFUSALS.labels(str(refused.code)).inc()
+            return self.create_response(process_result(_refusal(refused)), await self.get_sub_response(request))
+        return await super().run(request, context, root_value)
 
     async def execute_single(
         self,
@@ -110,5 +122,6 @@ def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
         context_getter=of_request,
         graphql_ide="graphiql" if state.offers_editor else None,
         allow_queries_via_get=False,
+        connection_init_wait_timeout=timedelta(seconds=10),
         max_subscriptions_per_connection=20,
     )

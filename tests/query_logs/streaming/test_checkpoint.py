@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lineage import __version__
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage_ingest.query_log.streaming import checkpoint as module
@@ -92,7 +93,7 @@ class _Call:
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_file_of_others_runs_nothing(tmp_path: Path, place: int) -> None:
     ran = tmp_path / "ran"
-    values: list[object] = [module.__version__, {"rows": 3}, STATED[0]]
+    values: list[object] = [__version__, {"rows": 3}, STATED[0]]
     values[place] = _Call(os.mkdir, str(ran))
     with Checkpoint.open(tmp_path, *STREAM) as held:
         (tmp_path / "4.stated").write_bytes(b"".join(map(pickle.dumps, values)))

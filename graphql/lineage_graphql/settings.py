@@ -47,6 +47,8 @@ class Limits(BaseModel):
     """Maximum number of columns that a traversal reaches; beyond it `totalCount` is a lower bound."""
     sql_characters: _Positive = 200_000
     """Maximum length of the text of `extract`."""
+    waiting: _Positive = 16
+    """Requests that wait while as many work as there are threads; others are refused at once."""
     seconds: Annotated[float, Field(gt=0)] = 10.0
     """Maximum seconds of a request; the store's work is cancelled with it."""
 
@@ -69,7 +71,7 @@ class Settings(BaseModel):
     trusted_documents: Path | None = None
     limits: Limits = Limits()
     log_format: Literal["text", "json"] = "text"
-    grace_seconds: Annotated[int, Field(ge=0)] = 20
+    grace_seconds: Annotated[int, Field(ge=0)] = 5
 
     @property
     def secured(self) -> bool:

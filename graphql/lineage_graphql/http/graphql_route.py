@@ -19,9 +19,12 @@ from strawberry.types.unset import UNSET
 
 from lineage_graphql.access.authorize import unauthenticated
 from lineage_graphql.access.roles import TokenProblem
+from lineage_graphql.admission import RETRY_AFTER
 from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.editor_route import editor_page
+from lineage_graphql.http.problems import STATUS
 from lineage_graphql.metrics import REFUSALS
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
@@ -71,16 +74,24 @@ class _Router(GraphQLRouter[Context, None]):
             return _refusal(unsendable)
         seconds = self._state.settings.limits.seconds
         try:
-            async with asyncio.timeout(seconds):
-                return await super().execute_single(
+            async with asyncio.timeout(seconds), self._state.admission.admitted():
+                running = super().execute_single(
                     request, request_adapter, sub_response, context, root_value, request_data
                 )
+                return await unless_abandoned(request, running)
+        except RefusedError as refused:
+            sub_response.status_code = STATUS[refused.code]
+            sub_response.headers.update(RETRY_AFTER)
+            REFUSALS.labels(str(refused.code)).inc()
+            return _refusal(refused)
         except TimeoutError:
-            refused = RefusedError(
+            late = RefusedError(
                 ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s was exceeded", "request less", limit="seconds",
                 allowed=seconds,
             )  # fmt: skip
-            return _refusal(refused)
+            return _refusal(late)
+        finally:
+            context.ask.end()
 
     async def render_graphql_ide(self, request: Request) -> HTMLResponse:  # noqa: ARG002
         """Return the editor page."""
@@ -106,7 +117,7 @@ def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
 
     async def context(connection: HTTPConnection) -> Context:
         return Context(
-            ask=Ask(state.store, state.threads, settings.limits.seconds),
+            ask=Ask(state.store, state.threads, settings.limits.seconds, state.readiness.note_answer),
             caller=await state.caller(connection.headers.get("authorization")),
             limits=settings.limits,
             request_id=connection.scope["state"]["request_id"],

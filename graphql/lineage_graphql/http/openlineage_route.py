@@ -38,7 +38,8 @@ _MAX_EVENTS = 10_000
 def openlineage_router(state: ServiceState) -> APIRouter:
     """Return the routes. Accepted events are durable when they respond."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
-    writer = EventWriter(EventIngest(state.store).take, state.threads, state.settings.limits.seconds)
+    seconds, noted = state.settings.limits.seconds, state.readiness.note_answer
+    writer = EventWriter(EventIngest(state.store).take, state.writers, seconds, noted)
 
     async def taken(events: Sequence[object]) -> list[EventOutcome]:
         outcomes = await writer.take(events)

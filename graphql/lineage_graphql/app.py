@@ -20,7 +20,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.admission import Admission
-from lineage_graphql.errors import RefusedError
+from lineage_graphql.errors import RefusedError, client_error
 from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
@@ -109,7 +109,8 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     @app.exception_handler(StoreUnreachableError)
     async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
         _LOGGER.warning("the store cannot be reached: %s", error)
-        return problem(503, "the store cannot be reached", "try again later", headers={"Retry-After": "5"})
+        said = client_error(error)
+        return problem(503, said.message if said else "", "try again later", headers={"Retry-After": "5"})
 
     @app.exception_handler(StoreTimeoutError)
     async def late(_: Request, error: StoreTimeoutError) -> JSONResponse:

@@ -14,6 +14,9 @@ from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameEr
 __all__ = ["ErrorCode", "RefusedError", "client_error"]
 
 
+_UNREACHABLE = "the store cannot be reached"
+
+
 class ErrorCode(StrEnum):
     """The values of `extensions.code` of an error."""
 
@@ -80,7 +83,8 @@ def client_error(error: BaseException) -> RefusedError | None:
             return RefusedError(ErrorCode.TIMEOUT, "time limit exceeded", "request fewer hops or a smaller scope")
         case StoreUnreachableError():
             # The address is not disclosed to clients.
-            return RefusedError(ErrorCode.STORE_UNAVAILABLE, "the store cannot be reached", "try again later")
+            what = f"the store cannot be reached: {error.server} does not answer" if error.server else _UNREACHABLE
+            return RefusedError(ErrorCode.STORE_UNAVAILABLE, what, "try again later")
         case StoreError():
             return None
     return None

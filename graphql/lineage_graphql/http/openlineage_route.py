@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
@@ -29,17 +30,27 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     403: {"description": "The caller lacks a role, or the service is read-only."},
     413: {"description": "The body is too large."},
     415: {"description": "The body is not JSON."},
-    503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
-    507: {"description": "The store's disk is full; nothing was stored. Send it again later."},
+    503: {
+        "description": "The store cannot be reached or did not answer in time, or too many events wait. Send it again."
+    },
+    507: {"description": "The store's disk is full. Send it again later."},
 }
 _MAX_EVENTS = 10_000
+_WRITING_SECONDS = 3_600.0
 
 
 def openlineage_router(state: ServiceState) -> APIRouter:
     """Return the routes. Accepted events are durable when they respond."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
     seconds, noted = state.settings.limits.seconds, state.readiness.note_answer
-    writer = EventWriter(EventIngest(state.store).take, state.writers, seconds, noted)
+    ingest = EventIngest(state.store)
+
+    def take(events: Sequence[object]) -> list[EventOutcome]:
+        # Within a time limit, however long, a store that is down is not waited for.
+        with time_limit(_WRITING_SECONDS):
+            return ingest.take(events)
+
+    writer = EventWriter(take, state.writers, seconds, noted)
 
     async def taken(events: Sequence[object]) -> list[EventOutcome]:
         outcomes = await writer.take(events)

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from lineage.store.remote.wire import BUSY
 from lineage_graphql.errors import ErrorCode, RefusedError
 
 __all__ = ["RETRY_AFTER", "Admission", "overloaded"]
 
-RETRY_AFTER = {"Retry-After": "1"}
+RETRY_AFTER = {"Retry-After": BUSY}
 """The header of an answer to a request that was refused before anything was done."""
 
 

@@ -168,7 +168,7 @@ def test_a_slow_store_is_waited_for_while_it_writes() -> None:
             large = asyncio.create_task(writer.take(["x"] * (4 * MAX_EVENTS)))
             await asyncio.sleep(0.1)
             store.pause = 0.3
-            return await asyncio.gather(large, writer.take(["behind"]))
+            return list(await asyncio.gather(large, writer.take(["behind"])))
 
     large, behind = asyncio.run(work())
     assert (len(large), len(behind)) == (4 * MAX_EVENTS, 1)

@@ -80,6 +80,18 @@ def test_requests_beyond_a_bound_are_refused_at_once(small_store: GraphStore) ->
         assert [answer.result(20).status_code for answer in answers] == [200] * 4
 
 
+def test_a_command_waits_for_a_busy_service(small_store: GraphStore) -> None:
+    busy = _Busy(small_store)
+    settings = Settings(threads=1, limits=Limits(waiting=1, seconds=60))
+    with running(busy, settings) as service, ThreadPoolExecutor(2) as clients, open_store(service.url) as remote:
+        answers = [clients.submit(asked, service) for _ in range(2)]
+        assert busy.begun.acquire(timeout=20)
+        time.sleep(2)  # the other one has arrived
+        threading.Timer(1.5, busy.go_on.set).start()
+        assert remote.runs(1) == small_store.runs(1)
+        assert [answer.result(20).status_code for answer in answers] == [200] * 2
+
+
 def test_what_would_be_answered_too_late_is_not_begun(small_store: GraphStore) -> None:
     busy = _Busy(small_store)
     with running(busy, Settings(threads=1, limits=Limits(seconds=2))) as service, ThreadPoolExecutor(2) as clients:

@@ -20,11 +20,13 @@ from lineage.store import protocol
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 
-__all__ = ["PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
+__all__ = ["BUSY", "PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
 
 PATH = "/api/v1/store"
 """Path of the service's store routes: one route per method below it."""
 
+BUSY = "1"
+"""`Retry-After` of a 503 by which a service refuses a request before anything of it is done."""
 
 ROUTES_VERSION = 12
 """Incremented when arguments or results change: client and service must have the same version."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Any
+from typing import Any, BinaryIO
 
-__all__ = ["UnexpectedClassError", "from_saved", "to_saved"]
+__all__ = ["UnexpectedClassError", "from_saved", "read_saved", "to_saved"]
 
-_BUILTINS = frozenset(
-    (("builtins", "frozenset"), ("builtins", "set"), ("collections", "defaultdict"), ("builtins", "list"))
+_PLAIN = frozenset(
+    (
+        *(("builtins", name) for name in ("frozenset", "list", "set")),
+        ("collections", "defaultdict"),
+        *(("datetime", name) for name in ("date", "datetime", "timedelta", "timezone")),
+    )
 )
 
 UnexpectedClassError = pickle.UnpicklingError
@@ -27,15 +31,29 @@ def from_saved(content: bytes, modules: tuple[str, ...]) -> Any:
     Raises:
         UnexpectedClassError: there is a value of another class.
     """
-    return _ValuesReader(content, modules).load()
+    return read_saved(io.BytesIO(content), modules)
+
+
+def read_saved(file: BinaryIO, modules: tuple[str, ...]) -> Any:
+    """Return the next values in a file, as `from_saved` does.
+
+    Raises:
+        UnexpectedClassError: there is a value of another class.
+    """
+    return _ValuesReader(file, modules).load()
 
 
 class _ValuesReader(pickle.Unpickler):
-    def __init__(self, content: bytes, modules: tuple[str, ...]) -> None:
-        super().__init__(io.BytesIO(content))
+    def __init__(self, file: BinaryIO, modules: tuple[str, ...]) -> None:
+        super().__init__(file)
         self._modules = modules
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _BUILTINS or module.startswith(self._modules):
+        if (module, name) in _PLAIN:
             return super().find_class(module, name)
+        if module.startswith(self._modules):
+            found = super().find_class(module, name)
+            # A module also holds what it imports, and a dotted name reaches into that.
+            if isinstance(found, type) and found.__module__ == module:
+                return found
         raise UnexpectedClassError(f"{module}.{name} is not expected in a saved file")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
@@ -16,15 +19,18 @@ from lineage import __version__
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.access.authenticate import Authenticator
+from lineage_graphql.admission import Admission
+from lineage_graphql.errors import RefusedError, client_error
 from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.middleware import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
-from lineage_graphql.http.problems import problem
+from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
+from lineage_graphql.readiness import Readiness
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 from lineage_graphql.settings import Settings
@@ -32,6 +38,10 @@ from lineage_graphql.settings import Settings
 __all__ = ["make_app"]
 
 _LOGGER = logging.getLogger(__name__)
+_WRITERS = 4
+"""Threads that write events. One is used, unless a database that hangs keeps it."""
+_ENDING_SECONDS = 2.0
+"""Maximum seconds to wait for the store at the end, after the requests had their time."""
 # `Guard` creates the spans. FastAPI's own hold a URL's query string (a GraphQL document by GET) and exception messages.
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
@@ -40,6 +50,16 @@ _NO_TELEMETRY: TelemetryConfig = {
     "operation_spans": False,
     "auto_configure": False,
 }
+
+
+def _end(state: ServiceState, close: Callable[[], None] | None) -> None:
+    """Wait for the threads, then close the store."""
+    for pool in (state.threads, state.writers, state.readiness.thread):
+        pool.shutdown(wait=False, cancel_futures=True)
+    for pool in (state.threads, state.writers, state.readiness.thread):
+        pool.shutdown(wait=True)
+    if close is not None:
+        close()
 
 
 def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
@@ -53,16 +73,22 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     if settings.trusted_documents is not None:
         documents = TrustedDocuments.read(settings.trusted_documents, schema._schema)
     opened = store if store is not None else open_store(settings.store, read_only=settings.read_only)
-    threads = ThreadPoolExecutor(settings.threads, "store")
-    state = ServiceState(settings, opened, threads, Authenticator(settings), documents)
+    threads, writers = ThreadPoolExecutor(settings.threads, "store"), ThreadPoolExecutor(_WRITERS, "writer")
+    admission = Admission(settings.threads, settings.limits.waiting, settings.limits.seconds)
+    readiness = Readiness(opened)
+    state = ServiceState(settings, opened, threads, writers, Authenticator(settings), documents, admission, readiness)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as ending:
-            if store is None:
-                ending.callback(opened.close)
-            ending.callback(threads.shutdown, wait=True, cancel_futures=True)
-            yield
+        yield
+        ending = threading.Thread(target=_end, args=(state, opened.close if store is None else None), daemon=True)
+        ending.start()
+        await asyncio.to_thread(ending.join, None if store is not None else _ENDING_SECONDS)
+        if ending.is_alive():
+            # What is not committed was not acknowledged, and the store is as after a kill: nothing of it is stored.
+            _LOGGER.warning("the store is still busy with a request; the process ends without it")
+            logging.shutdown()
+            os._exit(0)
 
     app = FastAPI(
         title="lineage",
@@ -76,10 +102,15 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     )
     app.state.lineage = state
 
+    @app.exception_handler(RefusedError)
+    async def refused(_: Request, error: RefusedError) -> JSONResponse:
+        return refusal_response(error)
+
     @app.exception_handler(StoreUnreachableError)
     async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
         _LOGGER.warning("the store cannot be reached: %s", error)
-        return problem(503, "the store cannot be reached", "try again later", headers={"Retry-After": "5"})
+        said = client_error(error)
+        return problem(503, said.message if said else "", "try again later", headers={"Retry-After": "5"})
 
     @app.exception_handler(StoreTimeoutError)
     async def late(_: Request, error: StoreTimeoutError) -> JSONResponse:

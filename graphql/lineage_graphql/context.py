@@ -16,7 +16,7 @@ from strawberry.types import Info
 from lineage.model.usage import UserCounts
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
-from lineage.store.time_limit import time_limit
+from lineage.store.time_limit import TimeLimit, time_limit
 from lineage.store.values import (
     Direction,
     FeedKey,
@@ -55,6 +55,9 @@ class Ask(Generic[T]):
     store: GraphStore
     threads: ThreadPoolExecutor
     seconds: float
+    answered: Callable[[], None] = lambda: None
+    """Called when the store has answered."""
+    _running: set[TimeLimit] = field(default_factory=set)
 
     async def __call__(self, work: Work[T]) -> T:
         """Return the result of `work`, called with the store.
@@ -63,16 +66,28 @@ class Ask(Generic[T]):
             StoreError: the store could not be read.
             TimeoutError: it exceeded the time limit.
         """
-        async with asyncio.timeout(self.seconds):
-            span = tracer.start_span("store")
-            try:
+        limit = TimeLimit(self.seconds)
+        self._running.add(limit)
+        span = tracer.start_span("store")
+        try:
+            async with asyncio.timeout(self.seconds):
                 with current_span(span):
-                    return await asyncio.get_running_loop().run_in_executor(self.threads, self._within_limit, work)
-            finally:
-                span.end()
+                    result = await asyncio.get_running_loop().run_in_executor(self.threads, self._within, limit, work)
+            self.answered()
+            return result
+        finally:
+            span.end()
+            self._running.discard(limit)
+            limit.end()  # what nobody waits for any more is interrupted
 
-    def _within_limit(self, work: Work[T]) -> T:
-        with time_limit(self.seconds):
+    def end(self) -> None:
+        """Interrupt everything that runs."""
+        for limit in tuple(self._running):
+            limit.end()
+
+    def _within(self, limit: TimeLimit, work: Work[T]) -> T:
+        with time_limit(limit):
+            limit.left()  # it may have waited for a thread until nobody waits for it
             return work(self.store)
 
 

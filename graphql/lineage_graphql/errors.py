@@ -14,6 +14,9 @@ from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameEr
 __all__ = ["ErrorCode", "RefusedError", "client_error"]
 
 
+_UNREACHABLE = "the store cannot be reached"
+
+
 class ErrorCode(StrEnum):
     """The values of `extensions.code` of an error."""
 
@@ -28,6 +31,10 @@ class ErrorCode(StrEnum):
     """`extensions` holds the limit's name (`limit`), its value (`allowed`) and the request's value (`value`)."""
     UNTRUSTED_DOCUMENT = "UNTRUSTED_DOCUMENT"
     TIMEOUT = "TIMEOUT"
+    ABANDONED = "ABANDONED"
+    """The client has closed the connection; only the log shows it."""
+    OVERLOADED = "OVERLOADED"
+    """Too many requests wait already. Nothing was done; send it again after a moment."""
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
     INTERNAL = "INTERNAL"
     """A fault of the service. Its log has the details under the request id of `extensions`."""
@@ -76,7 +83,8 @@ def client_error(error: BaseException) -> RefusedError | None:
             return RefusedError(ErrorCode.TIMEOUT, "time limit exceeded", "request fewer hops or a smaller scope")
         case StoreUnreachableError():
             # The address is not disclosed to clients.
-            return RefusedError(ErrorCode.STORE_UNAVAILABLE, "the store cannot be reached", "try again later")
+            what = f"the store cannot be reached: {error.server} does not answer" if error.server else _UNREACHABLE
+            return RefusedError(ErrorCode.STORE_UNAVAILABLE, what, "try again later")
         case StoreError():
             return None
     return None

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from lineage.store.protocol import GraphStore
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.roles import Caller, TokenProblem
+from lineage_graphql.admission import Admission
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
+from lineage_graphql.readiness import Readiness
 from lineage_graphql.settings import Settings
 
 __all__ = ["ServiceState"]
@@ -22,8 +24,12 @@ class ServiceState:
     settings: Settings
     store: GraphStore
     threads: ThreadPoolExecutor
+    writers: ThreadPoolExecutor
+    """Threads that write events: they do not wait for reads."""
     authenticator: Authenticator
     documents: TrustedDocuments | None
+    admission: Admission
+    readiness: Readiness
 
     @property
     def offers_editor(self) -> bool:

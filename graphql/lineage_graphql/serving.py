@@ -20,11 +20,12 @@ from fastapi import FastAPI
 from lineage.model.visible_text import VisibleFormatter
 from lineage.store import open_store
 from lineage_graphql.app import make_app
+from lineage_graphql.http.connections import TimedConnection
 from lineage_graphql.http.middleware import request_id
 from lineage_graphql.settings import Settings
 from lineage_graphql.telemetry import set_up_tracing
 
-__all__ = ["AddressError", "UnsafeSettingsError", "check", "make_worker", "serve"]
+__all__ = ["AddressError", "UnsafeSettingsError", "check", "make_worker", "serve", "server_options"]
 
 UNREACHABLE = 3
 _SETTINGS = "LINEAGE_SERVE_SETTINGS"
@@ -75,18 +76,7 @@ def serve(settings: Settings) -> None:
         StoreError: the store cannot be opened.
     """
     check(settings)
-    options: dict[str, Any] = {
-        "host": settings.host,
-        "port": settings.port,
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-        "timeout_graceful_shutdown": settings.grace_seconds,
-        "timeout_keep_alive": 30,
-        "h11_max_incomplete_event_size": 65_536,
-        "ws_max_size": settings.limits.body_bytes,
-        "lifespan": "on",
-    }
+    options = server_options(settings)
     _check_address(settings)
     set_up_logs(settings)
     set_up_tracing()
@@ -104,6 +94,22 @@ def serve(settings: Settings) -> None:
     with tempfile.TemporaryDirectory(prefix="lineage-metrics-") as folder:
         os.environ |= {_SETTINGS: settings.model_dump_json(), "PROMETHEUS_MULTIPROC_DIR": folder}
         uvicorn.run("lineage_graphql.serving:make_worker", factory=True, workers=settings.workers, **options)
+
+
+def server_options(settings: Settings) -> dict[str, Any]:
+    """Return uvicorn's options for the settings."""
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "http": TimedConnection,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": settings.grace_seconds,
+        "timeout_keep_alive": 30,
+        "ws_max_size": settings.limits.body_bytes,
+        "lifespan": "on",
+    }
 
 
 def _check_address(settings: Settings) -> None:

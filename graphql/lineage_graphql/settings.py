@@ -23,12 +23,18 @@ class Limits(BaseModel):
     body_bytes: _Positive = 1_000_000
     event_body_bytes: _Positive = 50_000_000
     """For OpenLineage events."""
-    batch_bytes: _Positive = 1_000_000_000
+    batch_bytes: _Positive = 250_000_000
     """For batches of other processes, decompressed."""
     body_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Maximum seconds to receive a body."""
     tokens: _Positive = 5_000
     """Lexical tokens of a GraphQL document."""
+    variables: _Positive = 5_000
+    """Values in a request's variables, in lists and objects as well."""
+    selections: _Positive = 5_000
+    """Fields and fragments of a document; a fragment counts once for each operation and page size it is used with."""
+    comparisons: _Positive = 10_000
+    """Pairs of fields with one response name that validation compares, through fragments as well."""
     depth: _Positive = 15
     aliases: _Positive = 30
     cost: _Positive = 20_000
@@ -41,6 +47,8 @@ class Limits(BaseModel):
     """Maximum number of columns that a traversal reaches; beyond it `totalCount` is a lower bound."""
     sql_characters: _Positive = 200_000
     """Maximum length of the text of `extract`."""
+    waiting: _Positive = 16
+    """Requests that wait while as many work as there are threads; others are refused at once."""
     seconds: Annotated[float, Field(gt=0)] = 10.0
     """Maximum seconds of a request; the store's work is cancelled with it."""
 
@@ -63,7 +71,7 @@ class Settings(BaseModel):
     trusted_documents: Path | None = None
     limits: Limits = Limits()
     log_format: Literal["text", "json"] = "text"
-    grace_seconds: Annotated[int, Field(ge=0)] = 20
+    grace_seconds: Annotated[int, Field(ge=0)] = 5
 
     @property
     def secured(self) -> bool:

@@ -33,7 +33,11 @@ class StoreError(Exception):
 
 
 class StoreUnreachableError(StoreError):
-    """No server answers at the address, or the file cannot be opened."""
+    """No server answers at the address, or the file cannot be opened; `server` is the product that does not answer."""
+
+    def __init__(self, message: str, hint: str | None = None, server: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.server = server
 
 
 class StoreAccessError(StoreUnreachableError):

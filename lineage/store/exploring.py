@@ -18,6 +18,7 @@ from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.planning.graph_state import EdgeType
+from lineage.store.time_limit import seconds_left
 from lineage.store.values import Direction
 
 __all__ = ["Explorer", "Leads", "View"]
@@ -57,17 +58,18 @@ class View:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time left in seconds; None without a deadline.
+        """Time left in seconds, by the deadline and by the thread's time limit; None without either.
 
         Raises:
-            StoreTimeoutError: the deadline has passed.
+            StoreTimeoutError: the deadline has passed, or the time limit is over.
         """
+        limit = seconds_left()
         if self.deadline is None:
-            return None
+            return limit
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise StoreTimeoutError
-        return left
+        return left if limit is None else min(left, limit)
 
     @property
     def down(self) -> bool:

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from lineage.store import open_store
+from tests.events.event_builders import event
 from tests.neo4j_fixture import Neo4jAddress
 from tests.service.graph import fill
 from tests.store.conftest import emptied
@@ -77,6 +78,23 @@ def test_it_answers_and_ends_when_it_is_told(path: Path) -> None:
         assert data(address, '{ impact(column: "users.email") { totalCount } }') == {"impact": {"totalCount": 4}}
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
+
+
+def test_it_ends_soon_in_the_middle_of_a_batch(path: Path) -> None:
+    builders = [{"run": n, "at": 3, "inputs": ["pg.orders"], "outputs": {f"pg.t{n}": {}}} for n in range(3_000)]
+    body = json.dumps([event(each) for each in builders]).encode()
+    with served("--store", str(path)) as (address, process):
+        host, port = address.removeprefix("http://").split(":")
+        head = f"POST /api/v1/lineage/batch HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            time.sleep(2)
+            process.send_signal(signal.SIGTERM)
+            began = time.monotonic()
+            assert process.wait(timeout=30) == 0
+            assert time.monotonic() - began < 15  # 5 s for requests, 2 s for the store, and the machine is busy
+    with open_store(path) as store:
+        assert store.runs(1)
 
 
 def test_what_is_under_way_is_answered_before_it_ends(path: Path) -> None:

@@ -14,6 +14,7 @@ import uvicorn
 
 from lineage.store import GraphStore
 from lineage_graphql.app import make_app
+from lineage_graphql.serving import server_options
 from lineage_graphql.settings import Settings
 
 __all__ = ["Service", "running"]
@@ -51,8 +52,8 @@ class Service:
 @contextmanager
 def running(store: GraphStore, settings: Settings | None = None) -> Iterator[Service]:
     """Yield a service over the store; it ends with the block."""
-    app = make_app(settings or Settings(), store)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, lifespan="on")
+    settings = (settings or Settings()).model_copy(update={"port": 0})
+    config = uvicorn.Config(make_app(settings, store), **server_options(settings))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

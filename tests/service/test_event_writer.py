@@ -13,6 +13,7 @@ import pytest
 
 from lineage.store.errors import StoreTimeoutError, StoreUnreachableError, StoreWriteError
 from lineage_graphql import event_writer
+from lineage_graphql.errors import RefusedError
 from lineage_graphql.event_writer import MAX_EVENTS, EventWriter
 from lineage_ingest.openlineage import EventOutcome
 
@@ -137,3 +138,58 @@ def test_a_request_waits_no_longer_than_it_may() -> None:
     assert isinstance(first, StoreTimeoutError)
     assert isinstance(second, StoreTimeoutError)
     assert third[0].accepted
+
+
+def test_a_large_request_is_written_in_parts() -> None:
+    store = Store()
+    store.goes_on.set()
+    events = [f"event {number}" for number in range(2 * MAX_EVENTS + 5)]
+    events[MAX_EVENTS + 1] = "bad"
+
+    async def work() -> list[EventOutcome]:
+        with ThreadPoolExecutor(2) as threads:
+            return await EventWriter(store.take, threads, 20).take(events)
+
+    outcomes = asyncio.run(work())
+    assert [len(group) for group in store.groups] == [MAX_EVENTS, MAX_EVENTS, 5]
+    assert [one.index for one in outcomes] == list(range(len(events)))
+    assert [one.index for one in outcomes if not one.accepted] == [MAX_EVENTS + 1]
+
+
+def test_a_slow_store_is_waited_for_while_it_writes() -> None:
+    """Each part takes most of its time limit, and the whole several times as long as one."""
+    store, seconds = Store(), 0.5
+    store.goes_on.set()
+    store.pause = 1.0
+
+    async def work() -> list[Any]:
+        with ThreadPoolExecutor(2) as threads:
+            writer = EventWriter(store.take, threads, seconds)
+            large = asyncio.create_task(writer.take(["x"] * (4 * MAX_EVENTS)))
+            await asyncio.sleep(0.1)
+            store.pause = 0.3
+            return list(await asyncio.gather(large, writer.take(["behind"])))
+
+    large, behind = asyncio.run(work())
+    assert (len(large), len(behind)) == (4 * MAX_EVENTS, 1)
+
+
+def test_nothing_more_is_written_for_who_has_given_up() -> None:
+    store = Store()
+
+    async def work() -> None:
+        with ThreadPoolExecutor(2) as threads:
+            writer = EventWriter(store.take, threads, 0.1)
+            with pytest.raises(StoreTimeoutError):
+                await writer.take(["x"] * (3 * MAX_EVENTS))
+            store.goes_on.set()
+            assert len(await writer.take(["next"])) == 1
+
+    asyncio.run(work())
+    assert [len(group) for group in store.groups] == [MAX_EVENTS, 1]
+
+
+def test_too_many_waiting_events_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_writer, "MAX_WAITING", 3)
+    answers = together(Store(), ["a", "b"], ["c", "d"], ["e"])
+    assert [isinstance(answer, RefusedError) for answer in answers] == [False, True, False]

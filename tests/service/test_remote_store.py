@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +28,9 @@ from lineage.store.values import BufferedText, Direction, FeedKey, JobSelection
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
-from lineage_graphql.settings import Settings
+from lineage_graphql.errors import RefusedError
+from lineage_graphql.http.request_bodies import decode_body, most_bytes
+from lineage_graphql.settings import Limits, Settings
 from tests.service.graph import fill
 from tests.service.running import Service, running
 from tests.store.batch_builders import batch, day, job, key, table
@@ -171,9 +175,9 @@ def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:
             token, _ = tokens.create(str(role), [role])
             for name, method in methods().items():
                 headers = {"authorization": f"Bearer {token}"}
-                answer = service.http.post(f"/api/v1/store/{name}", content=b'{"wrong": 1}', headers=headers)
+                answer = service.http.post(f"/api/v1/store/{name}", json={"wrong": 1}, headers=headers)
                 assert answer.status_code == (400 if method.effect in may[role] else 403), (role, name)
-        assert service.http.post("/api/v1/store/runs", content=b"{}").status_code == 401
+        assert service.http.post("/api/v1/store/runs", json={}).status_code == 401
         with pytest.raises(StoreAccessError, match="a token is required"):
             open_store(service.url)
         reader, _ = tokens.create("reader", [Role.READER])
@@ -184,24 +188,45 @@ def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:
 
 
 def test_what_is_no_call_is_refused(served: Service) -> None:
-    post = served.http.post
-    assert post("/api/v1/store/nothing", content=b"{}").status_code == 404
-    assert post("/api/v1/store/close", content=b"{}").status_code == 404
-    assert post("/api/v1/store/__init__", content=b"{}").status_code == 404
-    assert post("/api/v1/store/runs", content=b"{").status_code == 400
-    assert post("/api/v1/store/runs", content=b'{"limit": "x"}').status_code == 400
-    gone = post("/api/v1/store/runs", content=b"x", headers={"content-encoding": "deflate"})
-    assert gone.status_code == 400
-    assert post("/api/v1/store/runs", content=b"x", headers={"content-encoding": "br"}).status_code == 400
+    def status(name: str, content: bytes = b"{}", **headers: str) -> int:
+        sent = {"content-type": "application/json", **headers}
+        return served.http.post(f"/api/v1/store/{name}", content=content, headers=sent).status_code
+
+    assert status("nothing") == status("close") == status("__init__") == 404
+    assert status("runs", b"{") == status("runs", b'{"limit": "x"}') == 400
+    assert status("runs", b"x", **{"content-encoding": "deflate"}) == 400
+    assert status("runs", b"x", **{"content-encoding": "br"}) == 400
 
 
-def test_a_bomb_is_not_unpacked(own: GraphStore) -> None:
+@pytest.mark.parametrize("method", ["runs", "apply"])
+def test_a_bomb_is_not_unpacked(own: GraphStore, method: str) -> None:
     limits = Settings().limits.model_copy(update={"batch_bytes": 1_000_000})
     with running(own, Settings(limits=limits)) as service:
-        bomb = zlib.compress(b" " * 50_000_000)
-        answer = service.http.post("/api/v1/store/runs", content=bomb, headers={"content-encoding": "deflate"})
-        assert answer.status_code == 413
-        assert "larger than 1,000,000 bytes" in answer.text
+        for encoding, bomb in (
+            ("deflate", zlib.compress(b" " * 50_000_000)),
+            ("gzip", gzip.compress(b" " * 50_000_000)),
+        ):
+            headers = {"content-encoding": encoding, "content-type": "application/json"}
+            answer = service.http.post(f"/api/v1/store/{method}", content=bomb, headers=headers)
+            assert answer.status_code == 413
+            assert "larger than 1,000,000 bytes" in answer.text
+
+
+def test_a_bomb_takes_no_memory() -> None:
+    bomb = gzip.compress(b" " * 60_000_000) * 4
+    tracemalloc.start()
+    with pytest.raises(RefusedError, match="larger than 200,000,000 bytes"):
+        decode_body(bomb, "gzip", 200_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_only_what_writes_may_be_as_large_as_a_batch() -> None:
+    limits = Limits(body_bytes=1, event_body_bytes=2, batch_bytes=3)
+    sizes = {"/graphql": 1, "/api/v1/lineage": 2, "/api/v1/lineage/batch": 2, "/api/v1/store": 2}
+    sizes |= {f"/api/v1/store/{name}": 2 if one.effect is Effect.READS else 3 for name, one in methods().items()}
+    assert {path: most_bytes(path, limits) for path in sizes} == sizes
 
 
 def test_no_service_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 from fastapi import Request, WebSocket
@@ -12,13 +13,19 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.fastapi import GraphQLRouter
-from strawberry.http import GraphQLRequestData
+from strawberry.http import GraphQLRequestData, process_result
 from strawberry.types import ExecutionResult
+from strawberry.types.unset import UNSET
 
+from lineage_graphql.access.authorize import unauthenticated
 from lineage_graphql.access.roles import TokenProblem
+from lineage_graphql.admission import RETRY_AFTER
 from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.editor_route import editor_page
+from lineage_graphql.http.problems import STATUS
+from lineage_graphql.metrics import REFUSALS
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 
@@ -43,6 +50,14 @@ class _Router(GraphQLRouter[Context, None]):
         except (ValueError, RecursionError) as error:
             raise json.JSONDecodeError(str(error), "", 0) from error
 
+    async def run(self, request: Request | WebSocket, context: Any = UNSET, root_value: Any = UNSET) -> Any:
+        """Answer a request; the body of an unknown caller is not even read."""
+        if isinstance(request, Request) and request.method == "POST" and isinstance(context.caller, TokenProblem):
+            refused = unauthenticated(context.caller)
+            REFUSALS.labels(str(refused.code)).inc()
+            return self.create_response(process_result(_refusal(refused)), await self.get_sub_response(request))
+        return await super().run(request, context, root_value)
+
     async def execute_single(
         self,
         request: Request,
@@ -59,16 +74,24 @@ class _Router(GraphQLRouter[Context, None]):
             return _refusal(unsendable)
         seconds = self._state.settings.limits.seconds
         try:
-            async with asyncio.timeout(seconds):
-                return await super().execute_single(
+            async with asyncio.timeout(seconds), self._state.admission.admitted():
+                running = super().execute_single(
                     request, request_adapter, sub_response, context, root_value, request_data
                 )
+                return await unless_abandoned(request, running)
+        except RefusedError as refused:
+            sub_response.status_code = STATUS[refused.code]
+            sub_response.headers.update(RETRY_AFTER)
+            REFUSALS.labels(str(refused.code)).inc()
+            return _refusal(refused)
         except TimeoutError:
-            refused = RefusedError(
+            late = RefusedError(
                 ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s was exceeded", "request less", limit="seconds",
                 allowed=seconds,
             )  # fmt: skip
-            return _refusal(refused)
+            return _refusal(late)
+        finally:
+            context.ask.end()
 
     async def render_graphql_ide(self, request: Request) -> HTMLResponse:  # noqa: ARG002
         """Return the editor page."""
@@ -94,7 +117,7 @@ def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
 
     async def context(connection: HTTPConnection) -> Context:
         return Context(
-            ask=Ask(state.store, state.threads, settings.limits.seconds),
+            ask=Ask(state.store, state.threads, settings.limits.seconds, state.readiness.note_answer),
             caller=await state.caller(connection.headers.get("authorization")),
             limits=settings.limits,
             request_id=connection.scope["state"]["request_id"],
@@ -110,5 +133,6 @@ def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
         context_getter=of_request,
         graphql_ide="graphiql" if state.offers_editor else None,
         allow_queries_via_get=False,
+        connection_init_wait_timeout=timedelta(seconds=10),
         max_subscriptions_per_connection=20,
     )

@@ -1,4 +1,5 @@
-"""What every request passes: a request id, limits on its body, security headers, the access log, metrics, a span."""
+"""What every request passes: a request id, the refusal of foreign pages, limits on its body, security headers, the
+access log, metrics, a span."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lineage.store.remote.wire import PATH as STORE
+from lineage_graphql.http.foreign_pages import is_foreign, refusal_of_foreign
 from lineage_graphql.http.problems import problem
+from lineage_graphql.http.request_bodies import most_bytes
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
-from lineage_graphql.settings import Limits, Settings
+from lineage_graphql.settings import Settings
 from lineage_graphql.telemetry import current_span, tracer
 
 __all__ = ["Guard", "request_id"]
@@ -58,7 +60,9 @@ class Guard:
         identity = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
         request_id.set(identity)
         scope.setdefault("state", {})["request_id"] = identity
-        if scope["type"] == "websocket":
+        if scope["type"] == "websocket" and is_foreign(headers):
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:
             await self._http(scope, receive, send, identity)
@@ -77,15 +81,16 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        most = _most_bytes(scope["path"], self._limits)
+        most = most_bytes(scope["path"], self._limits)
         # The time limit grows with the size limit.
         body = _Body(receive, most, self._limits.body_seconds * max(1.0, most / 10_000_000))
         headers = Headers(scope=scope)
         span = tracer.start_span(f"{scope['method']} request", propagate.extract(headers), SpanKind.SERVER)
         try:
             body.check_length(headers.get("content-length"))
+            app = refusal_of_foreign(scope["method"], scope["path"], headers) or self._app
             with current_span(span):
-                await self._app(scope, body, answering)
+                await app(scope, body, answering)
         except _BodyError as error:
             if status == 0:
                 await problem(error.status, str(error))(scope, receive, answering)
@@ -140,12 +145,6 @@ class _Body:
             if self._bytes > self._most:
                 raise _BodyError(413, f"the body is larger than {self._most:,} bytes")
         return message
-
-
-def _most_bytes(path: str, limits: Limits) -> int:
-    if path.startswith(f"{STORE}/"):
-        return limits.batch_bytes
-    return limits.event_body_bytes if path.startswith("/api/") else limits.body_bytes
 
 
 def _route(scope: Scope) -> str:

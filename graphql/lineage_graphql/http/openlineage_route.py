@@ -10,13 +10,14 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.problems import problem, refusal_response
-from lineage_graphql.http.unpacking import decode_body
+from lineage_graphql.http.request_bodies import read_body
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
 from lineage_ingest.openlineage import EventIngest, EventOutcome
@@ -28,16 +29,28 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is required."},
     403: {"description": "The caller lacks a role, or the service is read-only."},
     413: {"description": "The body is too large."},
-    503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
-    507: {"description": "The store's disk is full; nothing was stored. Send it again later."},
+    415: {"description": "The body is not JSON."},
+    503: {
+        "description": "The store cannot be reached or did not answer in time, or too many events wait. Send it again."
+    },
+    507: {"description": "The store's disk is full. Send it again later."},
 }
 _MAX_EVENTS = 10_000
+_WRITING_SECONDS = 3_600.0
 
 
 def openlineage_router(state: ServiceState) -> APIRouter:
     """Return the routes. Accepted events are durable when they respond."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
-    writer = EventWriter(EventIngest(state.store).take, state.threads, state.settings.limits.seconds)
+    seconds, noted = state.settings.limits.seconds, state.readiness.note_answer
+    ingest = EventIngest(state.store)
+
+    def take(events: Sequence[object]) -> list[EventOutcome]:
+        # Within a time limit, however long, a store that is down is not waited for.
+        with time_limit(_WRITING_SECONDS):
+            return ingest.take(events)
+
+    writer = EventWriter(take, state.writers, seconds, noted)
 
     async def taken(events: Sequence[object]) -> list[EventOutcome]:
         outcomes = await writer.take(events)
@@ -87,12 +100,7 @@ async def _body(state: ServiceState, request: Request) -> object:
     require(await state.caller(request.headers.get("authorization")), Role.INGESTER)
     if state.settings.read_only:
         raise RefusedError(ErrorCode.FORBIDDEN, "this service is read-only", "it was started with --read-only")
-    # Browsers send other content types cross-site without a preflight request.
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is not JSON", "send Content-Type: application/json")
-    encoding = request.headers.get("content-encoding")
-    text = decode_body(await request.body(), encoding, state.settings.limits.event_body_bytes)
+    text = await read_body(request, state.settings.limits)
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError) as error:

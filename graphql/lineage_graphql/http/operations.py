@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 
 from fastapi import APIRouter, Request
@@ -11,7 +9,6 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from lineage.store.errors import StoreError
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
@@ -19,9 +16,6 @@ from lineage_graphql.http.problems import refusal_response
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]
-
-_LOGGER = logging.getLogger(__name__)
-_READY_SECONDS = 2.0
 
 
 def operations_router(state: ServiceState) -> APIRouter:
@@ -36,12 +30,7 @@ def operations_router(state: ServiceState) -> APIRouter:
     @router.get("/readyz", responses={503: {"description": "The store does not answer."}})
     async def readyz() -> JSONResponse:
         """Report whether the store responds."""
-        looked = asyncio.get_running_loop().run_in_executor(state.threads, state.store.runs, 1)
-        try:
-            async with asyncio.timeout(_READY_SECONDS):
-                await looked
-        except (StoreError, TimeoutError) as error:
-            _LOGGER.warning("not ready: %s", error or "the store does not answer in time")
+        if not await state.readiness.is_ready():
             return JSONResponse({"status": "the store does not answer"}, 503)
         return JSONResponse({"status": "ready"})
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse
 
+from lineage_graphql.admission import RETRY_AFTER
 from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["problem", "refusal_response"]
+__all__ = ["STATUS", "problem", "refusal_response"]
 
-_STATUS = {
+STATUS = {
     ErrorCode.UNAUTHENTICATED: 401,
     ErrorCode.FORBIDDEN: 403,
+    ErrorCode.ABANDONED: 499,
+    ErrorCode.OVERLOADED: 503,
     ErrorCode.STORE_UNAVAILABLE: 503,
     ErrorCode.LIMIT_EXCEEDED: 413,
 }
@@ -27,7 +30,9 @@ def refusal_response(error: RefusedError) -> JSONResponse:
     """Return the HTTP response of a refusal."""
     challenge = _challenge(error)
     headers = {"WWW-Authenticate": challenge} if challenge else None
-    return problem(_STATUS.get(error.code, 400), error.message, error.hint, headers=headers)
+    if error.code is ErrorCode.OVERLOADED:
+        headers = RETRY_AFTER
+    return problem(STATUS.get(error.code, 400), error.message, error.hint, headers=headers)
 
 
 def _challenge(error: RefusedError) -> str | None:

@@ -11,12 +11,13 @@ from pydantic import ValidationError
 
 from lineage.store.errors import StoreError, StoreUnreachableError
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, Method, methods
-from lineage.store.time_limit import time_limit
+from lineage.store.time_limit import TimeLimit, time_limit
 from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
+from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.problems import problem, refusal_response
-from lineage_graphql.http.unpacking import decode_body
+from lineage_graphql.http.request_bodies import read_body
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["store_router"]
@@ -54,6 +55,8 @@ def store_router(state: ServiceState) -> APIRouter:
             403: {"description": "The caller lacks a role."},
             404: {"description": "There is no such method."},
             409: {"description": "The store refused the call."},
+            413: {"description": "The body is too large."},
+            415: {"description": "The body is not JSON."},
             503: {"description": "The store cannot be reached."},
         },
     )
@@ -70,9 +73,10 @@ def store_router(state: ServiceState) -> APIRouter:
         if state.settings.read_only and found.effect is not Effect.READS:
             return problem(403, "this service is read-only", "it was started with --read-only")
         try:
-            encoding = request.headers.get("content-encoding")
-            body = decode_body(await request.body(), encoding, state.settings.limits.batch_bytes)
-            answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answer, state, found, body)
+            body = await read_body(request, state.settings.limits)
+            async with state.admission.admitted():
+                answer = await _answer(state, found, body, request)
+            state.readiness.note_answer()
         except ValidationError as error:
             first = error.errors()[0]
             return problem(400, f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
@@ -88,8 +92,21 @@ def store_router(state: ServiceState) -> APIRouter:
     return router
 
 
-def _answer(state: ServiceState, method: Method, body: bytes) -> bytes:
+async def _answer(state: ServiceState, method: Method, body: bytes | bytearray, request: Request) -> bytes:
+    """Return what the method returns. Reads are ended when the client is gone, writes are not."""
+    run = asyncio.get_running_loop().run_in_executor
     if method.effect is not Effect.READS:
-        return method.call(state.store, body)
-    with time_limit(_READING_SECONDS):
-        return method.call(state.store, body)
+        return await run(state.threads, method.call, state.store, body)
+    limit = TimeLimit(_READING_SECONDS)
+
+    def read() -> bytes:
+        with time_limit(limit):
+            return method.call(state.store, body)
+
+    async def reading() -> bytes:
+        return await run(state.threads, read)
+
+    try:
+        return await unless_abandoned(request, reading())
+    finally:
+        limit.end()

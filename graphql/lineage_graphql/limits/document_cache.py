@@ -9,7 +9,7 @@ __all__ = ["DocumentCache"]
 
 
 class DocumentCache(LRUCache[str, DocumentNode]):
-    """Valid documents by text, bounded by the characters of all texts; used from one event loop's thread only.
+    """Valid documents by text, bounded by the characters of all texts; used from one thread only.
 
     A parsed document takes up to 300 bytes per character of its text.
     """

@@ -1,8 +1,9 @@
 """The depth, the aliases and the cost of a GraphQL document, in one pass over it and its schema.
 
 Each object that the result may hold costs one; selections under the rows of a page are multiplied by `first`. Each hop
-of a traversal costs ten more. A fragment is measured once, however often it is spread, so that documents whose results
-grow exponentially are measured in linear time.
+of a traversal costs ten more. A fragment is measured once for each size of page and operation, however often it is
+spread, so that documents whose results grow exponentially are measured in linear time; beyond a number of selections,
+nothing is measured.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from graphql import (
     is_list_type,
     value_from_ast_untyped,
 )
+
+from lineage_graphql.errors import RefusedError
 
 __all__ = ["Measures", "measure"]
 
@@ -57,15 +60,24 @@ class Measures:
 
 
 def measure(
-    document: DocumentNode, schema: GraphQLSchema, variables: Mapping[str, Any], operation: str | None = None
+    document: DocumentNode,
+    schema: GraphQLSchema,
+    variables: Mapping[str, Any],
+    operation: str | None = None,
+    selections: int = 5_000,
 ) -> Measures:
     """Return the measures of a document's operation: the named one, else the maxima over all.
 
     The document need not be valid: unknown fields count as leaves.
+
+    Raises:
+        RefusedError: more than `selections` fields and fragments would have to be measured.
     """
     operations = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
     named = [node for node in operations if node.name is not None and node.name.value == operation]
-    found = [_Measuring(document, schema, node, variables).whole() for node in named or operations]
+    fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+    left = _Budget(selections)
+    found = [_Measuring(fragments, schema, node, variables, left).whole() for node in named or operations]
     return Measures(
         max((one.depth for one in found), default=0),
         max((one.aliases for one in found), default=0),
@@ -73,19 +85,32 @@ def measure(
     )
 
 
+class _Budget:
+    """The number of selections that may be measured."""
+
+    def __init__(self, allowed: int) -> None:
+        self._allowed = self._left = allowed
+
+    def take(self, number: int) -> None:
+        self._left -= number
+        if self._left < 0:
+            hint = "split it into several queries"
+            raise RefusedError.over_limit("selections", self._allowed, self._allowed - self._left, hint)
+
+
 class _Measuring:
     def __init__(
         self,
-        document: DocumentNode,
+        fragments: Mapping[str, FragmentDefinitionNode],
         schema: GraphQLSchema,
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any],
+        left: _Budget,
     ) -> None:
+        self._left = left
         self._schema = schema
         self._operation = operation
-        self._fragments = {
-            node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
-        }
+        self._fragments = fragments
         self._measured: dict[tuple[str, int], Measures] = {}
         defaults = {
             one.variable.name.value: value_from_ast_untyped(one.default_value)
@@ -100,8 +125,9 @@ class _Measuring:
 
     def _selections(self, selections: SelectionSetNode | None, parent: Any, page: int) -> Measures:
         """Return the measures of a selection set; `page` is the number of rows of the enclosing page."""
-        total = Measures()
-        for node in selections.selections if selections else ():
+        total, nodes = Measures(), selections.selections if selections else ()
+        self._left.take(len(nodes))
+        for node in nodes:
             if isinstance(node, FieldNode):
                 total += self._field(node, parent, page)
             elif isinstance(node, InlineFragmentNode):

@@ -36,6 +36,7 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
+from lineage.store.time_limit import interruptible, seconds_left
 
 __all__ = ["EmbeddedBackend"]
 
@@ -184,7 +185,12 @@ class EmbeddedBackend:
                 self._database.close()
 
     def _reading(self, work: Callable[[Statements], T]) -> T:
-        with self._lock.reading(), self._explaining(StoreError), self._readers.one(self._database) as statements:
+        with (
+            self._lock.reading(seconds_left()),
+            self._explaining(StoreError),
+            self._readers.one(self._database) as statements,
+            interruptible(statements.interrupt),
+        ):
             return _within("BEGIN TRANSACTION READ ONLY", statements, lambda: work(statements))
 
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lineage.store.errors import StoreTimeoutError
+
 __all__ = ["ReadWriteLock"]
 
 
@@ -23,10 +25,15 @@ class ReadWriteLock:
         self._waiting = 0
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Hold the lock for reading during the block."""
+    def reading(self, seconds: float | None = None) -> Iterator[None]:
+        """Hold the lock for reading during the block.
+
+        Raises:
+            StoreTimeoutError: it could not be had within so many seconds.
+        """
         with self._change:
-            self._change.wait_for(lambda: not self._writing and not self._waiting)
+            if not self._change.wait_for(lambda: not self._writing and not self._waiting, seconds):
+                raise StoreTimeoutError
             self._readers += 1
         try:
             yield

@@ -58,6 +58,10 @@ class Statements:
             self._connection.set_query_timeout(milliseconds)
             self._limit = milliseconds
 
+    def interrupt(self) -> None:
+        """Interrupt what another thread runs on this connection; without effect if nothing runs."""
+        self._connection.interrupt()
+
     def note_new_rows(self, rows: int) -> None:
         """Count created rows; after many, prepared statements are dropped."""
         self._new_rows += rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -21,6 +22,7 @@ from neo4j.exceptions import (
     Forbidden,
     Neo4jError,
     ServiceUnavailable,
+    SessionExpired,
     TransientError,
 )
 from neo4j.time import Date
@@ -59,6 +61,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 ROWS_AT_ONCE = 10_000
 CONNECT_SECONDS = 5.0
+AT_ONCE_SECONDS = 1.0
 RETRY_SECONDS = 15.0
 """Time for retries of a transaction after a deadlock or another transient error."""
 
@@ -128,7 +131,12 @@ class Neo4jBackend:
 
     def reading(self, work: Callable[[Neo4jTransaction], T]) -> T:
         """Return the result of `work`, which must not write."""
-        return self._explaining(StoreError, lambda: self._session_read(work))
+
+        def read() -> T:
+            limited = neo4j.unit_of_work(timeout=seconds_left())
+            return self._session_read(limited(lambda managed: work(Neo4jTransaction(managed))))
+
+        return self._explaining(StoreError, read)
 
     @property
     def reports_missing_ends(self) -> bool:
@@ -177,7 +185,12 @@ class Neo4jBackend:
                 # Neither can happen with all stripes locked.
                 return write(_ALL_STRIPES)
 
-        return self._explaining(StoreWriteError, write_in_stripes)
+        def write_now() -> T:
+            if seconds_left() is not None:  # writes are tried for long, so see first that the server is there
+                self._session_read(lambda managed: managed.run("RETURN 1").consume())
+            return write_in_stripes()
+
+        return self._explaining(StoreWriteError, write_now)
 
     def close(self) -> None:
         """Close the connections. A second call does nothing."""
@@ -197,15 +210,31 @@ class Neo4jBackend:
 
                     return read_between_commits(managed, lambda: work(Neo4jExplorer(managed, beside, view)), view)
 
-            with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-                return session.execute_read(within)
+            return self._session_read(within)
 
         return self._explaining(StoreError, explore)
 
-    def _session_read(self, work: Callable[[Neo4jTransaction], T]) -> T:
-        with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-            limited = neo4j.unit_of_work(timeout=seconds_left())
-            return session.execute_read(limited(lambda managed: work(Neo4jTransaction(managed))))
+    def _session_read(self, work: Callable[[ManagedTransaction], T]) -> T:
+        """Return the result of `work` in a read transaction.
+
+        A thread with a time limit does not wait for a server that is down: it tries once more at most, since what fails
+        at once may be a connection from before a restart.
+        """
+        if seconds_left() is None:
+            with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+                return session.execute_read(work)
+        began = time.monotonic()
+        try:
+            return self._read_once(work)
+        except (ServiceUnavailable, SessionExpired):
+            if time.monotonic() - began > AT_ONCE_SECONDS:
+                raise
+            return self._read_once(work)
+
+    def _read_once(self, work: Callable[[ManagedTransaction], T]) -> T:
+        # Below zero, the driver does not try again.
+        with self._driver.session(default_access_mode=neo4j.READ_ACCESS, max_transaction_retry_time=-1.0) as session:
+            return session.execute_read(work)
 
     def _explaining(self, failure: type[StoreError], work: Callable[[], T]) -> T:
         try:
@@ -268,6 +297,7 @@ class Neo4jTransaction:
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
         answers: list[dict[str, Any]] = []
+        seconds_left()  # the time limit may have ended between two statements
         if "LIMIT $" in statement:
             # LIMIT applies per row, and must be a parameter, not an expression.
             results = (self._managed.run(_with_times_as_numbers(statement), parameters=dict(row)) for row in rows)
@@ -404,10 +434,9 @@ def _error_from(uri: str, error: DriverError | Neo4jError, failure: type[StoreEr
             f"Neo4j at {uri} rejects the user or password",
             "set LINEAGE_NEO4J_USER and LINEAGE_NEO4J_PASSWORD, or put them into the address",
         )
-    if isinstance(error, ServiceUnavailable | ConfigurationError):
-        return StoreUnreachableError(
-            f"Neo4j does not answer at {uri}", "is it running? `lineage neo4j start` starts a local server"
-        )
+    if isinstance(error, ServiceUnavailable | SessionExpired | ConfigurationError):
+        hint = "is it running? `lineage neo4j start` starts a local server"
+        return StoreUnreachableError(f"Neo4j does not answer at {uri}", hint, server="Neo4j")
     if isinstance(error, Neo4jError) and "TransactionTimedOut" in (error.code or ""):
         return StoreTimeoutError()
     if isinstance(error, Neo4jError) and "OutOfMemory" in (error.code or ""):

@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 import threading
+import time
 import zlib
 from collections.abc import Callable, Collection
 from datetime import datetime
@@ -22,7 +23,7 @@ from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableE
 from lineage.store.exploring import Explorer, View
 from lineage.store.planning.chunks import BatchPart, Stage, whole_batch
 from lineage.store.remote.explorer import RemoteExplorer
-from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
+from lineage.store.remote.wire import BUSY, PATH, ROUTES_VERSION, Effect, methods
 from lineage.store.values import AppliedChanges, Direction
 
 __all__ = ["RemoteStore"]
@@ -30,6 +31,8 @@ __all__ = ["RemoteStore"]
 
 T = TypeVar("T")
 
+_BUSY_SECONDS = 60.0
+"""How long a call is sent again that a busy service refuses."""
 _SECONDS = 600.0
 """A batch may take as long as the service needs to store it."""
 _LARGE = 100_000
@@ -154,6 +157,10 @@ class RemoteStore:
             body, headers["Content-Encoding"] = zlib.compress(body, 1), "deflate"
         try:
             answer, content = self._send(verb, self._prefix + path, body, headers)
+            ends = time.monotonic() + _BUSY_SECONDS
+            while answer.status == 503 and answer.getheader("Retry-After") == BUSY and time.monotonic() < ends:
+                time.sleep(float(BUSY))
+                answer, content = self._send(verb, self._prefix + path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             raise StoreUnreachableError(
                 f"no service answers at {self._address}: {error or type(error).__name__}",

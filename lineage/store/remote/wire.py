@@ -20,11 +20,13 @@ from lineage.store import protocol
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 
-__all__ = ["PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
+__all__ = ["BUSY", "PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
 
 PATH = "/api/v1/store"
 """Path of the service's store routes: one route per method below it."""
 
+BUSY = "1"
+"""`Retry-After` of a 503 by which a service refuses a request before anything of it is done."""
 
 ROUTES_VERSION = 12
 """Incremented when arguments or results change: client and service must have the same version."""
@@ -53,7 +55,7 @@ class Method:
         given = {name: _as_plain(value) for name, value in given.items()}
         return self.arguments.model_construct(**given).model_dump_json(exclude_unset=True).encode()
 
-    def call(self, store: GraphStore, arguments: bytes) -> bytes:
+    def call(self, store: GraphStore, arguments: bytes | bytearray) -> bytes:
         """Call the method of a store and return its result as JSON.
 
         Raises:

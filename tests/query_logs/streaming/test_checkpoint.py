@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lineage.model.batch import LineageBatch, RunRecord
+from lineage import __version__
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage_ingest.query_log.streaming import checkpoint as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, CheckpointError, default_checkpoint
+from lineage_ingest.query_log.streaming.micro_batches import _Header
 
 STREAM = ("graph.lbug", "trino", ["/logs"])
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -73,6 +78,40 @@ def test_what_a_micro_batch_states(tmp_path: Path) -> None:
         assert held.header(4) == {"rows": 3}
         assert list(held.stated(4)) == STATED
         assert (tmp_path / "4.stated").stat().st_mode & 0o077 == 0
+
+
+class _Call:
+    """A pickled call, which `pickle.load` would make."""
+
+    def __init__(self, function: Any, *values: object) -> None:
+        self._call = (function, values)
+
+    def __reduce__(self) -> Any:
+        return self._call
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_file_of_others_runs_nothing(tmp_path: Path, place: int) -> None:
+    ran = tmp_path / "ran"
+    values: list[object] = [__version__, {"rows": 3}, STATED[0]]
+    values[place] = _Call(os.mkdir, str(ran))
+    with Checkpoint.open(tmp_path, *STREAM) as held:
+        (tmp_path / "4.stated").write_bytes(b"".join(map(pickle.dumps, values)))
+        with pytest.raises(CheckpointError, match="not written by this program"):
+            [held.header(4), *held.stated(4)]
+    assert not ran.exists()
+
+
+def test_a_header_and_its_batches_are_read_back(tmp_path: Path) -> None:
+    span = Diagnostic(DiagnosticCode.PARSE_ERROR, Severity.ERROR, "no", Span(0, 1, 1, 1))
+    record = DiagnosticRecord(span, "f.sql")
+    header = _Header(STATED[0].run, (record,), (("no", 1),), AT, ("note",))
+    usage = UsageRecord("pg/t", AT.date(), reads=1, users=(("ana", 1),), last_read=AT)
+    whole = LineageBatch(STATED[0].run, diagnostics=(record,), usage=(usage,))
+    with Checkpoint.open(tmp_path, *STREAM) as held:
+        held.write_stated(4, header, [whole])
+        assert held.header(4) == header
+        assert list(held.stated(4)) == [whole]
 
 
 def test_another_releases_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

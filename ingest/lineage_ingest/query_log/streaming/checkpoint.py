@@ -24,14 +24,17 @@ from filelock import FileLock, Timeout
 from lineage import __version__
 from lineage.frozen import frozen
 from lineage.model.batch import LineageBatch
+from lineage.saved_values import UnexpectedClassError, read_saved
 
 __all__ = ["Checkpoint", "CheckpointError", "default_checkpoint"]
 
 _STATED, _SESSIONS = ".stated", ".sessions"
+_CLASSES = ("lineage.model.", "lineage_ingest.query_log.streaming.micro_batches")
 
 
 class CheckpointError(ValueError):
-    """The folder is the checkpoint of another stream, is in use by another process, or is not writable."""
+    """The folder is the checkpoint of another stream, is in use by another process, is not writable, or has a file of
+    another program."""
 
 
 def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:
@@ -107,15 +110,19 @@ class Checkpoint:
         yield from read
 
     def _read(self, batch: int) -> Iterator[Any]:
+        path = self.folder / f"{batch}{_STATED}"
         try:
-            file = (self.folder / f"{batch}{_STATED}").open("rb")
+            file = path.open("rb")
         except FileNotFoundError:
             return
-        with file:  # written by this program, in a folder that only its owner can access
-            if pickle.load(file) != __version__:
-                return
-            while file.peek(1):
-                yield pickle.load(file)
+        with file:
+            try:
+                if read_saved(file, _CLASSES) != __version__:
+                    return
+                while file.peek(1):
+                    yield read_saved(file, _CLASSES)
+            except UnexpectedClassError as error:
+                raise CheckpointError(f"{path} was not written by this program: {error}; delete it") from error
 
     def write_sessions(self, batch: int, sessions: Any) -> None:
         """Write the sessions that are open after a micro-batch."""

@@ -138,8 +138,11 @@ class Dialect:
     qualified_star_shows_merged_first: bool = False
     """`t.*` returns the columns that USING compares before the others (Spark)."""
     unnamed_column_prefix: str | None = None
-    """An expression without an alias is named by this prefix and its position in the output, from 0: Hive's `_c0`
-    (SemanticAnalyzer.getColAlias), Trino's `_col0` (LogicalPlanner.createOutputPlan)."""
+    """An expression without an alias is named by this prefix and its position in the output, from 0: Trino's `_col0`
+    (LogicalPlanner.createOutputPlan)."""
+    stars_count_once: bool = False
+    """That position is the one in the select list, where a star is one place: Hive's `_c0`
+    (SemanticAnalyzer.getColAlias)."""
     values_columns: tuple[str, int] = ("column", 1)
     """The columns of VALUES without an alias: a prefix, and the first number. DuckDB and MySQL count from 0, Spark's
     are `col1` (AstBuilder.visitInlineTable), Trino's `_col0`."""
@@ -149,6 +152,9 @@ class Dialect:
     """Names of `posexplode(a)` in a select list without aliases; `explode(a)` has only the second of Spark's, `col`."""
     casts_keep_names: bool = False
     """`CAST(a AS INT)` without an alias is called a (PostgreSQL: FigureColname; Spark: ResolveAliases)."""
+    casts_keep_table_names: bool = False
+    """Likewise, if a is a column of the only table in FROM, and no column before it has the name (Hive:
+    SemanticAnalyzer.recommendName; columns of joins, groups and sub-queries have internal names there)."""
     unnamed_columns_are_counted: bool = False
     """Expressions without an alias are called `f0_`, `f1_` and so on, others not counted (BigQuery)."""
     describes_unnamed_columns: bool = False

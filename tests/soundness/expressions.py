@@ -67,6 +67,8 @@ class Expressions:
     def value(self, place: Place, kind: Type, depth: int) -> Expr:
         """Return an expression of a type."""
         rng = self.rng
+        if kind == "struct" and depth <= 0 and rng.random() < 0.6:  # a constant has no fields to follow
+            return self.call(rng.choice([one for one in self.grammar.operations[kind] if _builds(one)]), place, 0)
         if depth <= 0 or rng.random() < 0.35:
             found = self.reference(place, kind)
             if found is not None and rng.random() < 0.9:
@@ -84,7 +86,7 @@ class Expressions:
             # no sub-query may stand inside
             place = place.plain()
         args = tuple(self.value(place, taken, depth) for taken in operation.takes)
-        return Call(operation.template, args, operation.steps, operation.gives, builds=operation.gives == "struct")
+        return Call(operation.template, args, operation.steps, operation.gives, builds=_builds(operation))
 
     def aggregate(self, place: Place, kind: Type, depth: int = 1) -> Call:
         return self.call(self.rng.choice(self.grammar.aggregates[kind]), place.plain(), depth)
@@ -97,6 +99,10 @@ class Expressions:
         if place.scope is None:
             return []
         return [r for depth, r in place.scope.references() if depth == 0 and r.type in kinds]
+
+
+def _builds(operation: Operation) -> bool:
+    return operation.gives == "struct" and "struct" not in operation.takes
 
 
 def _hides(leaf: Expr, hidden: frozenset[str]) -> bool:

@@ -156,7 +156,7 @@ class QueryGenerator:
         rng = self._rng
         kind = rng.choice(("UNION", "UNION", "UNION", "INTERSECT", "EXCEPT"))
         by_name = kind == "UNION" and rng.random() < 0.25 and self._grammar.may("by name")
-        types = rng.choices(TYPES, k=rng.randint(1, 3))
+        types = rng.choices((*TYPES, "struct") if self._grammar.may("structs") else TYPES, k=rng.randint(1, 3))
         defined: tuple[Cte, ...] = ()
         if rng.random() < 0.15:
             defined, ctes = self._ctes(depth, outer, ctes)

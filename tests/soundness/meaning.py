@@ -8,6 +8,7 @@ the column; what decides the rows references the table.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 
 from tests.soundness.tree import (
@@ -57,6 +58,8 @@ Sources: TypeAlias = "frozenset[tuple[str, Step]]"
 Fields: TypeAlias = "dict[str, Sources]"
 
 NOTHING: Sources = frozenset()
+_COMPARING = ("max(", "min(", "greatest(", "least(")
+"""Structs are compared field by field: those before a field decide it, too."""
 _DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 
 
@@ -105,6 +108,13 @@ def _compose(inner: Step, outer: Step) -> Step:
     if inner.subtype not in _DIRECT:
         return inner._replace(masking=masking)
     return Step(max(inner.subtype, outer.subtype, key=_DIRECT.index), masking)
+
+
+def _one_of(left: Fields | None, right: Fields | None) -> Fields | None:
+    """Return the fields of what is one of two structs; None if neither is one."""
+    if left is None or right is None:
+        return left or right
+    return {name: left[name] | right[name] for name in FIELDS}
 
 
 @dataclass(slots=True)
@@ -196,7 +206,7 @@ class Meaning:
         rows = result.rows | through(self._all(tuple(key.value for key in query.order)), step)
         if query.limit is not None:
             rows |= through(self.value(query.limit.count), FILTER)
-        return Relation(result.names, result.sources, rows)
+        return Relation(result.names, result.sources, rows, result.fields)
 
     def _combined(self, query: SetOperation, left: Relation, right: Relation) -> Relation:
         rows = left.rows | right.rows
@@ -207,8 +217,10 @@ class Meaning:
             names += tuple(name for name in right.names if name not in left.names)
             left, right = left.arranged(names), right.arranged(names)
         if query.kind == "EXCEPT":
-            return Relation(names, left.sources, rows)
-        return Relation(names, tuple(a | b for a, b in zip(left.sources, right.sources, strict=True)), rows)
+            return Relation(names, left.sources, rows, left.fields)
+        merged = tuple(a | b for a, b in zip(left.sources, right.sources, strict=True))
+        pairs = zip_longest(left.fields, right.fields) if left.fields or right.fields else [(None, None)] * len(names)
+        return Relation(names, merged, rows, tuple(_one_of(a, b) for a, b in pairs))
 
     def _item(self, item: Item | Star, slots: list[tuple[int, str]]) -> list[tuple[str, Sources, Fields | None]]:
         if isinstance(item, Item):
@@ -339,8 +351,29 @@ class Meaning:
                 return dict.fromkeys(FIELDS, NOTHING)
             case Call(_, args, builds=True):
                 return dict(zip(FIELDS, map(self.value, args), strict=True))
+            case QueryValue(_, _, query, step):
+                relation = self.query(query)
+                fields = relation.fields[0]
+                assert fields is not None
+                assert step is not None
+                return {name: through(found | relation.rows, step) for name, found in fields.items()}
+            case Call():
+                return {field: self._chosen(expression, field) for field in FIELDS}
             case _:
                 raise ValueError(expression)
+
+    def _chosen(self, call: Call, field: str) -> Sources:
+        """Return where a field of one of several structs comes from: from theirs, and from what chooses."""
+        names = list(FIELDS)
+        read = names[: names.index(field) + 1] if call.template.startswith(_COMPARING) else [field]
+        if call.template.startswith("list_filter"):
+            read = [field, *names[:1]]
+        found = NOTHING if call.window is None else through(self.windows[call.window], WINDOW)
+        for arg, steps in zip(call.args, call.steps, strict=True):
+            fields = self._fields(arg)
+            value = self.value(arg) if fields is None else NOTHING.union(*(fields[name] for name in read))
+            found = found.union(*(through(value, step) for step in steps))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,9 +182,9 @@ class SelectBuilder:
             columns.append(Output(item.name, kind))
             if item.written and item.name not in fresh and _is_simple(value):
                 lateral.append(ItemRef(item.uid, kind))
-        if types is None and rng.random() < 0.1 and self._grammar.may("structs"):
+        if types is None and rng.random() < 0.2 and self._grammar.may("structs"):
             hidden = frozenset(column.name for column in columns) - place.scope.names()
-            value = self._expressions.value(replace(place.plain(), hidden=hidden), "struct", 1)
+            value = self._expressions.value(replace(place.plain(), hidden=hidden), "struct", rng.choice((1, 2)))
             if value.type == "struct":
                 item = self._named(value, columns, place.scope)
                 items.append(item)

@@ -92,6 +92,10 @@ OPERATIONS: dict[Type, list[Operation]] = {
     "struct": [
         operation("named_struct('x', {0}, 'y', {1})", "int text", "T T", "struct"),
         operation("struct({0} AS x, {1} AS y)", "int text", "T T", "struct"),
+        operation("CASE WHEN {0} THEN {1} ELSE {2} END", "bool struct struct", "C T T", "struct"),
+        operation("if({0}, {1}, {2})", "bool struct struct", "C T T", "struct"),
+        operation("COALESCE({0}, {1})", "struct struct", "T T", "struct"),
+        operation("greatest({0}, {1})", "struct struct", "T T", "struct"),
     ],
 }
 
@@ -127,6 +131,12 @@ AGGREGATES: dict[Type, list[Operation]] = {
         operation("max({0})", "list", "A", "list"),
         operation("sort_array(collect_list({0}))", "int", "A", "list"),
     ],
+    "struct": [
+        operation("max({0})", "struct", "A", "struct"),
+        operation("first({0})", "struct", "A", "struct"),
+        operation("max_by({0}, {1})", "struct int", "A A", "struct"),
+        operation("any_value({0}) FILTER (WHERE {1})", "struct bool", "A F", "struct"),
+    ],
 }
 
 WINDOWS: dict[Type, list[Operation]] = {
@@ -150,4 +160,8 @@ WINDOWS: dict[Type, list[Operation]] = {
     ],
     "bool": [operation("bool_or({0}) OVER (PARTITION BY {1})", "bool int", "A W", "bool")],
     "list": [operation("max({0}) OVER (PARTITION BY {1})", "list int", "A W", "list")],
+    "struct": [
+        operation("max({0}) OVER (PARTITION BY {1})", "struct int", "A W", "struct"),
+        operation("last_value({0}) OVER (PARTITION BY {1} ORDER BY {2})", "struct int text", "T W W", "struct"),
+    ],
 }

@@ -41,6 +41,7 @@ _RULES = """
 Alias: this alias
 Anonymous: this expressions
 Any: this
+ArrayFilter: this expression
 Bracket: this expressions; offset safe returns_list_for_maps json_access
 Case: this ifs default
 Columns: this unpack
@@ -55,6 +56,7 @@ Explode: this expressions
 ExplodingGenerateSeries: start end step; is_end_exclusive
 _ExplodeOuter: this expressions
 Filter: this expression
+GetExtract: this expression
 HashAgg: this expressions
 If: this true false
 In: this expressions query unnest field; is_global
@@ -65,6 +67,7 @@ JSONExtract: this expression expressions json_query variant_extract only_json_ty
     quote on_condition emits
 JSONExtractScalar: this expression expressions only_json_types; json_type scalar_only json_subtype
 JSONObject: expressions; null_handling unique_keys return_type encoding
+JSONValue: this path on_condition; returning
 Kwarg: this expression
 Lambda: this expressions
 ModelAttribute: this expression
@@ -79,8 +82,11 @@ PositionalColumn: this
 Posexplode: this expressions
 PosexplodeOuter: this expressions
 PropertyEQ: this expression
+Reduce: this initial merge finish
 StarMap: this
 Struct: expressions
+StructExtract: this expression
+Transform: this expression
 Window: this partition_by order spec alias; over first
 WithinGroup: this expression
 """
@@ -192,7 +198,7 @@ _OPERANDS_ONLY = frozenset(
         """
         Aliases AtTimeZone Between BitString ByteString ColumnConstraint ColumnDef Distinct Fetch FormatJson
         FromTimeZone HavingMax HexString IgnoreNulls Interval IntervalSpan Introducer JSON JSONColumnDef JSONKeyValue
-        JSONPath JSONSchema JSONValue Limit LimitOptions National Offset OnCondition OpenJSONColumnDef
+        JSONPath JSONSchema Limit LimitOptions National Offset OnCondition OpenJSONColumnDef
         OverflowTruncateBehavior PathColumnConstraint Prior RawString RespectNulls Slice Table
         TranslateCharacters Tuple UnicodeString Variadic XMLNamespace
         """,

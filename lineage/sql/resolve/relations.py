@@ -8,7 +8,7 @@ statement.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -29,7 +29,6 @@ __all__ = [
     "OfTemporary",
     "Relation",
     "RenamedStar",
-    "RowFields",
     "RowSources",
     "ColumnSource",
     "Sources",
@@ -89,14 +88,39 @@ Sources: TypeAlias = "dict[tuple[ColumnSource, int], Mention]"
 class Composite(dict[tuple[ColumnSource, int], "Mention"]):
     """The sources of a value with fields: a struct that the query builds (`fields`), or an element of `whole`."""
 
-    __slots__ = ("fields", "whole")
+    __slots__ = ("closed", "fields", "lists", "whole")
 
     def __init__(
-        self, sources: Sources, fields: Mapping[str, Sources] | None = None, whole: Sources | None = None
+        self,
+        sources: Sources,
+        fields: Mapping[str, Sources] | None = None,
+        whole: Sources | None = None,
+        *,
+        lists: int = 0,
+        closed: bool = False,
     ) -> None:
         super().__init__(sources)
         self.fields = fields
         self.whole = whole
+        self.lists = lists
+        """How many arrays are around the value that has the fields."""
+        self.closed = closed
+        """Whether a key that is not among the fields reads nothing: a JSON document."""
+
+    def of(self, sources: Sources) -> Composite:
+        """Return a value with other sources and the same fields."""
+        return Composite(sources, self.fields, self.whole, lists=self.lists, closed=self.closed)
+
+    def listed(self) -> Composite:
+        """Return an array of such values."""
+        return Composite(self, self.fields, self.whole, lists=self.lists + 1, closed=self.closed)
+
+    def changed(self, sources: Sources, change: Callable[[Sources], Sources]) -> Composite:
+        """Return a value with other sources, and each of its fields changed, if these are known."""
+        listed = self.fields if self.fields is not None and STAR not in self.fields else None
+        fields = None if listed is None else {name: change(inner) for name, inner in listed.items()}
+        whole = None if self.whole is None else change(self.whole)
+        return Composite(sources, fields, whole, lists=self.lists, closed=self.closed)
 
 
 class OfTemporary(dict[tuple[ColumnSource, int], "Mention"]):
@@ -139,7 +163,7 @@ def with_mention(sources: Sources, mention: exp.Expr) -> Sources:
     found: Sources = {
         key: (place, mention) if type(place) is EarlierStatement else place or mention for key, place in sources.items()
     }
-    return Composite(found, sources.fields, sources.whole) if isinstance(sources, Composite) else found
+    return sources.of(found) if isinstance(sources, Composite) else found
 
 
 class RowSources:
@@ -482,24 +506,3 @@ class RenamedStar(Relation):
         """Return the columns of the alias."""
         self._when_read()
         return super().columns()
-
-
-class RowFields(Mapping[str, Sources]):
-    """The fields of a row as a value: the columns of its relation."""
-
-    def __init__(self, relation: Relation) -> None:
-        self._relation = relation
-
-    def __getitem__(self, name: str) -> Sources:
-        found = self._relation.find(name)
-        if found is None and self._relation.is_open:
-            found = self._relation.infer(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(name for name, _ in self._relation.columns())
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

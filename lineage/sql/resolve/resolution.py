@@ -8,15 +8,14 @@ from collections.abc import Collection, Iterable
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.names import ColumnPath, Naming, column_text
+from lineage.model.names import Naming, column_text
 from lineage.model.statement import UnresolvedReference
 from lineage.sql.resolve.alias_visibility import alias_visibility
+from lineage.sql.resolve.fields import FieldReader
 from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
 from lineage.sql.resolve.identifiers import identifiers_of
-from lineage.sql.resolve.relations import Composite, Sources
 from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.tables import TableSource
-from lineage.sql.resolve.transformation_codes import IDENTITY
 
 __all__ = ["Resolution"]
 
@@ -39,6 +38,7 @@ class Resolution:
         self.presumed = False
         """Whether a name was resolved to the likeliest of several meanings, which a schema could correct."""
         self.source = tables.shared.source
+        self.field = FieldReader(self.source, naming.dialect)
         self._tables = tables
         self._noted: set[Diagnostic | UnresolvedReference] = set()
         self._lasting: set[Diagnostic] = set()
@@ -105,28 +105,3 @@ class Resolution:
             return None
         written = near[0] if self.naming.dialect.fold_column(near[0]) == near[0] else f'"{near[0]}"'
         return f"did you mean `{written}`?"
-
-    def field(self, sources: Sources, path: list[str]) -> Sources:
-        """Return the sources of a nested field, given its path below a value.
-
-        The fields of a struct that the query builds are known exactly. A field of a base column is a column with a
-        path. A field of any other value may come from the whole value.
-        """
-        for depth, name in enumerate(path):
-            if isinstance(sources, Composite):
-                if sources.fields is not None and name in sources.fields:
-                    sources = sources.fields[name]
-                    continue
-                if sources.whole is not None:
-                    sources = sources.whole
-            return self._path(sources, path[depth:])
-        return sources
-
-    def _path(self, sources: Sources, path: list[str]) -> Sources:
-        suffix = f".{ColumnPath(tuple(path))}"
-        nested: Sources = {}
-        for (source, effect), place in sources.items():
-            is_column = effect == IDENTITY
-            inner = self.source(source.table, source.column + suffix, source.ambiguous) if is_column else source
-            nested[(inner, effect)] = place
-        return nested

@@ -294,14 +294,7 @@ class Resolver(Resolution):
             ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
             for (source, effect), place in sources.items()
         )
-        if not isinstance(sources, Composite):
-            return adopted
-        fields, whole = sources.fields, sources.whole
-        return Composite(
-            adopted,
-            None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
-            None if whole is None else self._adopt_sources(whole),
-        )
+        return sources.changed(adopted, self._adopt_sources) if isinstance(sources, Composite) else adopted
 
     def _adopt_source(self, source: ColumnSource) -> ColumnSource:
         if type(source) is TableRows:
@@ -362,7 +355,7 @@ class Resolver(Resolution):
                         report_unread(self, node)
                     rule(self, scope, node, effect, stack, sink)
                 else:
-                    effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
+                    effect = COMPOSE[effect][self._steps.get(kind) or self.step(node)]
                     for value in reversed(node.args.values()):
                         kind = type(value)
                         if kind is list:
@@ -375,8 +368,9 @@ class Resolver(Resolution):
                 return
             node, effect = stack.pop()
 
-    def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
-        """Return the effect of a node on its operands: transform, aggregate or mask."""
+    def step(self, node: exp.Expr) -> int:
+        """Return the effect of a node without a rule on its operands: transform, aggregate or mask."""
+        kind = type(node)
         if not has_only_operands(kind):
             report_type(self, node)
             return TRANSFORMATION

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineage.model.names import ColumnPath
+from lineage.sql.resolve.fields import known_names
 from lineage.sql.resolve.relations import BaseTable, Composite, Sources
-from lineage.sql.resolve.struct_types import element_type, fields_of_type
+from lineage.sql.resolve.struct_types import element_type, fields_of_type, has_parts
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 if TYPE_CHECKING:
     from lineage.sql.resolve.resolver import Resolver
 
-__all__ = ["fields_of", "type_of"]
+__all__ = ["fields_of", "is_structured", "structured_type", "type_of"]
 
 
 def fields_of(resolver: Resolver, value: Sources) -> tuple[str, ...] | None:
     """Return the names of a value's fields, folded; an empty tuple if it has none, None if that is not known."""
+    if isinstance(value, Composite) and value.fields is not None:
+        return () if value.lists else known_names(value)
     kind = type_of(resolver, value)
     fields = fields_of_type(kind) if kind is not None else None
     if fields is None:
@@ -57,3 +60,39 @@ def _type_of_column(resolver: Resolver, table: str, column: str) -> str | None:
         fields = fields_of_type(kind) if kind is not None else None
         kind = next((own for field, own in fields or () if fold(field) == part), None)
     return kind
+
+
+def is_structured(resolver: Resolver, value: Sources) -> bool:
+    """Return whether a column is known to have fields."""
+    if isinstance(value, Composite):
+        return True
+    for source, effect in value:
+        table = resolver.base_table(source.table) if effect == IDENTITY else None
+        known = table.known if isinstance(table, BaseTable) else None
+        data_type = known.get(source.column) if known is not None else None
+        if data_type is not None and has_parts(data_type):
+            return True
+    return False
+
+
+def structured_type(resolver: Resolver, value: Sources) -> str | None:
+    """Return the type of a struct or an array of structs, with `?` for types that are not known; None for others."""
+    if isinstance(value, Composite) and value.fields is not None:
+        names = known_names(value)
+        if not names or value.closed:
+            return None
+        fields = ((name, value.fields[name]) for name in names)
+        listed = [
+            f"{_quoted(name)} {structured_type(resolver, field) or type_of(resolver, field) or '?'}"
+            for name, field in fields
+        ]
+        in_brackets = resolver.naming.dialect.unnests_structs
+        kind = f"STRUCT({', '.join(listed)})" if in_brackets else f"STRUCT<{', '.join(listed)}>"
+        for _ in range(value.lists):
+            kind = f"{kind}[]" if in_brackets else f"ARRAY<{kind}>"
+        return kind
+    return type_of(resolver, value) if is_structured(resolver, value) else None
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["element_type", "fields_of_type", "is_map"]
+__all__ = ["element_type", "fields_of_type", "has_parts", "is_map"]
 
 _PIECE = re.compile(r"`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\"|'(?:[^'\\]|\\.)*'|[\w$]+|[<>()\[\],:]|\S")
 _STRUCTS = frozenset(("struct", "row", "tuple", "nested", "record", "object"))
 _ARRAYS = frozenset(("array", "list"))
+_DOCUMENTS = frozenset(("json", "jsonb", "variant", "super", "object"))
 _AROUND = frozenset(("nullable", "lowcardinality"))
 _CLOSERS = {"<": ">", "(": ")"}
 
@@ -28,7 +29,7 @@ def fields_of_type(text: str) -> tuple[tuple[str, str], ...] | None:
     ((('a', 'int'),), (), None)
     """
     pieces = _inside(_PIECE.findall(text))
-    if not pieces:
+    if not pieces or pieces == ["?"]:
         return None
     if pieces[-1] == "]" or pieces[0].lower() not in _STRUCTS:
         return ()
@@ -65,6 +66,17 @@ def element_type(text: str) -> str | None:
 def is_map(text: str) -> bool:
     """Return whether a type is a map."""
     return _PIECE.findall(text)[:1] in (["map"], ["MAP"], ["Map"])
+
+
+@lru_cache(maxsize=4_096)
+def has_parts(text: str) -> bool:
+    """Return whether values of a type have parts: fields, elements or keys.
+
+    >>> has_parts("struct<a:int>"), has_parts("INTEGER[]"), has_parts("jsonb"), has_parts("int")
+    (True, True, True, False)
+    """
+    named = fields_of_type(text) != () or element_type(text) is not None or is_map(text)
+    return named or text.lower() in _DOCUMENTS
 
 
 def _inside(pieces: list[str]) -> list[str]:

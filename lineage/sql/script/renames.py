@@ -69,12 +69,7 @@ class NamesSince:
                 renamed[shared.source(table, column, source.ambiguous), effect] = place
         if not isinstance(sources, Composite):
             return renamed
-        fields, whole = sources.fields, sources.whole
-        return Composite(
-            renamed,
-            None if fields is None else {name: self._in_sources(inner, shared) for name, inner in fields.items()},
-            None if whole is None else self._in_sources(whole, shared),
-        )
+        return sources.changed(renamed, lambda inner: self._in_sources(inner, shared))
 
 
 _NOTHING = NamesSince()

@@ -2,6 +2,7 @@
 
 from lineage.sql.resolve.rules import (
     aggregates,
+    built_structs,
     column_choice,
     conditional,
     ctes,
@@ -9,6 +10,8 @@ from lineage.sql.resolve.rules import (
     from_items,
     function_arguments,
     generators,
+    kept_fields,
+    lambdas,
     passthrough,
     select,
     select_list,
@@ -22,6 +25,7 @@ from lineage.sql.resolve.rules import (
 
 __all__ = [
     "aggregates",
+    "built_structs",
     "set_operation_columns",
     "column_choice",
     "function_arguments",
@@ -29,6 +33,8 @@ __all__ = [
     "ctes",
     "from_clause",
     "generators",
+    "kept_fields",
+    "lambdas",
     "passthrough",
     "select_list",
     "select",

@@ -6,15 +6,17 @@ https://duckdb.org/docs/stable/sql/query_syntax/unnest
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.relations import Sources
+from lineage.sql.resolve.relations import Composite, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import element_of, nested_or_plain
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.struct_fields import fields_of, type_of
-from lineage.sql.resolve.struct_types import is_map
+from lineage.sql.resolve.struct_types import element_type, is_map
 
 __all__ = ["generated_columns", "inlined_fields"]
 
@@ -60,8 +62,7 @@ def inlined_fields(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[tup
     if not isinstance(array, exp.Expr):
         return []
     element = element_of(nested_or_plain(resolver, array, scope))
-    names = tuple(element.fields) if element.fields is not None else fields_of(resolver, element)
-    return [(name, resolver.field(element, [name])) for name in names or ()]
+    return [(name, resolver.field(element, [name])) for name in fields_of(resolver, element) or ()]
 
 
 def _is_map(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
@@ -72,12 +73,39 @@ def _is_map(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
 
 
 def _unnested(resolver: Resolver, item: exp.Expr, scope: Scope) -> list[tuple[str, Sources]]:
-    """DuckDB's unnest of a struct makes a column of each field, of a list one column."""
-    if item.expressions:
-        _report(resolver, item, "unnest", "list the columns in FROM: unnest(…) AS t(a, b)")
-        return []
+    """DuckDB's unnest of a struct makes a column of each field, of a list one column; `recursive` goes on."""
+    depth: int | None = 1
+    for option in item.expressions:
+        name, given = option.name.lower(), option.args.get("expression")
+        if name == "recursive" and isinstance(given, exp.Boolean):
+            depth = None if given.this else depth
+        elif name == "max_depth" and isinstance(given, exp.Literal) and str(given.this).isdigit():
+            depth = int(str(given.this))
+        else:
+            _report(resolver, item, "unnest", "list the columns in FROM: unnest(…) AS t(a, b)")
     value = nested_or_plain(resolver, item.this, scope)
-    return [(name, resolver.field(value, [name])) for name in fields_of(resolver, value) or ()]
+    while _is_list(resolver, value) and depth != 1:
+        value = element_of(value)
+        depth = None if depth is None else depth - 1
+    if item.expressions and not _is_list(resolver, value) and fields_of(resolver, value) is None:
+        _report(resolver, item, "unnest", "give the type of the column in a schema")
+    return [] if _is_list(resolver, value) else list(_columns_of(resolver, value, depth))
+
+
+def _columns_of(resolver: Resolver, value: Sources, depth: int | None) -> Iterator[tuple[str, Sources]]:
+    """Yield the fields of a struct, and instead of a struct among them its fields, as deep as wanted."""
+    below = None if depth is None else depth - 1
+    for name in fields_of(resolver, value) or ():
+        inner = resolver.field(value, [name])
+        deeper = [] if below == 0 or _is_list(resolver, inner) else list(_columns_of(resolver, inner, below))
+        yield from deeper or [(name, inner)]
+
+
+def _is_list(resolver: Resolver, value: Sources) -> bool:
+    if isinstance(value, Composite) and value.fields is not None:
+        return value.lists > 0
+    kind = type_of(resolver, value)
+    return kind is not None and element_type(kind) is not None
 
 
 def _report(resolver: Resolver, item: exp.Expr, function: str, hint: str) -> None:

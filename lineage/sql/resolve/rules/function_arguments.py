@@ -1,7 +1,7 @@
 """Functions without a node type of their own whose arguments have different effects.
 
 ClickHouse's aggregate function combinators (`sumIf`, `uniqArrayIf`; documentation, Aggregate Function Combinators),
-`multiIf`, T-SQL's CHOOSE and MySQL's ELT; and functions that take `*`, as Snowflake's HASH(*) and OBJECT_CONSTRUCT(*).
+`multiIf`, T-SQL's CHOOSE and MySQL's ELT; and functions that take `*`, as Snowflake's HASH(*).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.dictionary_lookups import look_up
 from lineage.sql.resolve.rules.generators import ROW_FUNCTIONS, generate_rows
+from lineage.sql.resolve.rules.nested import NESTED_FUNCTIONS
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
@@ -79,6 +80,10 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
     name = node.name
     arguments = node.expressions
     plain = name.lower()
+    nested = NESTED_FUNCTIONS.get(plain.replace("_", ""))
+    if nested is not None and (found := nested(resolver, node, scope)) is not None:
+        absorb(sink, found, effect, node)
+        return
     if plain == "multiif":  # test, value, test, value, …, default
         for position in range(len(arguments) - 1, -1, -1):
             tested = position % 2 == 0 and position < len(arguments) - 1
@@ -177,14 +182,3 @@ def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: 
                 absorb(sink, sources, below, argument)
         else:
             stack.append((argument, below))
-
-
-@expression_rule(exp.StarMap)
-def object_of_all(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
-    """`OBJECT_CONSTRUCT(*)`: an object with one field a column."""
-    star = node.this
-    except_ = star.args.get("except_") or ()
-    dropped = {resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in except_}
-    for name, sources in scope.all_columns():
-        if name not in dropped:
-            absorb(sink, sources, COMPOSE[effect][TRANSFORMATION], star)

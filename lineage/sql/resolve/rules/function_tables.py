@@ -31,7 +31,8 @@ from lineage.sql.resolve.rules.functions_naming_tables import (
     path_of_function,
     table_of_function,
 )
-from lineage.sql.resolve.rules.nested import element_of, json_keys
+from lineage.sql.resolve.rules.json_paths import json_keys
+from lineage.sql.resolve.rules.nested import element_of
 from lineage.sql.resolve.rules.select_list import value_of
 from lineage.sql.resolve.rules.table_functions import columns_of_call
 from lineage.sql.resolve.rules.unnesting import rows_made

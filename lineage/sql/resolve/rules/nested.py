@@ -1,136 +1,137 @@
 """Nested data: fields of structs, elements of arrays, paths into JSON.
 
 A field of a base column is a column with a path (`address.city`, `payload.user.id`). A field of a struct that the query
-builds has exactly the sources of the field's value.
+builds has exactly the sources of the field's value: `built_structs.py` has what builds one, `kept_fields.py` what
+passes one on.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
+from lineage.sql.resolve.fields import known_names, merged
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.generators import rows_of_function
 from lineage.sql.resolve.rules.json_arrows import read_arrow
+from lineage.sql.resolve.rules.json_paths import json_keys
 from lineage.sql.resolve.rules.method_calls import call_method
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import (
-    AGGREGATION,
-    COMPOSE,
-    CONDITIONAL,
-    FIRST_REFERENCE,
-    IDENTITY,
-    TRANSFORMATION,
-)
+from lineage.sql.resolve.transformation_codes import COMPOSE, CONDITIONAL, IDENTITY, TRANSFORMATION
 
-__all__ = ["element_of", "json_keys", "nested_or_plain", "nested_value"]
+__all__ = [
+    "KEEPS",
+    "NESTED_FUNCTIONS",
+    "NESTED_RULES",
+    "NestedRule",
+    "element_of",
+    "nested_function",
+    "nested_or_plain",
+    "nested_rule",
+    "nested_value",
+]
 
-_JSON = (exp.JSONExtract, exp.JSONBExtract)
-_JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+NestedRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Sources | None]"
+
+NESTED_RULES: dict[type[exp.Expr], NestedRule] = {}
+"""What has fields or reads one, by the node's type: returns the sources, None if it is no such value after all."""
+NESTED_FUNCTIONS: dict[str, NestedRule] = {}
+"""The same for functions without a node type of their own, by their names in lower case without underscores."""
+KEEPS: dict[type[exp.Expr], NestedRule] = {}
+"""What passes the fields of its operands on, if they have any. Mostly they are scalars, so this is not tried first."""
 
 
-def _with_subtypes(*kinds: type[exp.Expr]) -> frozenset[type[exp.Expr]]:
-    return frozenset(kinds).union(*(_with_subtypes(*kind.__subclasses__()) for kind in kinds if kind.__subclasses__()))
+def nested_rule(*types: type[exp.Expr]) -> Callable[[NestedRule], NestedRule]:
+    """Register what returns the sources of values of these types."""
+
+    def register(rule: NestedRule) -> NestedRule:
+        NESTED_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
 
 
-_NESTED = _with_subtypes(
-    exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, exp.Subquery,
-    exp.Tuple, exp.Lambda, *_JSON, *_JSON_TEXT,
-)  # fmt: skip
-"""The node types that `nested_value` handles; nearly all expressions are of other types."""
+def nested_function(*names: str) -> Callable[[NestedRule], NestedRule]:
+    """Register what returns the sources of calls of functions without a type, by their names."""
+
+    def register(rule: NestedRule) -> NestedRule:
+        NESTED_FUNCTIONS.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
 
 
 def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """Return the sources of a struct, a field, an element or a path; None for any other expression."""
-    kind = type(node)
-    if kind not in _NESTED or (kind is exp.Cast and type(node.args["this"]) is not exp.Struct):
-        return None
-    match node:
-        case exp.Paren():
-            return nested_value(resolver, node.this, scope)
-        case exp.Struct():
-            return _struct(resolver, node, scope)
-        case exp.Dot() if isinstance(node.expression, exp.Identifier):
-            return resolver.field(
-                nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(node.expression)]
-            )
-        case exp.Dot() if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
-            value = nested_or_plain(resolver, node.this, scope)
-            return resolver.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
-        case exp.Tuple() if resolver.naming.dialect.tuples_have_fields:
-            return _struct(resolver, node, scope)
-        case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
-            return _row_of(resolver, node, scope)
-        case exp.Subquery() if CALLED in (node._meta or ()) and isinstance(node.this, exp.Select):
-            if MAKES_ROWS in node.meta:
-                rows_of_function(resolver, scope, node)
-            return _row_of(resolver, node, scope)
-        case exp.Bracket():
-            return _subscript(resolver, node, scope)
-        case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
-            return nested_or_plain(resolver, node.expressions[0], scope)
-        case exp.ArrayAgg():
-            return _collect(resolver, node, scope)
-        case exp.JSONObject():
-            return _json_object(resolver, node, scope)
-        case exp.Cast() if isinstance(node.this, exp.Struct) and node.to.args.get("nested"):
-            return _cast_struct(resolver, node, scope)
-        case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
-            return _json(resolver, node, scope)
-        case exp.Lambda() if (read := read_arrow(resolver.naming.dialect, node)) is not None:
-            return nested_or_plain(resolver, read, scope)
-    return None
+    rule = NESTED_RULES.get(type(node))
+    return rule(resolver, node, scope) if rule is not None else None
 
 
 def nested_or_plain(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of any expression, with its fields if it has any."""
     while type(node) is exp.Paren:
         node = node.this
-    if type(node) is exp.Column:
+    kind = type(node)
+    if kind is exp.Column:
         found = scope.resolve(node)
         return found if isinstance(found, Composite) else {key: place or node for key, place in found.items()}
-    found_nested = nested_value(resolver, node, scope)
-    if found_nested is not None:
-        return found_nested
+    rule = NESTED_RULES.get(kind) or KEEPS.get(kind)
+    if rule is not None and (nested := rule(resolver, node, scope)) is not None:
+        return nested
     sources: Sources = {}
     resolver.evaluate(scope, node, IDENTITY, sources)
     return sources
 
 
-def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
-    fields: dict[str, Sources] = {}
+@nested_rule(exp.Paren)
+def _within(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    return nested_value(resolver, node.this, scope)
+
+
+@nested_rule(exp.Anonymous)
+def _called(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    rule = NESTED_FUNCTIONS.get(node.name.lower().replace("_", ""))
+    return rule(resolver, node, scope) if rule is not None else None
+
+
+@nested_rule(exp.Dot)
+def _field(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    name = node.expression
+    if isinstance(name, exp.Identifier):
+        return resolver.field(nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(name)])
+    if not isinstance(name, exp.Literal) or name.is_string:
+        return None
+    value = nested_or_plain(resolver, node.this, scope)
+    return resolver.field(value, [name.name]) if isinstance(value, Composite) else element_of(value)
+
+
+@nested_rule(exp.Subquery)
+def _row(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    """Return the row or the value of a sub-query: what decides its rows influences it, too."""
+    is_call = CALLED in (node._meta or ())
+    if is_call and MAKES_ROWS in node.meta:
+        rows_of_function(resolver, scope, node)
+    if is_call or (isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT"):
+        return _row_of(resolver, node, scope)
+    relation = resolver.relation(node, scope)
+    deciding: Sources = {}
+    absorb_rows(deciding, relation.rows, IDENTITY)
+    if len(relation.sources) == 1 and isinstance(relation.sources[0], Composite):
+        return merged(resolver.field, [(relation.sources[0], IDENTITY)], deciding)
     total: Sources = {}
-    for position, item in enumerate(node.expressions):
-        value = item.expression if isinstance(item, exp.PropertyEQ) else item
-        if isinstance(item, exp.PropertyEQ):
-            name = resolver.identifiers.column(item.this) if isinstance(item.this, exp.Identifier) else item.this.name
-        elif isinstance(item, exp.Alias):
-            name, value = resolver.identifiers.alias(item.args["alias"]), item.this
-        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            owner = scope.item(resolver.identifiers.alias(item.args["table"]))
-            for column, sources in owner.columns() if owner is not None else ():
-                fields[column] = {key: place or item for key, place in sources.items()}
-                absorb(total, sources, TRANSFORMATION, item)
-            continue
-        elif isinstance(item, exp.Star):
-            for column, sources in scope.all_columns():
-                fields[column] = {key: place or item for key, place in sources.items()}
-                absorb(total, sources, TRANSFORMATION, item)
-            continue
-        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
-            name = resolver.identifiers.column(item.this)
-        else:
-            name = f"col{position + 1}"
-        found = nested_or_plain(resolver, value, scope)
-        _add_field(fields, name, found)
-        if resolver.naming.dialect.tuples_have_fields:
-            _add_field(fields, str(position + 1), found)
-        absorb(total, found, TRANSFORMATION, item)
-    return Composite(total, fields)
+    for sources in relation.sources:
+        absorb(total, sources, IDENTITY, None)
+    return {**deciding, **total}
+
+
+@nested_rule(exp.Lambda)
+def _arrow(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    read = read_arrow(resolver.naming.dialect, node) if isinstance(node, exp.Lambda) else None
+    return nested_or_plain(resolver, read, scope) if read is not None else None
 
 
 def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
@@ -149,133 +150,122 @@ def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
     return Composite(total, fields)
 
 
-def _add_field(fields: dict[str, Sources], name: str, sources: Sources) -> None:
-    """Add a field. Two masked names may be equal; then a read of the name may be of either field."""
-    fields[name] = {**fields[name], **sources} if name in fields else sources
-
-
-def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`JSON_OBJECT('k': a)`, `OBJECT_CONSTRUCT('k', a)`: an object with known fields."""
-    fields: dict[str, Sources] = {}
-    total: Sources = {}
-    for item in node.expressions:
-        if not isinstance(item, exp.JSONKeyValue) or not isinstance(item.this, exp.Literal):
-            return None
-        found = nested_or_plain(resolver, item.expression, scope)
-        _add_field(fields, item.this.this, found)
-        absorb(total, found, TRANSFORMATION, item)
-    return Composite(total, fields)
-
-
-def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`CAST(ROW(a, b) AS ROW(x int, y int))`: the type names the fields."""
-    made = _struct(resolver, node.this, scope)
-    named = [field for field in node.args["to"].expressions if isinstance(field, exp.ColumnDef)]
-    if made.fields is None or len(named) != len(made.fields):
-        return None
-    fields: dict[str, Sources] = {}
-    for field, value in zip(named, made.fields.values(), strict=True):
-        cast: Sources = {}
-        absorb(cast, value, TRANSFORMATION, None)
-        fields[resolver.identifiers.column(field.this)] = cast
-    return Composite(dict(made), fields)
-
-
-def _collect(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the struct's or row's fields."""
-    inner = node.this
-    while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
-        inner = inner.this
-    made = nested_or_plain(resolver, inner, scope) if isinstance(inner, exp.Struct | exp.Column) else None
-    if not isinstance(made, Composite) or made.fields is None:
-        return None
-    total: Sources = {}
-    for child in node.iter_expressions():
-        resolver.evaluate(scope, child, AGGREGATION, total)
-    deciding = {key: place for key, place in total.items() if key[1] >= FIRST_REFERENCE}
-    return Composite(total, _CollectedFields(made.fields, deciding))
-
-
-class _CollectedFields(Mapping[str, Sources]):
-    """The fields of ARRAY_AGG's elements: each is aggregated, and influenced by ORDER BY and FILTER."""
-
-    def __init__(self, fields: Mapping[str, Sources], deciding: Sources) -> None:
-        self._fields = fields
-        self._deciding = deciding
-
-    def __getitem__(self, name: str) -> Sources:
-        aggregated: Sources = {}
-        absorb(aggregated, self._fields[name], AGGREGATION, None)
-        aggregated.update(self._deciding)
-        return aggregated
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-
+@nested_rule(exp.Bracket)
 def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     """`a[1]`, an element of an array; `m['key']`, a field of a map or struct; the subscript is an operand, too."""
-    keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
     value = nested_or_plain(resolver, node.this, scope)
-    if len(keys) == 1 and len(node.expressions) == 1:
-        return resolver.field(value, [keys[0].this])
-    found = element_of(value)
-    for key in node.expressions:
-        resolver.evaluate(scope, key, TRANSFORMATION, found)
-    return found
+    [key] = node.expressions if len(node.expressions) == 1 else [None]
+    if isinstance(key, exp.Literal) and key.is_string:
+        return resolver.field(value, [key.this], closed=True)
+    if (own := _by_position(value, key)) is not None:  # an unnamed row's
+        return own
+    subscripts: Sources = {}
+    for subscript in node.expressions:
+        resolver.evaluate(scope, subscript, TRANSFORMATION, subscripts)
+    element = element_of(value)
+    return merged(resolver.field, [(element, IDENTITY)], subscripts) if subscripts else element
+
+
+def _by_position(value: Sources, key: exp.Expr | None) -> Sources | None:
+    """Return the field of a struct at a position, from 0; None if it is no struct or the position is not constant."""
+    names = known_names(value)
+    is_position = isinstance(key, exp.Literal) and str(key.this).isdigit()
+    if not names or not is_position or not isinstance(value, Composite) or value.lists or value.closed:
+        return None
+    position = int(str(key.this)) if key is not None else 0
+    return value.fields[names[position]] if value.fields is not None and position < len(names) else None
 
 
 def element_of(value: Sources) -> Composite:
     """Return the sources of an array element: a transformation of the array, with the array's fields."""
     lifted: Sources = {}
     absorb(lifted, value, TRANSFORMATION, None)
-    if isinstance(value, Composite):
-        return Composite(lifted, value.fields, value.whole)
-    return Composite(lifted, None, value)
+    if not isinstance(value, Composite):
+        return Composite(lifted, None, value)
+    if value.closed and not value.lists:  # of a map or a document: which value it is, is not known
+        return Composite(lifted)
+    return Composite(lifted, value.fields, value.whole, lists=max(0, value.lists - 1), closed=value.closed)
 
 
-_JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
-"""The mode at the beginning of an SQL/JSON path (SQL:2016, 9.39)."""
-_QUOTED_KEYS = re.compile(r"\s*\$(?:\.\s*(?:\"[^\"\\]+\"|[^\W\d]\w*)|\[[^\]\"']*\])*\s*")
-"""A path of which some keys are in quotes, as PostgreSQL shows all: `$."a"[*]."b c"`."""
-_PATH_KEY = re.compile(r"\.\s*(?:\"([^\"]+)\"|([^\W\d]\w*))")
+@nested_rule(exp.Explode, exp.ExplodeOuter)
+def _exploded(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    total: Sources = {}
+    resolver.evaluate(scope, node, IDENTITY, total)
+    return element_of(nested_or_plain(resolver, node.this, scope)).of(total)
 
 
-def json_keys(path: exp.Expr | None) -> list[str] | None:
-    """Return the keys of a constant JSON path, without its subscripts; None if it is not constant.
-
-    >>> import sqlglot
-    >>> json_keys(sqlglot.parse_one("SELECT v:a.b[0].c", dialect="snowflake").find(exp.JSONPath))
-    ['a', 'b', 'c']
-    """
-    if isinstance(path, exp.JSONPath):
-        keys = [part.this for part in path.expressions if isinstance(part, exp.JSONPathKey)]
-        return keys if all(isinstance(key, str) for key in keys) else None
-    if isinstance(path, exp.Literal) and path.is_string:
-        written = _JSON_PATH_MODE.sub("", str(path.this))
-        if _QUOTED_KEYS.fullmatch(written):
-            return [quoted or plain for quoted, plain in _PATH_KEY.findall(written)]
-        parts = [part.partition("[")[0] for part in written.removeprefix("$").strip("{}").replace(",", ".").split(".")]
-        return [part for part in parts if part]
-    return None
+_JSON = (exp.JSONExtract, exp.JSONBExtract)
+_JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar, exp.JSONValue)
 
 
-def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
-    path = node.args.get("expression")
+@nested_rule(*_JSON, *_JSON_TEXT, exp.GetExtract, exp.StructExtract)
+def _read_path(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    path = node.args["path"] if type(node) is exp.JSONValue else node.args.get("expression")
+    others = [*(node.args.get("expressions") or ()), node.args.get("on_condition")]
+    return _read(resolver, scope, node.this, path, others, is_text=isinstance(node, _JSON_TEXT))
+
+
+@nested_function("jsonvalue", "jsonquery", "jsonexists", "tupleelement", "jsonextractstring")
+def _read_path_by_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    if len(node.expressions) < 2:
+        return None
+    document, path, *others = node.expressions
+    return _read(resolver, scope, document, path, others, is_text=node.name.lower() != "json_query")
+
+
+@nested_function(
+    "jsonextractpath", "jsonbextractpath", "jsonextractpathtext", "jsonbextractpathtext",
+    "jsonextractint", "jsonextractuint", "jsonextractfloat", "jsonextractbool", "jsonextractraw",
+)  # fmt: skip
+def _read_keys(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    """`jsonb_extract_path(document, 'a', 'b')`."""
+    document, *keys = node.expressions
+    constant = [str(key.this) for key in keys if isinstance(key, exp.Literal)]
+    if len(constant) < len(keys):
+        return None
+    found = resolver.field(nested_or_plain(resolver, document, scope), constant, closed=True)
+    return _computed(found, TRANSFORMATION, document)
+
+
+def _read(
+    resolver: Resolver,
+    scope: Scope,
+    document: exp.Expr,
+    path: exp.Expr | None,
+    others: Iterable[exp.Expr | None],
+    *,
+    is_text: bool,
+) -> Sources:
+    """Return the sources of the part of a document at a path; of all of it, and of the path, if that is computed."""
     keys = json_keys(path)
-    found = resolver.field(nested_or_plain(resolver, node.this, scope), keys or [])
-    computed: Sources = {}
-    is_text = isinstance(node, _JSON_TEXT)
-    absorb(computed, found, TRANSFORMATION if is_text or not keys else IDENTITY, node.this)
-    if keys is None and isinstance(path, exp.Expr):
-        resolver.evaluate(scope, path, TRANSFORMATION, computed)
-    return computed
+    further = [other for other in others if other is not None]
+    if keys is None and isinstance(path, exp.Literal):  # tupleElement(t, 2)
+        keys = [str(path.this)]
+    value = nested_or_plain(resolver, document, scope)
+    found = _computed(
+        resolver.field(value, keys or [], closed=True), TRANSFORMATION if is_text or not keys else IDENTITY, document
+    )
+    if keys is None and path is not None:
+        further.append(path)
+    for other in further:
+        if (more := json_keys(other)) is not None:  # a further path
+            absorb(found, resolver.field(value, more, closed=True), TRANSFORMATION, document)
+        else:
+            resolver.evaluate(scope, other, TRANSFORMATION, found)
+    return found
 
 
-@expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, exp.Lambda, *_JSON, *_JSON_TEXT)
+def _computed(value: Sources, effect: int, mention: exp.Expr) -> Sources:
+    """Return a value after a step that leaves its fields in it."""
+    total: Sources = {}
+    absorb(total, value, effect, mention)
+    return value.of(total) if isinstance(value, Composite) else total
+
+
+@expression_rule(
+    exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, exp.Lambda, exp.StarMap, exp.GetExtract, exp.StructExtract,
+    exp.Transform, exp.ArrayFilter, exp.Reduce, *_JSON, *_JSON_TEXT,
+)  # fmt: skip
 def nested_operand(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier | exp.Literal):

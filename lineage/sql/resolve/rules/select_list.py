@@ -14,6 +14,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.excluded_columns import drop_excluded, split_list
 from lineage.sql.resolve.rules.exploded import generated_columns
+from lineage.sql.resolve.rules.kept_fields import kept_value
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
 from lineage.sql.resolve.rules.unnamed_columns import UnnamedColumns
@@ -100,6 +101,8 @@ def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
     if type(expression) is exp.Column:
         return with_mention(scope.resolve(expression), expression)
     nested = nested_value(resolver, expression, scope)
+    if nested is None:
+        nested = kept_value(resolver, expression, scope)
     if nested is not None:
         return nested
     sources: Sources = {}

@@ -9,8 +9,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.relations import STAR, Relation, RowSources, Sources, absorb
+from lineage.sql.resolve.fields import merged
+from lineage.sql.resolve.relations import STAR, Composite, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.struct_fields import fields_of
 from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
 
 __all__ = ["combine"]
@@ -29,12 +31,20 @@ def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Rela
     names = [name for name, _, _ in pairs]
     if isinstance(operation, exp.Except):
         return Relation(names, [ours for _, ours, _ in pairs], rows, left.opens)
-    merged: list[Sources] = []
+    columns: list[Sources] = []
     for _, ours, theirs in pairs:
-        sources = dict(ours)
-        absorb(sources, theirs, IDENTITY, None)
-        merged.append(sources)
-    return Relation(names, merged, rows, [*left.opens, *right.opens])
+        columns.append(_one_of(resolver, ours, theirs))
+    return Relation(names, columns, rows, [*left.opens, *right.opens])
+
+
+def _one_of(resolver: Resolver, ours: Sources, theirs: Sources) -> Sources:
+    """Return the sources of a column of both sides."""
+    if isinstance(ours, Composite) or isinstance(theirs, Composite):
+        names = fields_of(resolver, ours) or fields_of(resolver, theirs) or None
+        return merged(resolver.field, [(ours, IDENTITY), (theirs, IDENTITY)], {}, names)
+    sources = dict(ours)
+    absorb(sources, theirs, IDENTITY, None)
+    return sources
 
 
 def _pair(

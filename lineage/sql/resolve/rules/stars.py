@@ -13,7 +13,6 @@ from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
-    Composite,
     Elements,
     FunctionTable,
     Relation,
@@ -127,10 +126,6 @@ def _fields(resolver: Resolver, value: Sources) -> list[_Shown]:
     """Return the fields of a value; a star if they are unknown."""
     if names := fields_of(resolver, value):
         return [(name, resolver.field(value, [name]), None) for name in names]
-    while isinstance(value, Composite) and value.fields is None and value.whole is not None:
-        value = value.whole
-    if isinstance(value, Composite) and value.fields is not None:
-        return [(name, value.fields[name], None) for name in value.fields]
     return [(STAR, resolver.field(value, [STAR]), None)]
 
 

@@ -7,6 +7,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.resolve.relations import Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPUTED
 from lineage.sql.resolve.unprefixed import NAMED_VALUE
@@ -25,7 +26,10 @@ def scalar(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Sta
 def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """`EXISTS (query)`: only the existence of a row matters, not what the query selects."""
     if not isinstance(node.this, exp.Query):  # EXISTS(array, x -> test)
-        stack.extend((child, COMPUTED[effect]) for child in reversed(list(node.iter_expressions())))
+        if (found := nested_value(resolver, node, scope)) is not None:
+            absorb(sink, found, effect, node)
+        else:
+            stack.extend((child, COMPUTED[effect]) for child in reversed(list(node.iter_expressions())))
         return
     known = len(resolver.diagnostics)
     absorb_rows(sink, resolver.relation(node.this, scope).rows, effect)

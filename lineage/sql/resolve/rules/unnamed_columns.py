@@ -18,6 +18,7 @@ from lineage.sql.resolve.column_names.spark_text import SparkText
 from lineage.sql.resolve.column_names.terms import UncertainTextError, read_term
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName, unnamed_column
 from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_text, sqlite_text, without_spaces
+from lineage.sql.resolve.relations import BaseTable, TemporaryTable
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 
@@ -49,7 +50,7 @@ class UnnamedColumns:
     def name(self, expression: exp.Expr, index: int, earlier: Sequence[str]) -> str:
         """Return the name of an item of the list, by its index; `earlier` are the columns before it.
 
-        PostgreSQL describes the expression. Hive and Trino use a prefix and the position, also for a cast column;
+        PostgreSQL describes the expression. Hive and Trino use a prefix and the position, Trino also for a cast column;
         BigQuery counts. Other engines use the text of the expression. Where that is not certain, and in products that
         give no name (T-SQL), the name is `_col` and the item's position.
         """
@@ -60,14 +61,14 @@ class UnnamedColumns:
         node: exp.Expr = expression
         while isinstance(node, exp.Paren):
             node = node.this
-        if dialect.casts_keep_names and isinstance(node, exp.Cast) and isinstance(node.this, exp.Column):
-            node = node if self._begins_with_function(index) else node.this
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Column) and self._keeps_name(node, index, earlier):
+            node = node.this
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             return resolver.identifiers.column(node.this)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
             return resolver.identifiers.column(node.expression)
         if dialect.unnamed_column_prefix is not None:
-            return f"{dialect.unnamed_column_prefix}{len(earlier)}"  # a star counts
+            return f"{dialect.unnamed_column_prefix}{index if dialect.stars_count_once else len(earlier)}"
         if dialect.unnamed_columns_are_counted:
             self._counted += 1
             return f"f{self._counted - 1}_"
@@ -89,6 +90,15 @@ class UnnamedColumns:
         if self._items is None:
             self._items = select_items(self._select, self._resolver.tokens)
         return self._items[index] if self._items else ()
+
+    def _keeps_name(self, cast: exp.Expr, index: int, earlier: Sequence[str]) -> bool:
+        """Return whether a cast column keeps its name."""
+        dialect = self._resolver.naming.dialect
+        if not dialect.casts_keep_table_names:
+            return dialect.casts_keep_names and not self._begins_with_function(index)
+        is_of_table = [type(item) for item in self._scope.items.values()] in ([BaseTable], [TemporaryTable])
+        is_taken = self._resolver.identifiers.column(cast.this.this) in earlier
+        return is_of_table and not is_taken and not self._select.args.get("group")
 
     def _begins_with_function(self, index: int) -> bool:
         """Return whether what the parser reads as a cast is a function, such as TO_TIMESTAMP."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.resolve.relations import (
-    STAR,
     Composite,
     Elements,
     Relation,
@@ -55,7 +54,7 @@ def _elements(resolver: Resolver, element: Composite, node: exp.Expr, alias: str
     https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax#unnest_operator
     """
     rows = rows_made([element], node)
-    names = _field_names(resolver, element)
+    names = fields_of(resolver, element)
     if names:
         fields = [resolver.field(element, [name]) for name in names]
         return Rows([*names, *offset], [*fields, *({} for _ in offset)], rows, element).under(alias)
@@ -74,13 +73,6 @@ def _is_stored(element: Composite) -> bool:
     return any(effect == IDENTITY for _, effect in value)
 
 
-def _field_names(resolver: Resolver, element: Composite) -> tuple[str, ...] | None:
-    """Return the fields of an array's elements: none if they are not structs, None if that is not known."""
-    if element.fields is not None:
-        return None if STAR in element.fields else tuple(element.fields)
-    return fields_of(resolver, element)
-
-
 def _unnest_fields(resolver: Resolver, node: exp.Expr, elements: list[Composite], names: list[str]) -> Relation:
     """Trino's UNNEST: an array of rows has a column for each field, a map one for the key and one for the value.
 
@@ -90,7 +82,7 @@ def _unnest_fields(resolver: Resolver, node: exp.Expr, elements: list[Composite]
     found: list[str] = []
     sources: list[Sources] = []
     for position, element in enumerate(elements):
-        fields = _field_names(resolver, element)
+        fields = fields_of(resolver, element)
         if fields:
             found += fields
             sources += (resolver.field(element, [name]) for name in fields)

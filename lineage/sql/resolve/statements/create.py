@@ -19,6 +19,7 @@ from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.dictionary import create_dictionary
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
+from lineage.sql.resolve.struct_fields import structured_type
 from lineage.sql.resolve.targets import is_temporary
 
 
@@ -76,7 +77,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return outcome
     names = [column.name for column in schema]
     if kind == "TABLE" and resolver.naming.dialect.created_column_prefix is not None and body.find(exp.From):
-        names = names or _created_names(relation.names, resolver.naming.dialect)
+        names = names or _created_names(relation.names, body, resolver.naming.dialect)
     _name_columns(resolver, outcome, relation, names, tree)
     return outcome
 
@@ -93,13 +94,28 @@ def _create(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, pro
     return outcome
 
 
-def _created_names(names: Sequence[str], dialect: Dialect) -> list[str]:
-    """Return the names of a table's columns: Hive's optimizer removes the underscore of generated names.
+def _created_names(names: Sequence[str], body: exp.Expr, dialect: Dialect) -> list[str]:
+    """Return the names of a table's columns: Hive's optimizer removes the underscore of the names that it generates.
 
-    PlanModifierForASTConv.renameTopLevelSelectInResultSchema; a query without FROM is not optimized.
+    PlanModifierForASTConv.renameTopLevelSelectInResultSchema; a query without FROM is not optimized. A star keeps the
+    names that a sub-query has.
     """
     generated = re.compile(rf"{dialect.unnamed_column_prefix}(\d+)")
-    return [generated.sub(rf"{dialect.created_column_prefix}\1", n) if generated.fullmatch(n) else n for n in names]
+    query = body.unnest()
+    items = query.expressions if isinstance(query, exp.Select) else None
+
+    def created(name: str) -> str:
+        found = generated.fullmatch(name)
+        place = int(found[1]) if found else 0
+        if found is None or (items is not None and (place >= len(items) or _is_named(items[place]))):
+            return name
+        return f"{dialect.created_column_prefix}{place}"
+
+    return [created(name) for name in names]
+
+
+def _is_named(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Alias | exp.Column | exp.Star)
 
 
 def _all_of(source: exp.Expr) -> exp.Select:
@@ -209,4 +225,7 @@ def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, list
     outcome.rows = rows_of(relation)
     outcome.relation = renamed
     if not renamed.is_open:
-        outcome.schema = tuple(ColumnSchema(name) for name in renamed.names)
+        outcome.schema = tuple(
+            ColumnSchema(name, structured_type(resolver, sources) if resolver.naming.dialect.fields_by_dot else None)
+            for name, sources in zip(renamed.names, renamed.sources, strict=True)
+        )

@@ -217,6 +217,8 @@ class Dialect:
     """EXCHANGE PARTITION moves the partition out of the other table and returns none (Hive)."""
     targets_by_alias: bool = False
     """The target of UPDATE and DELETE may be the alias or name of a table in FROM."""
+    aliases_target_in_from: bool = False
+    """FROM may give the target an alias: `UPDATE t SET a = e.b FROM t AS e` (T-SQL)."""
     targets_by_query: bool = False
     """The target of UPDATE and DELETE may be the alias of a derived table in FROM; they change its base table."""
     views_prefer_own_schema: bool = False

@@ -111,11 +111,11 @@ def _tables_in(item: exp.Expr) -> Iterator[exp.Expr]:
         yield from _tables_in(join.this)
 
 
-def _alias(resolver: Resolver, item: exp.Expr) -> str | None:
-    """Return the name by which columns of a FROM item are called; None for a function or a query without an alias."""
+def _alias(resolver: Resolver, item: exp.Expr) -> str:
+    """Return the name by which columns of a FROM item are called; empty for a function or a query without an alias."""
     alias = item.args.get("alias")
     named = alias.this if alias is not None else item.this
-    return resolver.identifiers.alias(named) if isinstance(named, exp.Identifier | exp.Parameter) else None
+    return resolver.identifiers.alias(named) if isinstance(named, exp.Identifier | exp.Parameter) else ""
 
 
 def _is_same(resolver: Resolver, table: exp.Table, item: exp.Table) -> bool:

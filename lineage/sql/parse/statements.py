@@ -21,6 +21,7 @@ from lineage.model.dialect import Dialect
 from lineage.model.dialects import dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
+from lineage.sql.parse.client_commands import without_client_commands
 from lineage.sql.parse.fallbacks import read_statement, read_without_tree
 from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
@@ -47,7 +48,6 @@ _DEFAULT = Budget()
 # For lineage, REPLACE INTO (MySQL, SQLite) is an INSERT; sqlglot parses it as a command. Both words have one length.
 _REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
 _start_of = attrgetter("start")
-_PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
@@ -55,7 +55,9 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is not None:
         dialect = dialect_named(guessed)
-    text, doubts = fill_placeholders(open_executable_comments(text, dialect), dialect)
+    text, of_client = without_client_commands(open_executable_comments(text, dialect), dialect)
+    text, doubts = fill_placeholders(text, dialect)
+    doubts = (*doubts, *of_client)
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
         if doubts:
@@ -81,8 +83,6 @@ def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str)
 
 def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
-    if dialect.has_backslash_commands and "\\" in text:
-        text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.replace_is_insert:
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
         text = with_semicolons(text, dialect.name)

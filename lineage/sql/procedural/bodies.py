@@ -24,7 +24,19 @@ _ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM,
 def execute(walk: Walk, position: int) -> int | None:
     """EXEC, EXECUTE, EXECUTE IMMEDIATE."""
     end = walk.end(position)
+    if walk.dialect.has_ampersand_variables and not walk.inside() and walk.word(position + 1) != "IMMEDIATE":
+        end = _line_end(walk, position + 1, end)
     return execute_from(walk, position, end, [])
+
+
+def _line_end(walk: Walk, start: int, end: int) -> int:
+    """Return the end of a command of SQL*Plus, which needs no semicolon: at a line's end outside brackets."""
+    depth = 0
+    for at in range(start, end - 1):
+        depth += (walk.words[at] == "(") - (walk.words[at] == ")")
+        if not depth and "\n" in walk.text[walk.tokens[at].end : walk.tokens[at + 1].start]:
+            return at + 1
+    return end
 
 
 def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int | None:

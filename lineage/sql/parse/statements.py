@@ -47,6 +47,13 @@ _DEFAULT = Budget()
 
 # For lineage, REPLACE INTO (MySQL, SQLite) is an INSERT; sqlglot parses it as a command. Both words have one length.
 _REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
+_USER = r"""(?:'[^']*'|"[^"]*"|`[^`]*`|[\w$.%?-]+(?:\s*\(\s*\))?)"""
+_CREATE_OPTIONS = re.compile(
+    rf"\b(create(?:\s+or\s+replace)?|alter)((?:\s+(?:algorithm\s*=\s*\w+|sql\s+security\s+\w+"
+    rf"|definer\s*=\s*{_USER}(?:\s*@\s*{_USER})?))+)(?=\s)",
+    re.IGNORECASE,
+)
+"""MySQL's options of views, routines, triggers and events, in any order: they say who may do what, and how."""
 _start_of = attrgetter("start")
 
 
@@ -85,6 +92,7 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
     tokenizer, parser = tools_of(dialect, budget.nesting)
     if dialect.replace_is_insert:
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
+        text = _CREATE_OPTIONS.sub(lambda match: match[1] + re.sub(r"[^\n]", " ", match[2]), text)
         text = with_semicolons(text, dialect.name)
     tail: ParsedStatement | None = None
     batches = dialect.needs_no_semicolon

@@ -97,6 +97,11 @@ class Dialect:
     names_in_strings: bool = False
     """`IDENTIFIER('t')` and `TABLE('t')` name a table by a string."""
 
+    one_row_tables: tuple[str, ...] = ()
+    """Tables of one row without data, as the dialect folds their names; `*` is any schema."""
+    one_row_table_is_keyword: bool = False
+    """Such a name is a keyword; in quotes, it is another table (MySQL)."""
+
     # Names of columns in a query
     nearest_alias_only: bool = False
     """An alias hides an outer one of the same name, also for columns that its own table does not have."""

@@ -18,6 +18,7 @@ class UnknownDialectError(ValueError):
 
 _ANSI = Dialect(
     "ansi",
+    one_row_tables=("sysibm.sysdummy1", "sysibm.dual"),  # Db2
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     aliases=("",),
@@ -79,6 +80,7 @@ _REDSHIFT = replace(
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
+    one_row_tables=("DUAL",),
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.SNOWFLAKE,
     table=_UPPER,
@@ -105,6 +107,7 @@ _SNOWFLAKE = Dialect(
 )
 _ORACLE = Dialect(
     "oracle",
+    one_row_tables=("DUAL", "*.DUAL"),  # the synonym of each schema
     pivot_names_quote_strings=True,
     table=_UPPER,
     column=_UPPER,
@@ -125,6 +128,7 @@ _ORACLE = Dialect(
 )
 _EXASOL = Dialect(
     "exasol",
+    one_row_tables=("DUAL", "SYS.DUAL"),
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -162,6 +166,8 @@ _BIGQUERY = Dialect(
 )
 _MYSQL = Dialect(
     "mysql",
+    one_row_tables=("DUAL",),
+    one_row_table_is_keyword=True,
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.MYSQL,
     table=_KEEP,
@@ -195,6 +201,7 @@ _DORIS = replace(
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
+    one_row_tables=("system.one",),
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.CLICKHOUSE,
     table=_KEEP,

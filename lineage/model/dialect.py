@@ -266,6 +266,8 @@ class Dialect:
     """Declarations directly follow a routine's AS or IS, without DECLARE (Oracle, Exasol)."""
     declares_behind_as: bool = False
     """DECLARE may follow a routine's AS, and a variable may be a RESULTSET (Snowflake Scripting)."""
+    functions_are_macros: bool = False
+    """CREATE FUNCTION defines a macro, an expression or query (DuckDB)."""
     triggers_prefix_rows: bool = False
     """A trigger's rows are `:new` and `:old`, which are variables (Oracle)."""
 

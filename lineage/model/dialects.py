@@ -264,6 +264,7 @@ _DUCKDB = Dialect(
     shows_columns=True,
     reads_files_by_string=True,
     has_lambda_keyword=True,
+    functions_are_macros=True,
     schema_of_attached="main",
     fields_by_dot=True,
     rows_by_alias=True,

@@ -54,6 +54,7 @@ _CREATE_OPTIONS = re.compile(
     re.IGNORECASE,
 )
 """MySQL's options of views, routines, triggers and events, in any order: they say who may do what, and how."""
+_QUERIES = frozenset((TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES))
 _start_of = attrgetter("start")
 
 
@@ -182,10 +183,8 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budge
     """Return the tree of a query or an expression; None if the tokens are neither, or exceed the budget."""
     if not tokens:
         return None
-    is_query = tokens[0].token_type in (TokenType.SELECT, TokenType.WITH) or (
-        tokens[0].token_type is TokenType.L_PAREN
-        and len(tokens) > 1
-        and tokens[1].token_type in (TokenType.SELECT, TokenType.WITH)
+    is_query = tokens[0].token_type in _QUERIES or (
+        tokens[0].token_type is TokenType.L_PAREN and len(tokens) > 1 and tokens[1].token_type in _QUERIES
     )
     first = tokens[0]
     select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.end, [])

@@ -13,7 +13,7 @@ from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sq
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
-from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
+from lineage.sql.procedural.routines import body_of, holds_statements, is_routine, overloads
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -143,6 +143,10 @@ def routine(walk: Walk, position: int) -> int | None:
     body = body_of(walk.tokens, words, position, walk.dialect)
     if body is None:
         return None if not nested else walk.end(position) + 1
+    if body.kind == "MACRO" and len(defined := overloads(words, position, end := walk.end(position))) > 1:
+        for start, stop in defined:
+            walk.reader.read([*walk.tokens[position : defined[0][0]], *walk.tokens[start:stop]], walk.blocks())
+        return walk.after(end)
     function = None
     if not nested:
         header = walk.tokens[position : body.start]

@@ -102,6 +102,9 @@ class Dialect:
     one_row_table_is_keyword: bool = False
     """Such a name is a keyword; in quotes, it is another table (MySQL)."""
 
+    has_two_grammars: bool = False
+    """DDL is Hive's, the rest Trino's, so that quotes differ between statements (Athena)."""
+
     # Names of columns in a query
     nearest_alias_only: bool = False
     """An alias hides an outer one of the same name, also for columns that its own table does not have."""

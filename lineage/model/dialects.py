@@ -368,7 +368,7 @@ DIALECTS: dict[str, Dialect] = {
         _DUCKDB,
         _TRINO,
         _PRESTO,
-        replace(_PRESTO, name="athena"),
+        replace(_PRESTO, name="athena", has_two_grammars=True),
         _SQLITE,
         _TSQL,
         replace(_TSQL, name="fabric", aliases=()),

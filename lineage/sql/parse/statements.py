@@ -37,6 +37,7 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
+from lineage.sql.procedural.tokens import has_back_ticks, is_readable
 from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
@@ -70,7 +71,20 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
         parsed.read_as = guessed
         if doubts:
             parsed.doubts = (*parsed.doubts, *_doubts_of(parsed, doubts, text))
+        if "`" in text:
+            parsed.doubts = (*parsed.doubts, *_back_tick_in(parsed, dialect))
         yield parsed
+
+
+def _back_tick_in(parsed: ParsedStatement, dialect: Dialect) -> Iterator[Diagnostic]:
+    """Yield the doubt about a name in back ticks, if the dialect has none: another may be meant."""
+    for token in parsed.tokens if not has_back_ticks(dialect) else ():
+        if token.token_type is TokenType.IDENTIFIER and parsed.text[token.start : token.start + 1] == "`":
+            message = f"back ticks do not quote names in {dialect.name}: they are read as if they did"
+            hint = "give the dialect that the text is written in, or quote names as this one does"
+            span = span_between(token, token)
+            yield Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint)
+            return
 
 
 def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
@@ -95,6 +109,13 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
         text = _CREATE_OPTIONS.sub(lambda match: match[1] + re.sub(r"[^\n]", " ", match[2]), text)
         text = with_semicolons(text, dialect.name)
+    if dialect.has_two_grammars and (found := _each_by_itself(text, dialect)):
+        for piece in found:
+            if is_procedural(piece, dialect):
+                yield from _program(parser, piece, text, dialect, budget)
+            else:
+                yield from read_statement(piece, text, dialect, budget, parser)
+        return
     tail: ParsedStatement | None = None
     batches = dialect.needs_no_semicolon
     try:
@@ -120,6 +141,22 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
             yield from read_statement(piece, text, dialect, budget, parser)
     if tail is not None:
         yield tail
+
+
+def _each_by_itself(text: str, dialect: Dialect) -> list[list[Token]]:
+    """Return the tokens of each statement, read with its own grammar; an empty list if one cannot be tokenized."""
+    ends = [piece.start for piece in pieces(text, dialect.name) if piece.kind is PieceKind.SEMICOLON]
+    found: list[list[Token]] = []
+    start = 0
+    for end in (*ends, len(text)):
+        part = Fragment(text[start:end], tuple(range(start, end)))
+        tokens = tokens_of(part, text, dialect)
+        if tokens:
+            found.append(tokens)
+        elif not is_readable(part, dialect):
+            return []
+        start = end + 1
+    return found
 
 
 def _program(

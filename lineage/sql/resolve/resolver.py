@@ -237,7 +237,8 @@ class Resolver(Resolution):
 
     def is_temporary(self, name: str) -> bool:
         """Return whether a table that was looked up is temporary, by its definition or its name."""
-        return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
+        is_variable = name.startswith("@") and "." not in name
+        return isinstance(self._base.get(name), TemporaryTable) or is_variable or name.rpartition(".")[2][:1] == "#"
 
     def knows_table(self, node: exp.Expr) -> bool:
         """Return whether a table that a node names has known columns, without recording a read."""

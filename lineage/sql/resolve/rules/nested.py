@@ -47,7 +47,9 @@ _NESTED = _with_subtypes(
 def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """Return the sources of a struct, a field, an element or a path; None for any other expression."""
     kind = type(node)
-    if kind not in _NESTED or (kind is exp.Cast and type(node.args["this"]) is not exp.Struct):
+    if kind not in _NESTED or (
+        kind is exp.Cast and type(node.args["this"]) is not exp.Struct and not node.args["to"].args.get("nested")
+    ):
         return None
     match node:
         case exp.Paren():
@@ -79,11 +81,26 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return _json_object(resolver, node, scope)
         case exp.Cast() if isinstance(node.this, exp.Struct) and node.to.args.get("nested"):
             return _cast_struct(resolver, node, scope)
+        case exp.Cast() if resolver.naming.dialect.unnests_fields and (names := _fields_of_rows(resolver, node.to)):
+            sources: Sources = {}
+            resolver.evaluate(scope, node, IDENTITY, sources)
+            return Composite(sources, dict.fromkeys(names, sources))
         case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
             return _json(resolver, node, scope)
         case exp.Lambda() if (read := read_arrow(resolver.naming.dialect, node)) is not None:
             return nested_or_plain(resolver, read, scope)
     return None
+
+
+def _fields_of_rows(resolver: Resolver, kind: exp.Expr) -> list[str]:
+    """Return the fields of a type that is a row or an array of rows; none of another type."""
+    while isinstance(kind, exp.DataType) and kind.this is exp.DType.ARRAY and kind.expressions:
+        kind = kind.expressions[0]
+    fields = kind.expressions if isinstance(kind, exp.DataType) and kind.this in _ROWS else ()
+    return [resolver.identifiers.column(one.this) for one in fields if isinstance(one, exp.ColumnDef)]
+
+
+_ROWS = (exp.DType.STRUCT, exp.DType.OBJECT)
 
 
 def nested_or_plain(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:

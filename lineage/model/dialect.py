@@ -97,6 +97,14 @@ class Dialect:
     names_in_strings: bool = False
     """`IDENTIFIER('t')` and `TABLE('t')` name a table by a string."""
 
+    one_row_tables: tuple[str, ...] = ()
+    """Tables of one row without data, as the dialect folds their names; `*` is any schema."""
+    one_row_table_is_keyword: bool = False
+    """Such a name is a keyword; in quotes, it is another table (MySQL)."""
+
+    has_two_grammars: bool = False
+    """DDL is Hive's, the rest Trino's, so that quotes differ between statements (Athena)."""
+
     # Names of columns in a query
     nearest_alias_only: bool = False
     """An alias hides an outer one of the same name, also for columns that its own table does not have."""
@@ -223,6 +231,8 @@ class Dialect:
     """EXCHANGE PARTITION moves the partition out of the other table and returns none (Hive)."""
     targets_by_alias: bool = False
     """The target of UPDATE and DELETE may be the alias or name of a table in FROM."""
+    aliases_target_in_from: bool = False
+    """FROM may give the target an alias: `UPDATE t SET a = e.b FROM t AS e` (T-SQL)."""
     targets_by_query: bool = False
     """The target of UPDATE and DELETE may be the alias of a derived table in FROM; they change its base table."""
     views_prefer_own_schema: bool = False
@@ -265,6 +275,8 @@ class Dialect:
     """Declarations directly follow a routine's AS or IS, without DECLARE (Oracle, Exasol)."""
     declares_behind_as: bool = False
     """DECLARE may follow a routine's AS, and a variable may be a RESULTSET (Snowflake Scripting)."""
+    functions_are_macros: bool = False
+    """CREATE FUNCTION defines a macro, an expression or query (DuckDB)."""
     triggers_prefix_rows: bool = False
     """A trigger's rows are `:new` and `:old`, which are variables (Oracle)."""
 

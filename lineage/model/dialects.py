@@ -18,6 +18,7 @@ class UnknownDialectError(ValueError):
 
 _ANSI = Dialect(
     "ansi",
+    one_row_tables=("sysibm.sysdummy1", "sysibm.dual"),  # Db2
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     aliases=("",),
@@ -70,6 +71,7 @@ _REDSHIFT = replace(
     quoted_table=_LOWER,
     quoted_column=_LOWER,
     order_by_prefers_input=False,
+    targets_by_alias=True,
     explain_never_runs=True,
     has_backslash_escapes=True,
     use_names_database=True,
@@ -78,6 +80,7 @@ _REDSHIFT = replace(
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
+    one_row_tables=("DUAL",),
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.SNOWFLAKE,
     table=_UPPER,
@@ -104,6 +107,7 @@ _SNOWFLAKE = Dialect(
 )
 _ORACLE = Dialect(
     "oracle",
+    one_row_tables=("DUAL", "*.DUAL"),  # the synonym of each schema
     pivot_names_quote_strings=True,
     table=_UPPER,
     column=_UPPER,
@@ -124,6 +128,7 @@ _ORACLE = Dialect(
 )
 _EXASOL = Dialect(
     "exasol",
+    one_row_tables=("DUAL", "SYS.DUAL"),
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -161,6 +166,8 @@ _BIGQUERY = Dialect(
 )
 _MYSQL = Dialect(
     "mysql",
+    one_row_tables=("DUAL",),
+    one_row_table_is_keyword=True,
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.MYSQL,
     table=_KEEP,
@@ -194,6 +201,7 @@ _DORIS = replace(
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
+    one_row_tables=("system.one",),
     drops_full_schemas=True,
     unnamed_column_text=ExpressionText.CLICKHOUSE,
     table=_KEEP,
@@ -258,6 +266,7 @@ _DUCKDB = Dialect(
     shows_columns=True,
     reads_files_by_string=True,
     has_lambda_keyword=True,
+    functions_are_macros=True,
     schema_of_attached="main",
     fields_by_dot=True,
     rows_by_alias=True,
@@ -329,6 +338,7 @@ _TSQL = Dialect(
     has_output_clause=True,
     has_compound_assignment=True,
     targets_by_alias=True,
+    aliases_target_in_from=True,
     targets_by_query=True,
     needs_no_semicolon=True,
     execute_calls_procedures=True,
@@ -360,7 +370,7 @@ DIALECTS: dict[str, Dialect] = {
         _DUCKDB,
         _TRINO,
         _PRESTO,
-        replace(_PRESTO, name="athena"),
+        replace(_PRESTO, name="athena", has_two_grammars=True),
         _SQLITE,
         _TSQL,
         replace(_TSQL, name="fabric", aliases=()),

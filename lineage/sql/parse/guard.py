@@ -17,7 +17,7 @@ from sqlglot.tokens import Tokenizer
 from lineage.model.dialect import Dialect
 from lineage.sql.parse.type_words import parse_with_known_types
 from lineage.sql.procedural import STRINGS
-from lineage.sql.procedural.tokens import parser_of
+from lineage.sql.procedural.tokens import parser_of, tokenizer_of
 from lineage.sql.scan import nesting_depth
 
 __all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "too_deep", "tools_of"]
@@ -58,8 +58,7 @@ class _Tools(threading.local):
     def of(self, dialect: Dialect) -> tuple[Tokenizer, TreeParser]:
         found = self._of.get(dialect.name)
         if found is None:
-            parser = parser_of(dialect)
-            found = self._of[dialect.name] = (parser.tokenizer(), parser.parser())
+            found = self._of[dialect.name] = (tokenizer_of(dialect), parser_of(dialect).parser())
         return found
 
 

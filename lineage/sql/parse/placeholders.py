@@ -2,8 +2,8 @@
 
 A placeholder in the position of a name (after FROM, inside a dotted or longer name) becomes a name, else a literal.
 Supported: Jinja's `{{ x }}`, `{% … %}` and `{# … #}` (dbt's `ref` and `source` become the table that they name), `${x}`
-(shells, Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus). `?`, `:x` and `@x`
-are parsed by sqlglot itself.
+(shells, Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus), `@x.t` and `@x@y`
+in names (SqlRender). `?`, `:x` and `@x` are parsed by sqlglot itself.
 
 A placeholder that may stand for more than a value is reported: lineage that a template adds is not in the text.
 """
@@ -18,11 +18,12 @@ from lineage.model.dialect import Dialect
 
 __all__ = ["FilledText", "fill_placeholders", "is_filled_in", "placeholders_in"]
 
-_SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
+_SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&|@\w+[@.]\w|\.@\w")
 _PLACEHOLDER = re.compile(
     r"(?P<blank>\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\})|(?P<jinja>\{\{(?:(?!\{\{).)*?\}\})"
     r"|(?P<dollar>\$\{[^{}\n]*\})"
-    r"|(?P<hash>\#\#\w+(?::\w+)?(?:\?[^#\n]*)?\#\#)|(?P<percent>%\(\w+\)s)|(?P<amp>&&?\w+\.?)",
+    r"|(?P<hash>\#\#\w+(?::\w+)?(?:\?[^#\n]*)?\#\#)|(?P<percent>%\(\w+\)s)|(?P<amp>&&?\w+\.?)"
+    r"|(?P<at>(?<![\w@])@\w+(?:(?:@\w+)+|(?=\.[\w@]))|(?<=\.)@\w+)",
     re.DOTALL,
 )
 _REF = re.compile(r"\{\{\s*-?\s*(?:ref|source)\s*\(([^)]*)\)")
@@ -31,6 +32,7 @@ _BEFORE_A_NAME = re.compile(
     r"(?:\b(?:from|join|into|table|update|view|using|schema|database|use|exists|overwrite|as)\s+|[\w.`\"])\Z",
     re.IGNORECASE,
 )
+_BEFORE_A_TABLE = re.compile(r"(?:\b(?:from|join|into|table|update|view|using|merge|exists)\s+|\.)\Z", re.IGNORECASE)
 _BRANCH = re.compile(r"\{%-?\s*(elif|else|for|macro|call)\b")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _VALUE = re.compile(
@@ -63,7 +65,7 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
     >>> [str(doubt.message) for doubt in fill_placeholders("SELECT {{ f('x') }} FROM ${env}_db.t", "spark").doubts]
     ['`f(…)` is not expanded: it may name columns or tables', 'a part of this name is the placeholder `env`']
     """
-    if not any(map(text.__contains__, "{&#%")):  # ten times as fast as the pattern
+    if not any(map(text.__contains__, "{&#%@")):  # ten times as fast as the pattern
         return FilledText(text)
     if not _SIGNS.search(text):
         return FilledText(text)
@@ -90,6 +92,10 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         if kind == "amp" and not dialect.has_ampersand_variables:
             return found
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
+        if kind == "at" and not (
+            dialect.needs_no_semicolon and _is_in_name(before, text[match.end() : match.end() + 80])
+        ):
+            return found
         if kind == "jinja" and (reference := _REF.match(found)):
             return _pad(".".join(_QUOTED.findall(reference.group(1))), found)
         if quotes % 2 == 1:  # inside a string
@@ -106,6 +112,12 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
     return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts))
+
+
+def _is_in_name(before: str, after: str) -> bool:
+    """Return whether `@x` is a part of a name; elsewhere it is a variable, which may have methods."""
+    names_table = _BEFORE_A_TABLE.search(before) is not None and not after.lower().startswith(".nodes")
+    return names_table or re.match(r"\.[\w@]+\.\w+\b(?!\s*\()", after) is not None
 
 
 def is_filled_in(number: str) -> bool:

@@ -21,6 +21,7 @@ from lineage.model.dialect import Dialect
 from lineage.model.dialects import dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
+from lineage.sql.parse.client_commands import without_client_commands
 from lineage.sql.parse.fallbacks import read_statement, read_without_tree
 from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
@@ -36,6 +37,7 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
+from lineage.sql.procedural.tokens import has_back_ticks, is_readable
 from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
@@ -46,8 +48,15 @@ _DEFAULT = Budget()
 
 # For lineage, REPLACE INTO (MySQL, SQLite) is an INSERT; sqlglot parses it as a command. Both words have one length.
 _REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
+_USER = r"""(?:'[^']*'|"[^"]*"|`[^`]*`|[\w$.%?-]+(?:\s*\(\s*\))?)"""
+_CREATE_OPTIONS = re.compile(
+    rf"\b(create(?:\s+or\s+replace)?|alter)((?:\s+(?:algorithm\s*=\s*\w+|sql\s+security\s+\w+"
+    rf"|definer\s*=\s*{_USER}(?:\s*@\s*{_USER})?))+)(?=\s)",
+    re.IGNORECASE,
+)
+"""MySQL's options of views, routines, triggers and events, in any order: they say who may do what, and how."""
+_QUERIES = frozenset((TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES))
 _start_of = attrgetter("start")
-_PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
@@ -55,12 +64,27 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is not None:
         dialect = dialect_named(guessed)
-    text, doubts = fill_placeholders(open_executable_comments(text, dialect), dialect)
+    text, of_client = without_client_commands(open_executable_comments(text, dialect), dialect)
+    text, doubts = fill_placeholders(text, dialect)
+    doubts = (*doubts, *of_client)
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
         if doubts:
             parsed.doubts = (*parsed.doubts, *_doubts_of(parsed, doubts, text))
+        if "`" in text:
+            parsed.doubts = (*parsed.doubts, *_back_tick_in(parsed, dialect))
         yield parsed
+
+
+def _back_tick_in(parsed: ParsedStatement, dialect: Dialect) -> Iterator[Diagnostic]:
+    """Yield the doubt about a name in back ticks, if the dialect has none: another may be meant."""
+    for token in parsed.tokens if not has_back_ticks(dialect) else ():
+        if token.token_type is TokenType.IDENTIFIER and parsed.text[token.start : token.start + 1] == "`":
+            message = f"back ticks do not quote names in {dialect.name}: they are read as if they did"
+            hint = "give the dialect that the text is written in, or quote names as this one does"
+            span = span_between(token, token)
+            yield Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, hint)
+            return
 
 
 def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
@@ -81,11 +105,17 @@ def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str)
 
 def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
-    if dialect.has_backslash_commands and "\\" in text:
-        text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.replace_is_insert:
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
+        text = _CREATE_OPTIONS.sub(lambda match: match[1] + re.sub(r"[^\n]", " ", match[2]), text)
         text = with_semicolons(text, dialect.name)
+    if dialect.has_two_grammars and (found := _each_by_itself(text, dialect)):
+        for piece in found:
+            if is_procedural(piece, dialect):
+                yield from _program(parser, piece, text, dialect, budget)
+            else:
+                yield from read_statement(piece, text, dialect, budget, parser)
+        return
     tail: ParsedStatement | None = None
     batches = dialect.needs_no_semicolon
     try:
@@ -111,6 +141,22 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
             yield from read_statement(piece, text, dialect, budget, parser)
     if tail is not None:
         yield tail
+
+
+def _each_by_itself(text: str, dialect: Dialect) -> list[list[Token]]:
+    """Return the tokens of each statement, read with its own grammar; an empty list if one cannot be tokenized."""
+    ends = [piece.start for piece in pieces(text, dialect.name) if piece.kind is PieceKind.SEMICOLON]
+    found: list[list[Token]] = []
+    start = 0
+    for end in (*ends, len(text)):
+        part = Fragment(text[start:end], tuple(range(start, end)))
+        tokens = tokens_of(part, text, dialect)
+        if tokens:
+            found.append(tokens)
+        elif not is_readable(part, dialect):
+            return []
+        start = end + 1
+    return found
 
 
 def _program(
@@ -174,10 +220,8 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budge
     """Return the tree of a query or an expression; None if the tokens are neither, or exceed the budget."""
     if not tokens:
         return None
-    is_query = tokens[0].token_type in (TokenType.SELECT, TokenType.WITH) or (
-        tokens[0].token_type is TokenType.L_PAREN
-        and len(tokens) > 1
-        and tokens[1].token_type in (TokenType.SELECT, TokenType.WITH)
+    is_query = tokens[0].token_type in _QUERIES or (
+        tokens[0].token_type is TokenType.L_PAREN and len(tokens) > 1 and tokens[1].token_type in _QUERIES
     )
     first = tokens[0]
     select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.end, [])

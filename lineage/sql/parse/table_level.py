@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.frozen import frozen
 from lineage.model.names import Naming
+from lineage.sql.parse.one_row_tables import column_of_one_row
 
 __all__ = ["TokenTrace", "trace_tokens"]
 
@@ -195,11 +196,14 @@ class _Tracer:
             opened = position
             while opened < len(words) and words[opened] == "(":
                 opened += 1
-            name, after = self._name(opened)
-            if name is None:
+            parts, after = self._parts(opened)
+            if not parts:
                 return position
+            name = self._naming.qualify(parts)
             is_call = after < len(words) and words[after] == "("
-            if not is_call and name.lower() not in self._ctes:
+            is_quoted = self._tokens[after - 1].token_type is TokenType.IDENTIFIER
+            has_rows = column_of_one_row(parts, self._naming.dialect, quoted=is_quoted) is None
+            if not is_call and has_rows and name.lower() not in self._ctes:
                 self._upstream.setdefault(name)
             position = after
             if is_call:
@@ -219,6 +223,11 @@ class _Tracer:
 
     def _name(self, position: int) -> tuple[str | None, int]:
         """Return the dotted name at a position, completed with the defaults, and the position after it."""
+        parts, after = self._parts(position)
+        return (self._naming.qualify(parts), after) if parts else (None, position)
+
+    def _parts(self, position: int) -> tuple[list[str], int]:
+        """Return the parts of the dotted name at a position, and the position after it."""
         parts: list[str] = []
         tokens, words = self._tokens, self._words
         while position < len(tokens) and _is_name(tokens[position]) and words[position] not in _NOT_A_NAME:
@@ -236,7 +245,7 @@ class _Tracer:
                     position += 1
                 continue
             break
-        return (self._naming.qualify(parts), position) if parts else (None, position)
+        return parts, position
 
 
 _READERS: dict[str, Callable[[_Tracer, int], int]] = {

@@ -115,7 +115,7 @@ def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Tok
     """Return the query of `SELECT @a = x, @b := y FROM t` without the assignments, and the variables."""
     at = position + 1
     while walk.word(at) in ("DISTINCT", "ALL", "TOP"):
-        at += 1 if walk.word(at) != "TOP" else 2 if walk.word(at + 1) != "(" else walk.close(at + 1) - at + 1
+        at = walk.behind_top(at) if walk.word(at) == "TOP" else at + 1
     if walk.word(at) != "@":
         return None
     tokens = walk.tokens[position:at]

@@ -13,7 +13,7 @@ from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sq
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
-from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
+from lineage.sql.procedural.routines import body_of, holds_statements, is_routine, overloads
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -24,7 +24,19 @@ _ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM,
 def execute(walk: Walk, position: int) -> int | None:
     """EXEC, EXECUTE, EXECUTE IMMEDIATE."""
     end = walk.end(position)
+    if walk.dialect.has_ampersand_variables and not walk.inside() and walk.word(position + 1) != "IMMEDIATE":
+        end = _line_end(walk, position + 1, end)
     return execute_from(walk, position, end, [])
+
+
+def _line_end(walk: Walk, start: int, end: int) -> int:
+    """Return the end of a command of SQL*Plus, which needs no semicolon: at a line's end outside brackets."""
+    depth = 0
+    for at in range(start, end - 1):
+        depth += (walk.words[at] == "(") - (walk.words[at] == ")")
+        if not depth and "\n" in walk.text[walk.tokens[at].end : walk.tokens[at + 1].start]:
+            return at + 1
+    return end
 
 
 def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int | None:
@@ -131,6 +143,10 @@ def routine(walk: Walk, position: int) -> int | None:
     body = body_of(walk.tokens, words, position, walk.dialect)
     if body is None:
         return None if not nested else walk.end(position) + 1
+    if body.kind == "MACRO" and len(defined := overloads(words, position, end := walk.end(position))) > 1:
+        for start, stop in defined:
+            walk.reader.read([*walk.tokens[position : defined[0][0]], *walk.tokens[start:stop]], walk.blocks())
+        return walk.after(end)
     function = None
     if not nested:
         header = walk.tokens[position : body.start]

@@ -103,7 +103,7 @@ def _plain(walk: Walk, position: int) -> int:
     """A plain statement; in a body, `SELECT … INTO variable` and `… RETURNING … INTO variable` are assignments."""
     end = walk.end(position)
     targets: list[str] = []
-    tokens = walk.tokens[position:end]
+    tokens = _without_top(walk, position, end)
     if walk.words[position] == "SELECT" and (found := assignments_in_select(walk, position, end)) is not None:
         tokens, targets = found
     if _in_body_of_variables(walk) and walk.words[position] in (
@@ -116,10 +116,6 @@ def _plain(walk: Walk, position: int) -> int:
         "(",
     ):
         tokens, targets = without_into(walk, position, end)
-    if walk.batches and walk.words[position] in _WRITES and walk.word(position + 1) == "TOP":
-        behind = walk.close(position + 2) + 1
-        behind += walk.word(behind) == "PERCENT"
-        tokens = [walk.tokens[position], *walk.tokens[behind:end]]  # the number of rows (TOP) has no lineage
     if walk.words[position] == "INSERT" and walk.dialect.routines_begin_with_declarations:
         tokens = _with_record(tokens)
     if targets:
@@ -127,6 +123,20 @@ def _plain(walk: Walk, position: int) -> int:
     else:
         walk.add(tokens)
     return walk.after(end)
+
+
+def _without_top(walk: Walk, start: int, end: int) -> list[Token]:
+    """Return a statement without the TOP of its INSERT, UPDATE, DELETE or MERGE; a number from a query becomes a LIMIT.
+
+    A plain number of rows has no lineage.
+    """
+    for at in range(start, end - 1 if walk.batches else start):
+        if walk.words[at] in _WRITES and walk.words[at + 1] == "TOP":
+            behind = walk.behind_top(at + 1)
+            number = walk.tokens[at + 2 : behind] if "SELECT" in walk.words[at:behind] else []
+            limit = [make_token(TokenType.LIMIT, "LIMIT", number[0]), *number] if number else []
+            return [*walk.tokens[start : at + 1], *walk.tokens[behind:end], *limit]
+    return walk.tokens[start:end]
 
 
 def _with_record(tokens: list[Token]) -> list[Token]:

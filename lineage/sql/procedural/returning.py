@@ -16,6 +16,7 @@ from lineage.sql.procedural.tokens import word_of
 __all__ = ["function_body", "function_name", "function_search_path"]
 
 _SQL = frozenset(("", "SQL", "PLPGSQL", "PLSQL"))
+_QUERIES = (["("], ["SELECT"], ["WITH"], ["FROM"], ["VALUES"])
 _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
 
 
@@ -37,7 +38,7 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
         start = _last_statement(words, start)
     if is_block and words[start - 1] not in ("RETURN", "QUERY", "ATOMIC"):
         return None
-    if words[start : start + 2] in (["TABLE", "("], ["TABLE", "SELECT"], ["TABLE", "WITH"]):
+    if words[start : start + 1] == ["TABLE"] and words[start + 1 : start + 2] in _QUERIES:
         start += 1
     end = statement_end(words, start) if batches and start < len(words) else start
     while end < len(words) and words[end] != ";" and not (is_block and words[end] == "END" and end == len(words) - 1):

@@ -11,7 +11,7 @@ from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
 from lineage.sql.procedural.tokens import STRINGS
 
-__all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_tokens"]
+__all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_tokens", "overloads"]
 
 _KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "MACRO", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
 _BEFORE_KIND = frozenset(
@@ -60,7 +60,8 @@ def is_routine(words: Sequence[str]) -> bool:
 def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: Dialect) -> Body | None:
     """Return the body of the routine whose CREATE is at a position of the tokens; None if it has none."""
     found = next((at for at in range(position, len(words)) if words[at] in _KINDS), len(words))
-    kind = "PROCEDURE" if words[found : found + 1] == ["PROC"] else words[found] if found < len(words) else ""
+    kind = words[found] if found < len(words) else ""
+    kind = "PROCEDURE" if kind == "PROC" else "MACRO" if dialect.functions_are_macros and kind == "FUNCTION" else kind
     parameters = _parameters(tokens, words, found + 1, dialect)
     language, string, start = "", None, -1
     for at in _header(words, found + 1, dialect):
@@ -72,6 +73,34 @@ def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialec
         elif string is None and (body := _body_at(tokens, words, at, kind, dialect)) is not None:
             return replace(body, parameters=parameters, language=language)
     return Body(kind, start, parameters, string, language) if string is not None else None
+
+
+def overloads(words: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the places of the definitions of a DuckDB macro, each of which begins with its parameters.
+
+    >>> overloads("CREATE MACRO m ( a ) AS a , ( a , b ) AS a + b".split(), 0, 16)
+    [(3, 7), (8, 16)]
+    """
+    starts: list[int] = []
+    depth = 0
+    for at in range(start, end):
+        if words[at] == "(" and not depth:
+            # In a query, `, (q) AS r` is a column.
+            behind = ["AS", "TABLE"] if starts and _behind(words, starts[-1]) == ["AS", "TABLE"] else ["AS"]
+            if not starts or (words[at - 1] == "," and _behind(words, at)[: len(behind)] == behind):
+                starts.append(at)
+        depth += (words[at] == "(") - (words[at] == ")")
+    return [(at, after - 1) for at, after in zip(starts, [*starts[1:], end + 1], strict=True)]
+
+
+def _behind(words: Sequence[str], opened: int) -> list[str]:
+    """Return the two words behind the bracket that is opened at a position."""
+    depth = 0
+    for at in range(opened, len(words)):
+        depth += (words[at] == "(") - (words[at] == ")")
+        if not depth:
+            return list(words[at + 1 : at + 3])
+    return []
 
 
 def _header(words: Sequence[str], start: int, dialect: Dialect) -> Iterator[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cache, lru_cache
+from typing import Any
 
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import TokenError
@@ -23,11 +24,13 @@ __all__ = [
     "STRINGS",
     "Fragment",
     "fragment_of",
+    "has_back_ticks",
     "is_readable",
     "make_token",
     "parser_of",
     "start_token",
     "tokenize",
+    "tokenizer_of",
     "tokens_of",
     "word_of",
 ]
@@ -64,10 +67,32 @@ class Fragment:
 
 
 @cache
-def _tokenizer_class(name: str | None) -> type[Tokenizer]:
-    """Return the dialect's tokenizer without commands, whose arguments it would return as one string."""
-    base = Parser.get_or_raise(name).tokenizer_class
-    return type(f"All{base.__name__}", (base,), {"COMMANDS": set()})
+def _tokenizer_class(base: Any, commands: bool) -> type[Tokenizer]:
+    """Return a tokenizer that reads names in back ticks, which people write in dialects that do not have them, too.
+
+    Without commands, whose arguments it would return as one string, if so wished.
+    """
+    names = {*base.IDENTIFIERS, *base.QUOTES}
+    own: dict[str, object] = {} if "`" in names else {"IDENTIFIERS": [*base.IDENTIFIERS, "`"]}
+    if not commands:
+        own["COMMANDS"] = set()
+    return type(f"All{base.__name__}", (base,), own) if own else base
+
+
+def has_back_ticks(dialect: Dialect) -> bool:
+    """Return whether a dialect quotes names in back ticks."""
+    return "`" in parser_of(dialect).tokenizer_class.IDENTIFIERS
+
+
+def tokenizer_of(dialect: Dialect, *, commands: bool = True) -> Tokenizer:
+    """Return a new tokenizer of a dialect."""
+    parser = parser_of(dialect)
+    base: Any = parser.tokenizer_class
+    tokenizer = _tokenizer_class(base, commands)(dialect=parser)
+    of_trino: Any = getattr(tokenizer, "_trino_tokenizer", None)  # Athena's for queries
+    if of_trino is not None:
+        vars(tokenizer)["_trino_tokenizer"] = _tokenizer_class(of_trino.__class__, True)(dialect=of_trino.dialect)
+    return tokenizer
 
 
 def parser_of(dialect: Dialect) -> Parser:
@@ -84,8 +109,7 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
     Raises:
         TokenError: a string or name is not closed.
     """
-    parser = parser_of(dialect)
-    found = _tokenizer_class(dialect.parser_name)(dialect=parser).tokenize(text)
+    found = tokenizer_of(dialect, commands=False).tokenize(text)
     return _with_variables(found) if dialect.has_at_variables else found
 
 

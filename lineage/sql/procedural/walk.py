@@ -279,6 +279,12 @@ class Walk:
                 return position
         return len(self.words)
 
+    def behind_top(self, at: int) -> int:
+        """Return the position behind T-SQL's `TOP (n) PERCENT WITH TIES`, which begins here."""
+        at = self.close(at + 1) + 1
+        at += self.word(at) == "PERCENT"
+        return at + 2 * (self.word(at) == "WITH" and self.word(at + 1) == "TIES")
+
     def inner(self, fragment: Fragment, arguments: Arguments = NO_ARGUMENTS) -> None:
         """Read the content of a string, with its parameters replaced, within the open blocks."""
         tokens = tokens_of(fragment, self.text, self.dialect)

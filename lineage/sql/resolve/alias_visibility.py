@@ -34,6 +34,8 @@ class AliasVisibility:
     select_list: bool = False
     """Later items of the select list (lateral column aliases), and the keys of their windows."""
     where: bool = False
+    on: bool = False
+    """The condition of a join."""
     group_by: bool = False
     """The alias alone as a key, `GROUP BY a`."""
     group_by_expression: bool = False
@@ -96,6 +98,7 @@ _VISIBILITY: dict[str, AliasVisibility] = {
         "https://docs.snowflake.com/en/sql-reference/sql/select",
         select_list=True,
         where=True,
+        on=True,
         group_by=True,
         group_by_expression=True,
         having=True,

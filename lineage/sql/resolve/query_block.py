@@ -45,6 +45,9 @@ class Choice:
         self.at: int | None = None
 
 
+_NO_NAMES: frozenset[str] = frozenset()
+
+
 class QueryBlock:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
@@ -52,12 +55,14 @@ class QueryBlock:
         "_found",
         "_names",
         "aliases",
+        "awaited",
         "changes",
         "choice",
         "clause",
         "ctes",
         "holds_variables",
         "items",
+        "later",
         "made",
         "merged",
         "merges",
@@ -88,6 +93,10 @@ class QueryBlock:
         """The expression of each alias."""
         self.aliases: Mapping[str, Sources] = NOTHING
         """The aliases visible in the current clause."""
+        self.awaited: frozenset[str] = _NO_NAMES
+        """The aliases of the select list that conditions of joins see."""
+        self.later: Sequence[exp.Expr] = ()
+        """Conditions of joins that read such an alias, which is known after the select list only."""
         self.clause = Clause.SELECT
         self.made: Sources = {}
         """The arguments of set-returning functions in the select list, such as UNNEST and EXPLODE."""

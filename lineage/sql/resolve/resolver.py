@@ -20,6 +20,7 @@ from lineage.model.names import ColumnPath, Naming, split_name
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
+from lineage.sql.parse.one_row_tables import column_of_one_row
 from lineage.sql.resolve.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.functions import FunctionEffects
@@ -182,7 +183,11 @@ class Resolver(Resolution):
 
     def table(self, node: exp.Table) -> Relation:
         """Return the table (or temporary table) that a node names, and record the read."""
-        name, relation = self.look_up(self.identifiers.table_parts(node))
+        parts = self.identifiers.table_parts(node)
+        name, relation = self.look_up(parts)
+        dummy = column_of_one_row(parts, self.naming.dialect, quoted=bool(node.this.args.get("quoted")))
+        if dummy is not None and type(relation) is BaseTable and set(relation.known or [dummy]) == {dummy}:
+            return Relation([dummy], [{}])
         self.reads[name] = None
         return relation
 
@@ -232,7 +237,8 @@ class Resolver(Resolution):
 
     def is_temporary(self, name: str) -> bool:
         """Return whether a table that was looked up is temporary, by its definition or its name."""
-        return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
+        is_variable = name.startswith("@") and "." not in name
+        return isinstance(self._base.get(name), TemporaryTable) or is_variable or name.rpartition(".")[2][:1] == "#"
 
     def knows_table(self, node: exp.Expr) -> bool:
         """Return whether a table that a node names has known columns, without recording a read."""

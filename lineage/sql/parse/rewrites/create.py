@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import TokenType
 
+from lineage.sql.parse.object_types import attributes_of, type_named_by
 from lineage.sql.parse.rewrites.statement import (
     NO_COLUMN,
     QUERY,
@@ -25,7 +26,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
     """CREATE of unsupported kinds, and without unsupported clauses that have no lineage."""
     words = s.words
     kind = next((at for at in range(1, min(len(words), 6)) if words[at] in _CREATED), None)
-    if kind is None:
+    if kind is None or "TYPE" in words[1:kind]:  # Oracle: CREATE TYPE list AS TABLE OF NUMBER
         return
     end = s.name(kind + 4 if s.matches("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
     if words[kind] in ("TASK", "PIPE"):  # Snowflake: the statement that they run
@@ -105,21 +106,26 @@ def _without_options(s: Statement, kind: int, end: int) -> Tokens:
     into: Tokens = []
     if s.matches("TO", at=end):  # ClickHouse: the table that the view fills
         into = s.tokens[end : s.name(end + 1)]
-    listed = end + len(into)
-    if s.matches("(", at=listed):
-        for item in items(s.tokens[listed + 1 : s.closing(listed) - 1]):
-            if item[0].text.upper() in NO_COLUMN and item[0].token_type is not TokenType.IDENTIFIER:
-                continue
-            columns += [
-                *(s.build(",") if columns else []),
-                *plain_column(item, with_type=words[kind] == "TABLE" and not body),
-            ]
+    for item in _listed_columns(s, end + len(into)):
+        columns += [
+            *(s.build(",") if columns else []),
+            *plain_column(item, with_type=words[kind] == "TABLE" and not body),
+        ]
     listing = [*s.build("("), *columns, *s.build(")")] if columns else []
     query = _without_check(s.tokens[body + 1 :]) if body is not None else []
     materialized = "MATERIALIZED " if words[kind] == "VIEW" and "MATERIALIZED" in words[1:kind] else ""
     temporary = "TEMPORARY " if {"TEMP", "TEMPORARY"} & set(words[1:kind]) else ""
     create = s.build(f"CREATE {temporary}{materialized}{words[kind]}")
     return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.build("AS") if query else []), *query]
+
+
+def _listed_columns(s: Statement, at: int) -> list[Tokens]:
+    """Return the columns in the list that is at a position, or those of the type that is named there (OF)."""
+    if s.matches("OF", at=at):
+        typed = type_named_by(s.tokens)
+        return attributes_of(typed, s.text, s.dialect) if typed is not None else []
+    listed = items(s.tokens[at + 1 : s.closing(at) - 1]) if s.matches("(", at=at) else ()
+    return [i for i in listed if i[0].token_type is TokenType.IDENTIFIER or i[0].text.upper() not in NO_COLUMN]
 
 
 def _query_follows(words: Sequence[str], at: int) -> bool:

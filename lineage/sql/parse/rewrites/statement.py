@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialect import Dialect
-from lineage.sql.procedural.tokens import Fragment, fragment_of, make_token, start_token, tokens_of
+from lineage.sql.procedural.tokens import Fragment, fragment_of, make_token, start_token, tokenizer_of, tokens_of
 from lineage.sql.scan.pieces import PieceKind, pieces
 
 __all__ = [
@@ -59,7 +59,7 @@ class Statement:
     def _tokenize(self, text: str, start: int, end: int, before: Token) -> Tokens:
         """Return the tokens of a part of the text, with positions in the whole text."""
         moved = []
-        for token in self._parser.tokenize(text[start:end]):
+        for token in tokenizer_of(self.dialect).tokenize(text[start:end]):
             column = token.col + (before.col if token.line == 1 else 0)
             line = token.line + before.line - 1
             moved.append(Token(token.token_type, token.text, line, column, token.start + start, token.end + start))

@@ -138,6 +138,17 @@ def output_into(s: Statement) -> Iterator[Tokens]:
     yield tokens
 
 
+@rewrite("DELETE", "WITH")
+def delete_from_twice(s: Statement) -> Iterator[Tokens]:
+    """T-SQL's `DELETE FROM t FROM t AS a JOIN …`: sqlglot reads one FROM."""
+    deletes = s.find("DELETE")
+    if deletes is None or not s.matches("FROM", at=deletes + 1):
+        return
+    origin = s.find("FROM", after=deletes + 2)
+    if origin is not None and origin < (s.find("WHERE", after=deletes) or len(s.words)):
+        yield [*s.tokens[: deletes + 1], *s.tokens[deletes + 2 :]]
+
+
 @rewrite("UPDATE", "MERGE", "WITH")
 def compound_assignments(s: Statement) -> Iterator[Tokens]:
     """T-SQL's `SET a += b` as `SET a = a + b`."""

@@ -191,10 +191,10 @@ def _cast(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     value = node.args["this"].unnest()
     is_structured = node.args["to"].args.get("nested") or node.args["to"].this in _STRUCTURED
     if type(value) not in NESTED_RULES and not (is_structured and type(value) in (exp.Column, *KEEPS)):
-        return None
+        return _rows_of_type(resolver, node, scope)
     made = nested_or_plain(resolver, value, scope)
     if not isinstance(made, Composite) or node.args["to"].this is exp.DType.USERDEFINED:
-        return None
+        return _rows_of_type(resolver, node, scope)
     names = [
         resolver.identifiers.column(each.this)
         for each in node.args["to"].expressions
@@ -203,6 +203,24 @@ def _cast(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     return _renamed(resolver, merged(resolver.field, [(made, TRANSFORMATION)], {}), names)
 
 
+def _rows_of_type(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    """Return a value that a type makes rows of, where UNNEST spreads their fields; None of another type."""
+    if not resolver.naming.dialect.unnests_fields or not (names := _fields_of_rows(resolver, node.args["to"])):
+        return None
+    sources: Sources = {}
+    resolver.evaluate(scope, node, IDENTITY, sources)
+    return Composite(sources, dict.fromkeys(names, sources))
+
+
+def _fields_of_rows(resolver: Resolver, kind: exp.Expr) -> list[str]:
+    """Return the fields of a type that is a row or an array of rows; none of another type."""
+    while isinstance(kind, exp.DataType) and kind.this is exp.DType.ARRAY and kind.expressions:
+        kind = kind.expressions[0]
+    fields = kind.expressions if isinstance(kind, exp.DataType) and kind.this in _ROWS else ()
+    return [resolver.identifiers.column(one.this) for one in fields if isinstance(one, exp.ColumnDef)]
+
+
+_ROWS = (exp.DType.STRUCT, exp.DType.OBJECT)
 _STRUCTURED = (exp.DType.JSON, exp.DType.JSONB, exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.SUPER)
 
 

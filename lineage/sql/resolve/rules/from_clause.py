@@ -170,13 +170,13 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
         if on is None:
             return
         if not start:
-            resolver.evaluate(scope, on, JOIN, rows.own)
+            _condition(resolver, on, scope, scope, rows)
             return
     keys = list(scope.items)
     left, right = keys[start:count], keys[count:]
     sees = scope.part([*left, *right]) if start else scope
     if on is not None:
-        resolver.evaluate(sees, on, JOIN, rows.own)
+        _condition(resolver, on, scope, sees, rows)
     if match := args.get("match_condition"):
         resolver.evaluate(sees, match, JOIN, rows.own)
     side, using = (args.get("side") or "").upper(), args.get("using")
@@ -196,6 +196,15 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
             scope.merge(Merge(kept_left, kept_right, merge.columns))
     if pivots := args.get("pivots"):
         _pivot(resolver, pivots, scope, rows, start)
+
+
+def _condition(resolver: Resolver, on: exp.Expr, scope: Scope, sees: Scope, rows: RowSources) -> None:
+    """Add what a condition reads; one that reads an alias of the select list waits for it."""
+    names = on.find_all(exp.Column) if scope.awaited else ()
+    if any(not name.args.get("table") and resolver.identifiers.target_column(name) in scope.awaited for name in names):
+        scope.later = (*scope.later, on)
+    else:
+        resolver.evaluate(sees, on, JOIN, rows.own)
 
 
 def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys: list[str]) -> None:

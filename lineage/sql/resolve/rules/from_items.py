@@ -99,8 +99,11 @@ def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relatio
 
 def reshape(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
     """Return a relation with the columns that its alias lists, and its PIVOT and UNPIVOT applied."""
+    alias = node.args.get("alias")
+    named = alias.this if alias is not None else node.args.get("this")
+    before = resolver.identifiers.alias(named) if isinstance(named, exp.Identifier) else ""
     for pivot in node.args.get("pivots") or ():
-        relation = pivot_relation(resolver, pivot, relation, scope)
+        relation = pivot_relation(resolver, pivot, relation, scope, before)
     return relation
 
 

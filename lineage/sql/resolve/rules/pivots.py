@@ -17,10 +17,12 @@ from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, GROUP_
 __all__ = ["pivot_relation"]
 
 
-def pivot_relation(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope) -> Relation:
-    """Return the relation that results from a PIVOT or UNPIVOT of another."""
+def pivot_relation(
+    resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope, alias_before: str = ""
+) -> Relation:
+    """Return the relation that results from a PIVOT or UNPIVOT of another, which has an alias before it."""
     scope = Scope(resolver, outer.parent, outer.ctes)
-    scope.add("", relation)
+    scope.add(alias_before, relation)
     made = (
         _unpivot(resolver, pivot, relation, scope)
         if pivot.args.get("unpivot")

@@ -26,6 +26,9 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     """Return the relation of a query block."""
     scope = scope_with_ctes(resolver, node, outer)
     rows = RowSources()
+    if resolver.alias_visibility.on and node.args.get("joins"):
+        aliases = (item.args["alias"] for item in node.expressions if isinstance(item, exp.Alias))
+        scope.awaited = frozenset(map(resolver.identifiers.alias, aliases))
     add_sources(resolver, node, scope, rows)
     if resolver.naming.dialect.with_names_values:
         for value in named_values(node):
@@ -46,6 +49,9 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
     sees = resolver.alias_visibility
+    for on in scope.later:
+        scope.see_aliases(Clause.ROWS, seen=True)
+        resolver.evaluate(scope, on, JOIN, rows.own)
     for clause in ("where", "prewhere") if "prewhere" in args else ("where",):
         if condition := args.get(clause):
             scope.see_aliases(Clause.ROWS, seen=sees.where)

@@ -87,7 +87,7 @@ def _unnest_fields(resolver: Resolver, node: exp.Expr, elements: list[Composite]
             found += fields
             sources += (resolver.field(element, [name]) for name in fields)
         elif fields is None and len(elements) == 1:
-            if not names and _is_stored(element):
+            if not names:
                 return Elements(element, rows, resolver.field)
             # It may be an array of rows or a map: any column may be from any part.
             width = max(1, len(names))

@@ -12,6 +12,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialect import Dialect
 from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.parse.object_types import type_named_by
 from lineage.sql.resolve.relations import BaseTable, Relation
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
@@ -38,6 +39,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = _create(resolver, tree, named, kind, listed)
     is_listed = isinstance(tree.this, exp.Schema)
     schema = schema_columns(tree.this, resolver.naming.dialect, resolver.text) if is_listed else ()
+    has_unknown_type = not is_listed and _report_unknown_type(resolver, named)
     clone = tree.args.get("clone")
     is_clone = clone is not None and isinstance(clone.this, exp.Table)
     body = clone.this if clone is not None and is_clone else tree.args.get("expression")
@@ -79,7 +81,23 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if kind == "TABLE" and resolver.naming.dialect.created_column_prefix is not None and body.find(exp.From):
         names = names or _created_names(relation.names, body, resolver.naming.dialect)
     _name_columns(resolver, outcome, relation, names, tree)
+    if has_unknown_type:
+        outcome.schema = ()
     return outcome
+
+
+def _report_unknown_type(resolver: Resolver, named: exp.Table) -> bool:
+    """Report `CREATE TABLE t OF type`, `CREATE VIEW v OF type`, whose columns are those of a type that is not known."""
+    typed = type_named_by(resolver.tokens)
+    if typed is not None:
+        resolver.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            f"the columns are the attributes of the type {typed.text}, which this text does not define once",
+            named,
+            hint="define the type in the same text, or list the columns",
+        )
+    return typed is not None
 
 
 def _create(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, properties: list[exp.Expr]) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
@@ -45,4 +46,8 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.relation = relation
         if not relation.is_open:
             outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
+    elif into is not None and isinstance(into.this, exp.Table) and isinstance(into.this.this, exp.Parameter):
+        message = f"the table that INTO makes is named by the placeholder `@{into.this.name}`"
+        hint = "render the templates, and read the SQL that they give"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, into.this, hint=hint)
     return outcome

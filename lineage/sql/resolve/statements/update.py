@@ -19,15 +19,13 @@ from lineage.sql.resolve.relations import (
     absorb_rows,
 )
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.from_clause import add_joins, add_source
 from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.changed_table import changed_table
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into
-from lineage.sql.resolve.statements.updatable import temporary_behind
 from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, IDENTITY, LIMITED_SORT, SORT
 
-__all__ = ["assignments", "base_of", "column_behind", "target_scope"]
+__all__ = ["assignments", "column_behind"]
 
 
 @statement_rule(exp.Update)
@@ -36,12 +34,15 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     rows = RowSources()
     if not isinstance(tree.this, exp.Table):
         return Outcome("UPDATE")
-    target, scope = target_scope(resolver, tree, rows)
+    origin = tree.args.get("from_")
+    target, scope = changed_table(resolver, tree, tree.this, [origin.this] if origin is not None else [], rows)
     outcome = Outcome("UPDATE", target)
     if where := tree.args.get("where"):
         resolver.evaluate(scope, where.this, FILTER, rows.own)
     if order := tree.args.get("order"):
         resolver.evaluate(scope, order, LIMITED_SORT if tree.args.get("limit") else SORT, rows.own)
+    if limit := tree.args.get("limit"):
+        resolver.evaluate(scope, limit, FILTER, rows.own)
     conditions: Sources = {}
     absorb_rows(conditions, rows)
     others: dict[str, Outcome] = {}
@@ -68,88 +69,6 @@ def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target
     qualifier = left.args.get("table") if isinstance(left, exp.Column) else None
     relation = scope.items.get(resolver.identifiers.alias(qualifier)) if qualifier is not None else None
     return relation.name if isinstance(relation, BaseTable | TemporaryTable) and relation.name != target else None
-
-
-def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[str, Scope]:
-    """Return the table that an UPDATE or DELETE changes, and the scope of its conditions.
-
-    T-SQL and MySQL name an alias of FROM as the target: `UPDATE o SET … FROM orders o JOIN …`.
-    """
-    scope = scope_with_ctes(resolver, tree, resolver.new_scope())
-    table, args = tree.this, tree.args
-    identifiers = resolver.identifiers
-    origin = args.get("from_")
-    items = [*([origin.this] if origin is not None else []), *(args.get("using") or ())]
-    for item in items:
-        bare = not table.args.get("db") and not table.args.get("alias")
-        found = _aliased(resolver, item, identifiers.alias(table.this)) if bare else None
-        if found is not None and _is_target(resolver, table, found):
-            for each in items:
-                add_source(resolver, each, scope, rows)
-            view = scope.items[identifiers.alias(table.this)]
-            if isinstance(view, TemporaryTable):  # its rows do not influence the change
-                rows.inputs = [one for one in rows.inputs if one is not view.rows]
-                return view.name, scope
-            base = None if isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
-            if base is not None:
-                base = temporary_behind(resolver, tree, found, _set_names(resolver, tree)) or base
-            named = found if isinstance(found, exp.Table) else table
-            return base or resolver.look_up(identifiers.table_parts(named))[0], scope
-    through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
-    if through is not None and (base := base_of(through, _set_names(resolver, tree))):
-        base = temporary_behind(resolver, tree, table, _set_names(resolver, tree)) or base
-        scope.add(identifiers.alias(table.this), through)
-        if through.rows is not None:
-            rows.inputs.append(through.rows)
-        return base, scope
-    target, relation = resolver.look_up(identifiers.table_parts(table))
-    alias = table.args.get("alias")
-    scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
-    [scope.changes] = scope.items
-    add_joins(resolver, table.args.get("joins") or (), scope, rows)
-    for item in items:
-        add_source(resolver, item, scope, rows)
-    return target, scope
-
-
-def _set_names(resolver: Resolver, tree: exp.Expr) -> list[str]:
-    return [resolver.identifiers.target_column(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
-
-
-def base_of(relation: Relation, names: list[str]) -> str | None:
-    """Return the single table whose columns a query passes through under these names, for writing through the query.
-
-    Without names (DELETE), all columns are checked. None if the columns are of no table or of several tables.
-    """
-    columns = [found for name in names if (found := relation.find(name)) is not None] or relation.sources
-    tables = {source.table for sources in columns for source, effect in sources if effect == IDENTITY}
-    return tables.pop() if len(tables) == 1 else None
-
-
-def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
-    """Return the table or query with this alias or name in a FROM item or its joins."""
-    tables = [item, *(join.this for join in item.args.get("joins") or ())]
-    for table in tables:
-        if isinstance(table, exp.Subquery) and resolver.naming.dialect.targets_by_query:
-            if (alias := table.args.get("alias")) is not None and resolver.identifiers.alias(alias.this) == name:
-                return table
-            continue
-        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-            continue
-        alias = table.args.get("alias")
-        if resolver.identifiers.alias(alias.this if alias is not None else table.this) == name:
-            return table
-    return None
-
-
-def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
-    """Return whether the FROM table with the target's name is the target, not a different table."""
-    if resolver.naming.dialect.targets_by_alias or not isinstance(found, exp.Table):
-        return True
-    name, relation = resolver.look_up(resolver.identifiers.table_parts(table))
-    if found.args.get("alias") is not None:
-        return relation.is_open
-    return name == resolver.look_up(resolver.identifiers.table_parts(found))[0]
 
 
 def assignments(

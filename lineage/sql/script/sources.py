@@ -186,7 +186,8 @@ class Text:
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}
         pieces = None if self._alone else [places[id(part)] for part in self.part_of]
-        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, temporary_ends(statements))
+        ends = temporary_ends(statements, self._options.naming.dialect)
+        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, ends)
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
         """Set what each statement defines."""

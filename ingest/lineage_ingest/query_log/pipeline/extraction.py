@@ -29,7 +29,8 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING
-from lineage.sql.script.script import Decision, Script, ambiguous_columns
+from lineage.sql.script.script import Decision, Script
+from lineage.sql.script.script_diagnostics import ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit

@@ -63,12 +63,14 @@ class TableWalk:
         uncertain: Container[int] = (),
         pieces: Sequence[int] | None = None,
         ends: TemporaryEnds = _NO_ENDS,
+        traced: Callable[[int], str | None] = lambda _: None,
     ) -> list[Naming]:
         """Read the statements of a text; return their namings, changed to find a temporary table after USE, too.
 
         `uncertain` are statements that may not run: they drop nothing. `pieces` is the part of the text that each
         statement is in, if other statements may run between two parts: a table that is created in one part and dropped
         in another is not temporary then. `ends` are the temporary tables that end with a transaction.
+        `traced` returns the table that a statement without a tree writes, as its words say.
         """
         self._pieces = pieces
         self._statements = tuple(zip(trees, namings, strict=True))
@@ -82,6 +84,8 @@ class TableWalk:
             if number in ends.dropped:
                 self._end_temporary(ends.dropped[number])
             found.append(self._statement(tree, naming))
+            if self._named and (tree is None or isinstance(tree, exp.Command)) and (written := traced(number)):
+                self._write([part for part, _ in split_name(written)], found[-1])
             if number in ends.emptied:
                 self._empty_temporary(ends.emptied[number])
         self._statements = ()
@@ -201,6 +205,12 @@ class TableWalk:
         for name, stack in self._named.items():
             if stack and stack[-1].session and (makers is ALL or stack[-1].position[1] in makers):
                 self._drop(name)
+
+    def _write(self, parts: Sequence[str], naming: Naming) -> None:
+        """Note that a statement of which only the table is known changes its rows."""
+        name = self._existing(parts, naming)
+        if (made := self._of(name)) is not None:
+            self._mention(made, Definition(name, only_adds=True))
 
     def _empty_temporary(self, makers: frozenset[int]) -> None:
         """Remove all rows of the session's temporary tables that these statements of the text created."""

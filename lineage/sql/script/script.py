@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -152,7 +152,12 @@ class Script:
         self._contents = TableContents()
         self._loops = LoopReads()
         self._variables = VariableContents(
-            options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared, self._loops
+            options.naming.dialect,
+            ChainMap(self._resolved.assigned, self._resolved.relations),
+            self.require,
+            self.renames,
+            self._base.shared,
+            self._loops,
         )
 
     def resolve(
@@ -362,7 +367,7 @@ class Script:
                     statement,
                     left is not None,
                     left.schema if left is not None else None,
-                    left is not None and left.relation is not None,
+                    left is not None and (left.relation or left.assigned) is not None,
                     tuple(left.additions) if left is not None else (),
                 )
             )

@@ -140,7 +140,13 @@ def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Tok
 
 
 def assignments_within(walk: Walk, position: int, end: int) -> tuple[str, ...]:
-    """Return the variables that MySQL's `@a := value` assigns anywhere in a statement, T-SQL's UPDATE in its SET."""
+    """Return the variables that MySQL's `@a := value` assigns anywhere in a statement, T-SQL's UPDATE in its SET.
+
+    PostgreSQL's `set_config('a.b', value, false)` assigns a setting.
+    """
+    if walk.dialect.resets_search_path:
+        calls = [at + 2 for at in range(position, end - 3) if walk.words[at] == "SET_CONFIG" and not walk.words[at + 2]]
+        return tuple(dict.fromkeys(text for at in calls if "." in (text := walk.tokens[at].text.lower())))
     if walk.dialect.select_into_variables:
         marks = [at - 2 for at in range(position + 2, end) if walk.words[at] == ":=" and walk.words[at - 2] == "@"]
     elif walk.batches and walk.words[position] == "UPDATE":

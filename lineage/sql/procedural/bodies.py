@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.procedural.assignments import QUERIES, without_into
+from lineage.sql.procedural.assignments import QUERIES, assignments_within, without_into
 from lineage.sql.procedural.declarations import declares, open_with_arguments
 from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sql
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
@@ -253,7 +253,9 @@ def perform(walk: Walk, position: int) -> int | None:
     if not walk.inside():
         return None
     first = walk.tokens[position]
-    walk.add([make_token(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], ProgramStep("PERFORM"))
+    within = assignments_within(walk, position, end)
+    step = ProgramStep(assigns=within) if within else ProgramStep("PERFORM")
+    walk.add([make_token(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], step)
     return walk.after(end)
 
 

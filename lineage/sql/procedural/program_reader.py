@@ -43,7 +43,9 @@ _SKIPPED = frozenset(
 
 
 def is_procedural(tokens: Sequence[Token], dialect: Dialect, *, assigns: bool = False) -> bool:
-    """Return whether a statement, by its first words, must be read as a program; `assigns`: its text may have `:=`."""
+    """Return whether a statement, by its first words, must be read as a program; `assigns`: its text may assign
+    variables within expressions.
+    """
     first = tokens[0].text.upper()
     if first in _STARTS:
         return first != "START" or (len(tokens) > 1 and tokens[1].text.upper() == "TRANSACTION")
@@ -55,6 +57,8 @@ def is_procedural(tokens: Sequence[Token], dialect: Dialect, *, assigns: bool = 
         kinds = {token.token_type for token in tokens}
         if TokenType.COLON_EQ in kinds or (first == "SELECT" and TokenType.INTO in kinds):
             return True
+    if assigns and dialect.resets_search_path and any(token.text.lower() == "set_config" for token in tokens):
+        return True
     return first in ("CREATE", "ALTER") and is_routine([token.text.upper() for token in tokens[1:12]])
 
 

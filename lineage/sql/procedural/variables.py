@@ -137,8 +137,8 @@ class Variables:
         return found
 
     def _is_of_session(self, name: str) -> bool:
-        """Return whether a name is MySQL's user variable, which all routines of a session share."""
-        return name.startswith("@") and name not in self._declared and name in self._assigned
+        """Return whether all routines of a session share a name: MySQL's user variables, PostgreSQL's settings."""
+        return (name.startswith("@") or "." in name) and name not in self._declared and name in self._assigned
 
     def end_of_loop(self, use: int, without: int | None) -> int | None:
         """Return the last statement of the outermost loop around a statement; None if it is in no loop.

@@ -50,8 +50,8 @@ SCRIPTS = {
     ),
     "dropped on commit": (
         "postgres",
-        "CREATE TEMP TABLE tmp ON COMMIT DROP AS SELECT x AS a FROM o; ANALYZE tmp; CREATE TABLE u AS SELECT a FROM tmp;"
-        "COMMIT; CREATE TABLE v AS SELECT y FROM p",
+        "CREATE TEMP TABLE tmp ON COMMIT DROP AS SELECT x AS a FROM o; ANALYZE tmp;"
+        "CREATE TABLE u AS SELECT a FROM tmp; COMMIT; CREATE TABLE v AS SELECT y FROM p",
     ),
     "emptied on commit": (
         "postgres",

@@ -8,7 +8,6 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, Sources, absorb
 from lineage.sql.resolve.resolver import LEAVES, Resolver, Stack, expression_rule
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.transformation_codes import IDENTITY
 
 
 @expression_rule(exp.Paren, exp.Alias)
@@ -42,48 +41,10 @@ def order_key(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack,
     stack.append((node.this, effect))
 
 
-@expression_rule(exp.PropertyEQ)
-def assigned_value(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
-    """MySQL's `@v := value` within an expression, or `name := value`, a named argument."""
-    if not isinstance(node.this, exp.Parameter) or resolver.outermost is None:
-        stack.append((node.expression, effect))
-        return
-    name = f"@{resolver.naming.dialect.fold_column(node.this.name)}"
-    value: Sources = {}
-    resolver.evaluate(scope, node.expression, IDENTITY, value)
-    absorb(sink, value, effect, None)
-    held = resolver.assigned.setdefault(name, {})
-    absorb(held, value, IDENTITY, None)
-    around = node.parent
-    while isinstance(around, exp.Paren | exp.Alias):
-        around = around.parent
-    if not isinstance(around, exp.Select):  # it may not run
-        absorb(held, resolver.outermost.merged.get(name) or {}, IDENTITY, None)
-
-
 @expression_rule(exp.Kwarg)
 def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`name => value`: the name is not a column."""
     stack.append((node.expression, effect))
-
-
-@expression_rule(exp.Parameter)
-def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
-    """`$1`, a column if a staged file is read; `@v`, a variable; otherwise a parameter of the statement."""
-    if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        absorb(sink, scope.positional(node.name), effect, node)
-        return
-    name = resolver.naming.dialect.fold_column(node.name)
-    merged = resolver.outermost.merged if resolver.outermost is not None else {}
-    if f"@{name}" not in merged and resolver.naming.dialect.select_into_variables:
-        message = f"the value of @{name} was assigned by another statement of the session, which is not read here"
-        hint = "resolve the statements together: extract_script, lineage ingest sql"
-        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, node, hint=hint)
-    elif resolver.outermost is not None:
-        if (place := resolver.variable_places.get(node.name.lower())) is not None:
-            end = place.column + place.end - place.start - 1
-            node.meta.update(line=place.line, col=end, start=place.start, end=place.end - 1)
-        absorb(sink, merged.get(f"@{name}") or merged.get(name) or {}, effect, node)
 
 
 @expression_rule(exp.Placeholder)

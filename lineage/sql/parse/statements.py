@@ -48,6 +48,8 @@ _DEFAULT = Budget()
 _REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
 _start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
+_PSQL_COPY = re.compile(r"([ \t]*)\\(copy\b.*\b(?:from|to))[ \t]+('(?:[^']|'')*').*", re.IGNORECASE)
+_PSQL_COPY_OF_FILE = re.compile(r"[ \t]*\\copy\b(?!.*\b(?:from|to)[ \t]+(?:p?std(?:in|out)|program)\b)", re.IGNORECASE)
 
 
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
@@ -82,7 +84,7 @@ def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str)
 def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
     if dialect.has_backslash_commands and "\\" in text:
-        text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
+        text = _PSQL_COMMAND.sub(_without_command, text)
     if dialect.replace_is_insert:
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
         text = with_semicolons(text, dialect.name)
@@ -111,6 +113,14 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
             yield from read_statement(piece, text, dialect, budget, parser)
     if tail is not None:
         yield tail
+
+
+def _without_command(line: re.Match[str]) -> str:
+    """Return a line of psql's commands as blanks, `\\copy` as COPY of the same length; a file without quotes stays."""
+    text = line.group()
+    if (copy := _PSQL_COPY.match(text)) is not None:
+        return f"{copy[1]} {copy[2]}{copy[3]};".ljust(len(text))
+    return text if _PSQL_COPY_OF_FILE.match(text) else " " * len(text)
 
 
 def _program(

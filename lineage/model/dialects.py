@@ -147,7 +147,6 @@ _TERADATA = Dialect(
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     targets_by_alias=True,
-    has_declare_sections=True,
 )
 _BIGQUERY = Dialect(
     "bigquery",

@@ -25,6 +25,7 @@ from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
+from lineage.sql.procedural import ProgramStep
 from lineage.sql.resolve.accounting import STATEMENTS, account
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
@@ -35,6 +36,7 @@ from lineage.sql.resolve.resolver import RELATION_RULES, Resolver, SetOperationR
 from lineage.sql.resolve.statements import (
     STATEMENT_RULES,
     Outcome,
+    assigned_within,
     define_by_query,
     step_outcome,
     variable_scope,
@@ -184,18 +186,20 @@ def resolve_statement(
     tables: TableSource,
     query_target: str | None = None,
     variables: Mapping[str, Relation | None] | None = None,
+    *,
+    rounds: int = 8,
 ) -> tuple[StatementLineage, Outcome | None]:
     """Return a statement's lineage, and the outcome of its rule if one applied.
 
     `query_target` is the dataset that a bare query defines (the only statement of a file); `variables` are the
-    visible variables with the relations that they hold.
+    visible variables with the relations that they hold. A statement that reads a variable that it assigns is resolved
+    again, up to `rounds` times, as its later rows find the variable.
 
     Raises:
         NeedsDefinitionError: another statement of the script must be resolved first.
     """
-    step, tree = parsed.step, parsed.tree
-    rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
-    if tree is None or rule is None:
+    tree = parsed.tree
+    if tree is None or type(tree) not in STATEMENT_RULES:
         if parsed.read_from is ReadFrom.TREE:
             has_rows = type(tree) in STATEMENTS
             parsed = read_without_tree(parsed, options.naming.dialect, options.budget, has_rows=has_rows)
@@ -221,13 +225,10 @@ def resolve_statement(
     try:
         for parts in parsed.also_reads:
             resolver.reads.setdefault(tables.existing_name(parts))
-        if type(tree) not in RELATION_RULES:
-            account(resolver, tree)
-        outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
-        _finish_outcome(resolver, outcome, query_target)
-        check_changed_table(resolver, tree, outcome)
-        if step is None and tree.args.get("returning") is not None:
-            read_returning(resolver, tree, outcome)
+        outcome = _outcome_of(resolver, tree, parsed.step, query_target)
+        later = assigned_within(resolver, outcome, variables or {})
+        if later is not None and rounds:
+            return resolve_statement(parsed, options, tables, query_target, later, rounds=rounds - 1)
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))
@@ -281,6 +282,19 @@ def resolve_statement(
         spells=outcome.defines or outcome.spells,
     )
     return statement, outcome
+
+
+def _outcome_of(resolver: Resolver, tree: exp.Expr, step: ProgramStep | None, query_target: str | None) -> Outcome:
+    """Return the outcome of a statement's rule."""
+    if type(tree) not in RELATION_RULES:
+        account(resolver, tree)
+    rule, is_plain = STATEMENT_RULES[type(tree)], step is None or not step.operation
+    outcome = rule(resolver, tree) if step is None or is_plain else step_outcome(resolver, tree, step)
+    _finish_outcome(resolver, outcome, query_target)
+    check_changed_table(resolver, tree, outcome)
+    if is_plain and tree.args.get("returning") is not None:
+        read_returning(resolver, tree, outcome)
+    return outcome
 
 
 def _guess_diagnostic(dialect: str, span: Span) -> Diagnostic:

@@ -16,6 +16,8 @@ from lineage.sql.scan.leading import LEADING
 __all__ = ["without_client_commands"]
 
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
+_PSQL_COPY = re.compile(r"([ \t]*)\\(copy\b.*\b(?:from|to))[ \t]+('(?:[^']|'')*').*", re.IGNORECASE)
+_PSQL_COPY_OF_FILE = re.compile(r"[ \t]*\\copy\b(?!.*\b(?:from|to)[ \t]+(?:p?std(?:in|out)|program)\b)", re.IGNORECASE)
 _SQLPLUS_COMMAND = re.compile(
     r"(?:SET\s(?!\s*(?:TRANSACTION|ROLE|CONSTRAINTS?)\b)|PRO(?:MPT)?\b|SPO(?:OL)?\b|REM(?:ARK)?\b|WHENEVER\s|@@?|!"
     r"|COL(?:UMN)?\s|DEF(?:INE)?\b|UNDEF(?:INE)?\s|VAR(?:IABLE)?\b|ACC(?:EPT)?\s|PAU(?:SE)?\b|PRI(?:NT)?\b|SHO(?:W)?\s"
@@ -115,7 +117,7 @@ def without_client_commands(text: str, dialect: Dialect) -> FilledText:
     '            \\nSELECT a,  \\nb FROM t;'
     """
     if dialect.has_backslash_commands and "\\" in text:
-        text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
+        text = _PSQL_COMMAND.sub(_without_psql_command, text)
     if not dialect.has_ampersand_variables or not _SIGNS.search(text):
         return FilledText(text)
     script = _Script(text)
@@ -141,6 +143,14 @@ def without_client_commands(text: str, dialect: Dialect) -> FilledText:
         if script.commands or _STATEMENT.match(text, at + 1):
             changed[at] = ";"
     return FilledText("".join(changed), tuple(doubts))
+
+
+def _without_psql_command(line: re.Match[str]) -> str:
+    """Return a line of psql's commands as blanks, `\\copy` as COPY of the same length; a file without quotes stays."""
+    text = line.group()
+    if (copy := _PSQL_COPY.match(text)) is not None:
+        return f"{copy[1]} {copy[2]}{copy[3]};".ljust(len(text))
+    return text if _PSQL_COPY_OF_FILE.match(text) else " " * len(text)
 
 
 def _doubt(text: str, at: int, *, continues: bool) -> Diagnostic:

@@ -133,7 +133,7 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
     statements = list(_statements(tokens, text))
     if batches:
         yield from _program(parser, tokens, text, dialect, budget)
-    elif any(is_procedural(piece, dialect) for piece in statements):
+    elif any(is_procedural(piece, dialect, assigns=":=" in text or "set_config" in text) for piece in statements):
         ends = statements[-1][-1].end + 1
         yield from _program(parser, tokenize(text[:ends], dialect), text, dialect, budget)
     else:

@@ -7,7 +7,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Walk, head
 
-__all__ = ["QUERIES", "assignment", "assignments_in_select", "without_into"]
+__all__ = ["QUERIES", "assignment", "assignments_in_select", "assignments_within", "without_into"]
 
 QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
 """The first words of a query."""
@@ -77,7 +77,8 @@ def set_variables(walk: Walk, position: int) -> int | None:
         return _set_tuple(walk, names, at, end)
     if not names or not values:
         return None
-    walk.assign("SET", names, values)
+    for name, value in zip(names, values, strict=False):  # from left to right: `SET @a = 1, @b = @a`
+        walk.assign("SET", [name], [value])
     return walk.after(end)
 
 
@@ -126,7 +127,7 @@ def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Tok
             return None
         own = _compound(walk, at, sign)
         sign += bool(own)
-        if walk.word(sign) not in ("=", ":="):
+        if walk.word(sign) not in (("=", ":=") if walk.batches else (":=",)):
             return None
         stop = min(walk.find(sign, (",", "FROM", "WHERE", "ORDER BY", "OPTION", "GROUP BY", "HAVING")), end)
         names.append(name)
@@ -136,6 +137,24 @@ def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Tok
         tokens.append(walk.tokens[stop])
         at = stop + 1
     return None
+
+
+def assignments_within(walk: Walk, position: int, end: int) -> tuple[str, ...]:
+    """Return the variables that MySQL's `@a := value` assigns anywhere in a statement, T-SQL's UPDATE in its SET.
+
+    PostgreSQL's `set_config('a.b', value, false)` assigns a setting.
+    """
+    if walk.dialect.resets_search_path:
+        calls = [at + 2 for at in range(position, end - 3) if walk.words[at] == "SET_CONFIG" and not walk.words[at + 2]]
+        return tuple(dict.fromkeys(text for at in calls if "." in (text := walk.tokens[at].text.lower())))
+    if walk.dialect.select_into_variables:
+        marks = [at - 2 for at in range(position + 2, end) if walk.words[at] == ":=" and walk.words[at - 2] == "@"]
+    elif walk.batches and walk.words[position] == "UPDATE":
+        marks = [at for at in range(position, end) if walk.words[at] == "@" and walk.words[at - 1] in ("SET", ",")]
+    else:
+        return ()
+    found = (walk.names.read(walk.tokens, walk.words, at)[0] for at in marks)
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
 def without_into(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.procedural.assignments import QUERIES, without_into
+from lineage.sql.procedural.assignments import QUERIES, assignments_within, without_into
 from lineage.sql.procedural.declarations import declares, open_with_arguments
 from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sql
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
@@ -86,7 +86,10 @@ def assigned_by_call(walk: Walk, position: int, end: int) -> tuple[str, ...]:
             found.append(walk.names.read(walk.tokens, words, at)[0])
     name = words[opened - 1] if opened < end else ""
     arguments = operands_of(walk.tokens[opened + 1 : end - (walk.word(end - 1) == ")")], COMMA) if name else []
-    for place in walk.reader.outputs.get(name, ()):
+    places = walk.reader.outputs.get(name)
+    if places is None and walk.dialect.select_into_variables:  # not defined here: `@v` may be an OUT parameter
+        places = [at for at, argument in enumerate(arguments) if argument and argument[0].text == "@"]
+    for place in places or ():
         if place < len(arguments):
             argument = list(arguments[place])
             variable, after = walk.names.read(argument, [word_of(token) for token in argument], 0)
@@ -125,6 +128,9 @@ def do(walk: Walk, position: int) -> int | None:
     end = walk.end(position)
     body = next((t for t in walk.tokens[position:end] if t.token_type in STRINGS), None)
     if body is None:
+        if walk.dialect.select_into_variables:  # MySQL's `DO @a := 1`: a SELECT whose result is discarded
+            walk.tokens[position] = make_token(TokenType.SELECT, "SELECT", walk.tokens[position])
+            walk.words[position] = "SELECT"
         return None
     walk.frames.append(Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=True))
     walk.inner(fragment_of(body, walk.text, walk.dialect))
@@ -206,8 +212,8 @@ def _open_package(walk: Walk, header: list[str]) -> None:
 
 def _note_outputs(walk: Walk, header: list[Token]) -> None:
     opened = next((at for at, token in enumerate(header) if word_of(token) == "("), 0)
-    if opened and (positions := output_positions(header)):
-        walk.reader.outputs[word_of(header[opened - 1])] = positions
+    if opened:
+        walk.reader.outputs[word_of(header[opened - 1])] = output_positions(header)
 
 
 def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
@@ -263,7 +269,9 @@ def perform(walk: Walk, position: int) -> int | None:
     if not walk.inside():
         return None
     first = walk.tokens[position]
-    walk.add([make_token(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], ProgramStep("PERFORM"))
+    within = assignments_within(walk, position, end)
+    step = ProgramStep(assigns=within) if within else ProgramStep("PERFORM")
+    walk.add([make_token(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], step)
     return walk.after(end)
 
 

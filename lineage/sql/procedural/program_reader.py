@@ -15,7 +15,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialect import Dialect
 from lineage.sql.procedural import bodies, control  # noqa: F401  registers the rules
-from lineage.sql.procedural.assignments import assignment, assignments_in_select, without_into
+from lineage.sql.procedural.assignments import (
+    assignment,
+    assignments_in_select,
+    assignments_within,
+    without_into,
+)
 from lineage.sql.procedural.declarations import declaration
 from lineage.sql.procedural.program_steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.routines import is_routine
@@ -35,18 +40,25 @@ _SKIPPED = frozenset(
     ("EXIT", "LEAVE", "ITERATE", "CONTINUE", "BREAK", "RAISE", "RAISERROR", "THROW", "SIGNAL", "RESIGNAL", "NULL",
      "GOTO", "WAITFOR", "PRINT", "CLOSE", "DEALLOCATE", "GET", "ASSERT", "PRAGMA", "TYPE", "SUBTYPE", "GO")
 )  # fmt: skip
-_ASSIGNING = frozenset((TokenType.COLON_EQ, TokenType.INTO))
 
 
-def is_procedural(tokens: Sequence[Token], dialect: Dialect) -> bool:
-    """Return whether a statement, by its first words, must be read as a program."""
+def is_procedural(tokens: Sequence[Token], dialect: Dialect, *, assigns: bool = False) -> bool:
+    """Return whether a statement, by its first words, must be read as a program; `assigns`: its text may assign
+    variables within expressions.
+    """
     first = tokens[0].text.upper()
     if first in _STARTS:
         return first != "START" or (len(tokens) > 1 and tokens[1].text.upper() == "TRANSACTION")
     if first == "SET":
         return dialect.set_assigns_variables
-    if first == "SELECT":
-        return dialect.select_into_variables and any(token.token_type in _ASSIGNING for token in tokens)
+    if dialect.select_into_variables and first == "CALL":
+        return any("@" in token.text for token in tokens)
+    if dialect.select_into_variables and (assigns or first == "SELECT"):
+        kinds = {token.token_type for token in tokens}
+        if TokenType.COLON_EQ in kinds or (first == "SELECT" and TokenType.INTO in kinds):
+            return True
+    if assigns and dialect.resets_search_path and any(token.text.lower() == "set_config" for token in tokens):
+        return True
     return first in ("CREATE", "ALTER") and is_routine([token.text.upper() for token in tokens[1:12]])
 
 
@@ -104,9 +116,12 @@ def _plain(walk: Walk, position: int) -> int:
     end = walk.end(position)
     targets: list[str] = []
     tokens = _without_top(walk, position, end)
-    if walk.words[position] == "SELECT" and (found := assignments_in_select(walk, position, end)) is not None:
-        tokens, targets = found
-    if _in_body_of_variables(walk) and walk.words[position] in (
+    within = assignments_within(walk, position, end)
+    select = walk.find(position, ("SELECT",)) if walk.words[position] in ("SELECT", "WITH") else end
+    found = assignments_in_select(walk, select, end) if select < end else None
+    if found is not None and not walk.reads_assigned(found[1], position, end):
+        tokens, targets = [*walk.tokens[position:select], *found[0]], found[1]
+    elif _in_body_of_variables(walk) and walk.words[position] in (
         "SELECT",
         "WITH",
         "INSERT",
@@ -120,6 +135,8 @@ def _plain(walk: Walk, position: int) -> int:
         tokens = _with_record(tokens)
     if targets:
         walk.query_into("SELECT", targets, tokens)
+    elif within:
+        walk.add(tokens, ProgramStep(assigns=within))
     else:
         walk.add(tokens)
     return walk.after(end)

@@ -46,7 +46,8 @@ class Names:
             token = tokens[position]
         text = token.text
         kind = token.token_type
-        if kind in STRINGS or kind is TokenType.NUMBER or not text or not (text[0].isalpha() or text[0] in "_@$"):
+        is_name = bool(text) and (text[0].isalpha() or text[0] in "_@$")
+        if (kind in STRINGS and not mark) or kind is TokenType.NUMBER or not is_name:
             return None, position
         name = mark + self._dialect.fold_column(text, quoted=kind is TokenType.IDENTIFIER)
         position += 1
@@ -94,6 +95,8 @@ class Variables:
 
     def visible(self, name: str, use: int) -> bool:
         """Return whether a name is a variable at a statement: of its routine or an enclosing one."""
+        if self._is_of_session(name):
+            return True
         routines = self._routines[use]
         assigned = (self._routines[place] for place in self._assigned.get(name, ()))
         return any(place <= routines for place in chain(self._declared.get(name, ()), assigned))
@@ -107,12 +110,15 @@ class Variables:
         routines = self._routines[use]
         loops = {block for block in blocks if block.kind is BlockKind.LOOP}
         assigned = self._assigned.get(name, [])
+        of_session = self._is_of_session(name)
         found = Reaching([], [])
         behind = bisect_left(assigned, use)
         replaced_at = -1
         for number in reversed(assigned[:behind]):
             theirs = self._blocks[number]
             if not self._routines[number] <= routines:
+                if of_session:
+                    found.before.append(number)
                 continue
             found.before.append(number)
             if theirs == blocks[: len(theirs)]:  # replaces all earlier assignments, also of the previous iteration
@@ -123,11 +129,16 @@ class Variables:
         in_this_run = replaced_at >= 0 and self._routines[replaced_at] == routines
         if not in_this_run or any(replaced_at < call < use for call in self._calls):
             self._add_by_calls(name, use, found)
-        for number in assigned[behind:] if loops else ():
+        for number in assigned[behind:] if loops or (of_session and routines) else ():
             theirs = self._blocks[number]
-            if self._routines[number] <= routines and not loops.isdisjoint(theirs):
+            is_other = of_session and routines and self._routines[number] != routines
+            if is_other or (self._routines[number] <= routines and not loops.isdisjoint(theirs)):
                 found.around.append(number)
         return found
+
+    def _is_of_session(self, name: str) -> bool:
+        """Return whether all routines of a session share a name: MySQL's user variables, PostgreSQL's settings."""
+        return (name.startswith("@") or "." in name) and name not in self._declared and name in self._assigned
 
     def end_of_loop(self, use: int, without: int | None) -> int | None:
         """Return the last statement of the outermost loop around a statement; None if it is in no loop.

@@ -270,6 +270,13 @@ class Walk:
         """Close all open blocks at the end of a batch."""
         self.frames.clear()
 
+    def reads_assigned(self, names: list[str], start: int, end: int) -> bool:
+        """Return whether a statement reads a variable that it assigns by `@v := value`."""
+        if self.batches or not names:
+            return False
+        found = [self.names.read(self.tokens, self.words, at)[0] for at in range(start, end) if self.words[at] == "@"]
+        return any(found.count(name) > 1 for name in names)
+
     def close(self, opened: int) -> int:
         """Return the position of the matching closing bracket."""
         depth = 0

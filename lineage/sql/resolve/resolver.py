@@ -124,6 +124,8 @@ class Resolver(Resolution):
         self.side_effects: list[Any] = []
         self.outermost: Scope | None = None
         """The scope around every query of the statement: the variables of a program."""
+        self.assigned: dict[str, Sources] = {}
+        """What the statement's expressions assign to variables."""
         self.around: Scope | None = None
         """The scope around a statement in another's WITH."""
         self.variable_places: dict[str, Span] = {}

@@ -137,7 +137,7 @@ def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName
     if isinstance(tree, exp.Update | exp.Delete | exp.Merge | exp.MultitableInserts | exp.TruncateTable):
         tables: Iterator[exp.Table] = tree.find_all(exp.Table)
         yield from dict.fromkeys(full_name(parts) for t in tables if (parts := identifiers.table_parts(t)))
-    elif isinstance(tree, exp.Insert):
+    elif isinstance(tree, exp.Insert | exp.LoadData) or (isinstance(tree, exp.Copy) and tree.args.get("kind")):
         table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         if isinstance(table, exp.Table) and (parts := identifiers.table_parts(table)):
             yield full_name(parts)

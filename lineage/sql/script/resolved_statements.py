@@ -32,6 +32,7 @@ class Left:
     relation: Relation | None
     additions: Mapping[str | None, Relation]
     swapped: tuple[str | None, Left] | None = None
+    assigned: Relation | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> Left:
@@ -42,6 +43,7 @@ class Left:
             outcome.relation,
             {one.target: one.addition() for one in written},
             None if outcome.swapped is None else (outcome.swapped.target, cls.of(outcome.swapped)),
+            outcome.assigned,
         )
 
     @classmethod
@@ -58,6 +60,8 @@ class ResolvedStatements:
         self._texts = texts
         self.relations: dict[Position, Relation | None] = {}
         """The relations that statements create, or assign to variables."""
+        self.assigned: dict[Position, Relation | None] = {}
+        """What expressions of statements assign to variables."""
         self._schemas: dict[Position, dict[str, str | None] | None] = {}
         self._swapped: dict[Position, tuple[str | None, dict[str, str | None] | None, Relation | None]] = {}
         """Names of tables that change places with a statement's target, with what is there then."""
@@ -94,6 +98,8 @@ class ResolvedStatements:
         """Store the relations that a statement creates or adds to; `whole` is its span in its text."""
         name = self._texts[position[0]].part_of[position[1]].name
         self.relations[position] = self._from_here(position, left.relation, whole)
+        if left.assigned is not None:
+            self.assigned[position] = left.assigned
         self._additions[position] = {
             target: with_source(relation, name, whole) for target, relation in left.additions.items()
         }
@@ -107,7 +113,7 @@ class ResolvedStatements:
 
     def contents(self, position: Position) -> tuple[Relation | None, Mapping[str | None, Relation]]:
         """Return the relation that a statement creates or assigns, and the rows that it adds, by temporary table."""
-        return self.relations.get(position), self._additions.get(position, {})
+        return self.assigned.get(position) or self.relations.get(position), self._additions.get(position, {})
 
     def has(self, position: Position, left: tuple[Relation | None, Mapping[str | None, Relation]]) -> bool:
         """Return whether a statement leaves the same sources as in an earlier run."""

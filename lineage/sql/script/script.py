@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
 from lineage.catalog import Catalog
-from lineage.model.diagnostics import DiagnosticCode, Span
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import (
     Completeness,
     DatasetKind,
-    Edge,
     StatementLineage,
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
@@ -44,14 +43,21 @@ from lineage.sql.script.resolutions import (
     are_alike,
 )
 from lineage.sql.script.resolved_statements import Left, ResolvedStatements
-from lineage.sql.script.script_diagnostics import replacing_text, with_cycles, with_replacement, with_unknown_content
+from lineage.sql.script.script_diagnostics import (
+    ambiguous_columns,
+    leaves_doubt,
+    replacing_text,
+    with_cycles,
+    with_doubtful_content,
+    with_replacement,
+)
 from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, without_rows
 from lineage.sql.script.transactions import without_effect
 
-__all__ = ["Decision", "Script", "ambiguous_columns"]
+__all__ = ["Decision", "Script"]
 
 _MAX_KEPT = 2_000_000
 """Characters. The syntax trees of larger inputs are released between two passes over a text."""
@@ -138,14 +144,20 @@ class Script:
         self.catalog_digests = CatalogDigests()
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
-        self._unfilled: dict[Position, dict[str, None]] = defaultdict(dict)
-        """By statement, the temporary tables and variables that it reads and whose content is not known."""
+        self._unfilled: dict[Position, dict[str, bool]] = defaultdict(dict)
+        """By statement, the temporary tables and variables that it reads and whose content is in doubt; whether more
+        than the table of a column is."""
         self._of_unknown: set[Position] = set()
         """The statements that read such a table or variable: what they fill is not known, either."""
         self._contents = TableContents()
         self._loops = LoopReads()
         self._variables = VariableContents(
-            options.naming.dialect, self._resolved.relations, self.require, self.renames, self._base.shared, self._loops
+            options.naming.dialect,
+            ChainMap(self._resolved.assigned, self._resolved.relations),
+            self.require,
+            self.renames,
+            self._base.shared,
+            self._loops,
         )
 
     def resolve(
@@ -306,8 +318,9 @@ class Script:
             tables, statement, left = self._resolve_over(position, False)
         statement = with_cycles(statement, self._cyclic.pop(position, {}))
         if unfilled := self._unfilled.pop(position, None):
-            self._of_unknown.add(position)
-            statement = with_unknown_content(statement, unfilled)
+            if any(unfilled.values()):
+                self._of_unknown.add(position)
+            statement = with_doubtful_content(statement, unfilled, ambiguous_columns(statement.edges))
         sources = list(tables.sources(statement.sources))
         if tables.by_name or sources != statement.sources:
             statement = replace(statement, sources=sources, read_by_name=tuple(tables.by_name))
@@ -354,7 +367,7 @@ class Script:
                     statement,
                     left is not None,
                     left.schema if left is not None else None,
-                    left is not None and left.relation is not None,
+                    left is not None and (left.relation or left.assigned) is not None,
                     tuple(left.additions) if left is not None else (),
                 )
             )
@@ -393,11 +406,12 @@ class Script:
         """Note that a temporary table or variable is read at `use` if a statement that fills it was not resolved."""
         for index, number in fillers:
             result = self._texts[index].results[number]
-            lost = result is not None and (
-                result.completeness in (Completeness.TABLES, Completeness.NONE) or result.operation in _CALLS
-            )
-            if lost or (index, number) in self._of_unknown:
-                self._unfilled[use][name] = None
+            if result is None:
+                continue
+            if result.operation in _CALLS or (index, number) in self._of_unknown or leaves_doubt(result):
+                self._unfilled[use][name] = True
+            elif result.completeness is not Completeness.FULL:
+                self._unfilled[use].setdefault(name, False)
 
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
         """Return a statement with its target's kind; with a diagnostic if another text drops or replaces it."""
@@ -560,12 +574,3 @@ class Script:
     def naming(self, position: Position) -> Naming:
         """Return the naming of a statement: its defaults and its temporary tables."""
         return self._texts[position[0]].namings[position[1]]
-
-
-def ambiguous_columns(edges: Iterable[Edge]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the unprefixed columns that may belong to one of several tables, each with these tables."""
-    found: dict[tuple[Span | None, str], dict[str, None]] = defaultdict(dict)
-    for edge in edges:
-        if edge.ambiguous and edge.source.table is not None:
-            found[edge.span, edge.source.column][edge.source.table] = None
-    return [(column, tuple(tables)) for (_, column), tables in found.items()]

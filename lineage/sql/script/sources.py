@@ -18,7 +18,7 @@ from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
-from lineage.sql.procedural import Variables
+from lineage.sql.procedural import ProgramStep, Variables
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.script.mentioned_names import changed_names, defined_names, moves_tables, name_parts
@@ -186,7 +186,14 @@ class Text:
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}
         pieces = None if self._alone else [places[id(part)] for part in self.part_of]
-        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, temporary_ends(statements))
+        ends = temporary_ends(statements, self._options.naming.dialect)
+        as_written = Naming(self._options.naming.dialect)
+
+        def traced(number: int) -> str | None:
+            plain = number not in self.undone and (statements[number].step or ProgramStep()).operation == ""
+            return trace_tokens(statements[number].tokens, as_written).destination if plain else None
+
+        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, ends, traced)
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
         """Set what each statement defines."""

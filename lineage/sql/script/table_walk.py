@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -13,12 +13,12 @@ from lineage.sql.parse.alterations import swapped_table
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, Position, definition_of, leaves_no_row, written_tables
-from lineage.sql.script.temporary_ends import ALL
+from lineage.sql.script.temporary_ends import ALL, TemporaryEnds
 
 __all__ = ["TableWalk"]
 
 _INSERTING = (exp.Insert, exp.Merge, exp.MultitableInserts)
-_NO_ENDS: Mapping[int, frozenset[int]] = {}
+_NO_ENDS = TemporaryEnds({}, {})
 
 
 @dataclass(slots=True)
@@ -67,13 +67,15 @@ class TableWalk:
         namings: Sequence[Naming],
         uncertain: Container[int] = (),
         pieces: Sequence[int] | None = None,
-        ends: Mapping[int, frozenset[int]] = _NO_ENDS,
+        ends: TemporaryEnds = _NO_ENDS,
+        traced: Callable[[int], str | None] = lambda _: None,
     ) -> list[Naming]:
         """Read the statements of a text; return their namings, changed to find a temporary table after USE, too.
 
         `uncertain` are statements that may not run: they drop nothing. `pieces` is the part of the text that each
         statement is in, if other statements may run between two parts: a table that is created in one part and dropped
-        in another is not temporary then. `ends` are the temporary tables that end at a statement, see `temporary_ends`.
+        in another is not temporary then. `ends` are the temporary tables that end with a transaction.
+        `traced` returns the table that a statement without a tree writes, as its words say.
         """
         self._pieces = pieces
         self._statements = tuple(zip(trees, namings, strict=True))
@@ -84,9 +86,13 @@ class TableWalk:
         for number, (tree, naming) in enumerate(zip(trees, namings, strict=True)):
             self._at = (index, number)
             self._certain = number not in uncertain
-            if number in ends:
-                self._end_temporary(ends[number])
+            if number in ends.dropped:
+                self._end_temporary(ends.dropped[number])
             found.append(self._statement(tree, naming))
+            if self._named and (tree is None or isinstance(tree, exp.Command)) and (written := traced(number)):
+                self._write([part for part, _ in split_name(written)], found[-1])
+            if number in ends.emptied:
+                self._empty_temporary(ends.emptied[number])
         self._statements = ()
         return found
 
@@ -212,6 +218,18 @@ class TableWalk:
         for name, stack in self._named.items():
             if stack and stack[-1].session and (makers is ALL or stack[-1].position[1] in makers):
                 self._drop(name)
+
+    def _write(self, parts: Sequence[str], naming: Naming) -> None:
+        """Note that a statement of which only the table is known changes its rows."""
+        name = self._existing(parts, naming)
+        if (made := self._of(name)) is not None:
+            self._mention(made, Definition(name, only_adds=True))
+
+    def _empty_temporary(self, makers: frozenset[int]) -> None:
+        """Remove all rows of the session's temporary tables that these statements of the text created."""
+        for name, stack in self._named.items():
+            if stack and stack[-1].session and stack[-1].position[1] in makers:
+                self._mention(stack[-1], Definition(name, only_adds=True, empties=True))
 
     def _alter(self, definition: Definition, old: str) -> None:
         made = self._of(old)

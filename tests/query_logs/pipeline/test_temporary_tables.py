@@ -48,6 +48,17 @@ SCRIPTS = {
         "CREATE TEMP TABLE tmp AS SELECT x AS a FROM o; CREATE TABLE u AS SELECT a FROM tmp; TRUNCATE TABLE tmp;"
         "INSERT INTO tmp SELECT y FROM p; CREATE TABLE v AS SELECT a FROM tmp; DELETE FROM tmp",
     ),
+    "dropped on commit": (
+        "postgres",
+        "CREATE TEMP TABLE tmp ON COMMIT DROP AS SELECT x AS a FROM o; ANALYZE tmp;"
+        "CREATE TABLE u AS SELECT a FROM tmp; COMMIT; CREATE TABLE v AS SELECT y FROM p",
+    ),
+    "emptied on commit": (
+        "postgres",
+        "CREATE TEMP TABLE tmp (a int) ON COMMIT DELETE ROWS; BEGIN; INSERT INTO tmp SELECT x FROM o;"
+        "CREATE TABLE u AS SELECT a FROM tmp; COMMIT; BEGIN; INSERT INTO tmp SELECT y FROM p;"
+        "CREATE TABLE v AS SELECT a FROM tmp; COMMIT",
+    ),
     "another schema": (
         "postgres",
         "SET search_path = s1; CREATE TEMP TABLE tmp AS SELECT x AS a FROM s1.o; SET search_path = s2;"

@@ -19,6 +19,7 @@ _TEMPORARY = (
     "temp_replace",
     "temp_hides",
     "temp_change",
+    "temp_commit",
     "temp_column",
     "temp_rename",
     "temp_drop",

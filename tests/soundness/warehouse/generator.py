@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.soundness.scopes import Output, Scope, Visible
 from tests.soundness.sources import KnownCte
@@ -15,6 +15,7 @@ from tests.soundness.warehouse.tree import (
     Action,
     AddColumn,
     Branch,
+    Commit,
     CreateAs,
     CreateTable,
     Delete,
@@ -407,6 +408,28 @@ class StatementMaker:
         types = tuple(column.type for column in columns)
         return [CreateAs("TABLE", self._shown(world, session, name), query, reads_of(known, query), (), False, types)]
 
+    def temp_commit(self, world: World, session: int) -> list[Step] | None:
+        """A temporary table ends with a transaction, after a real table was made of it, or loses its rows."""
+        name = self._free(world)
+        if name is None:
+            return None
+        made = replace(
+            self._create_as(world, session, "TEMP TABLE", "until_commit"),
+            on_commit=self.rng.choice(("DROP", "DELETE ROWS")),
+        )
+        after = world.copy()
+        after.apply(session, made)
+        known = self.queries.known({made.name: after.find(session, made.name)})
+        steps: list[Step] = [made]
+        for target in (name, f"{name}2")[: self.rng.randint(1, 2)]:
+            query, columns = self.queries.defining(known)
+            types = tuple(column.type for column in columns)
+            shown = self._shown(world, session, target)
+            steps.append(CreateAs("TABLE", shown, query, reads_of(known, query), (), False, types))
+        if made.on_commit == "DROP":
+            return [*steps, Commit()]
+        return [*steps[:2], Commit(), *steps[2:], Drop("TABLE", made.name)]
+
     # The session
 
     def set_path(self, world: World, session: int) -> list[Step] | None:
@@ -445,6 +468,7 @@ KINDS: dict[str, int] = {
     "temp_rename": 3,
     "temp_drop": 2,
     "temp_used": 8,
+    "temp_commit": 3,
     "set_path": 2,
 }
 """The kinds of statement, and how often each is made."""

@@ -14,7 +14,7 @@ import duckdb
 from tests.soundness.experiment import TURNED, Outcome, RejectedError, changed_values
 from tests.soundness.tree import Type
 from tests.soundness.warehouse.render import sql_of
-from tests.soundness.warehouse.tree import HOME, SCHEMAS, CreateTable, Drop, RenameTable, Run
+from tests.soundness.warehouse.tree import HOME, SCHEMAS, Commit, CreateAs, CreateTable, Drop, RenameTable, Run
 
 __all__ = ["Laboratory", "Variant"]
 
@@ -47,6 +47,8 @@ class Laboratory:
         self._database.execute("SET threads = 1; SET order_by_non_integer_literal = true")
         self._database.execute("PRAGMA disable_optimizer")
         self._sessions: dict[int, duckdb.DuckDBPyConnection] = {}
+        self._ends: dict[int, list[str]] = {}
+        """By session, what its next COMMIT does to temporary tables."""
         self._variant = Variant()
         self.runs = 0
 
@@ -87,9 +89,16 @@ class Laboratory:
 
     def _execute(self, session: duckdb.DuckDBPyConnection, run: Run) -> None:
         text = sql_of(run.step)
+        if isinstance(run.step, Commit):
+            text = "; ".join(self._ends.pop(run.session, ()))
+        elif isinstance(run.step, CreateAs) and (what := run.step.on_commit):  # DuckDB itself has only PRESERVE ROWS
+            text = text.replace(f" ON COMMIT {what}", "", 1)
         for forward, backward in TURNED if self._variant.order % 2 else ():
             text = text.replace(forward, backward)
         session.execute(text)
+        if isinstance(run.step, CreateAs) and run.step.on_commit:
+            verb = "DROP TABLE IF EXISTS" if run.step.on_commit == "DROP" else "DELETE FROM"
+            self._ends.setdefault(run.session, []).append(f"{verb} temp.{run.step.name}")
         if isinstance(run.step, CreateTable):
             self._fill(session, run.step)
 
@@ -137,6 +146,7 @@ class Laboratory:
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
+        self._ends.clear()
 
     def _fill(self, session: duckdb.DuckDBPyConnection, table: CreateTable) -> None:
         rng = random.Random(f"{self._seed}/{table.content}")

@@ -7,6 +7,7 @@ from tests.soundness.tree import Expr, Type
 from tests.soundness.warehouse.tree import (
     AddColumn,
     Branch,
+    Commit,
     CreateAs,
     CreateTable,
     Delete,
@@ -33,9 +34,12 @@ def sql_of(step: Step) -> str:
     match step:
         case CreateTable(name, columns):
             return f"CREATE TABLE {name} ({', '.join(f'{column} {SQL_TYPES[kind]}' for column, kind in columns)})"
-        case CreateAs(kind, name, query, _, columns, replaces):
+        case CreateAs(kind, name, query, _, columns, replaces, _, on_commit):
             word = "CREATE OR REPLACE" if replaces else "CREATE"
-            return f"{word} {kind} {name}{_listed(columns)} AS {write.query(query)}"
+            end = f" ON COMMIT {on_commit}" if on_commit else ""
+            return f"{word} {kind} {name}{_listed(columns)}{end} AS {write.query(query)}"
+        case Commit():
+            return "COMMIT"
         case Insert(name, columns, query):
             return f"INSERT INTO {name}{_listed(columns)} {write.query(query)}"
         case Update(name, _, alias, sets, source, where):

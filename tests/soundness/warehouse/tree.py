@@ -46,6 +46,8 @@ class CreateAs:
     columns: tuple[str, ...] = ()
     replaces: bool = False
     types: tuple[Type, ...] = ()
+    on_commit: Literal["", "DROP", "DELETE ROWS"] = ""
+    """What becomes of a temporary table when the transaction ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +147,14 @@ class SetPath:
     schemas: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The end of a transaction that began unseen."""
+
+
 Step: TypeAlias = (
     "CreateTable | CreateAs | Insert | Update | Delete | Merge | AddColumn | DropColumn | RenameColumn | RenameTable"
-    " | Drop | SetPath"
+    " | Drop | SetPath | Commit"
 )
 
 

@@ -19,6 +19,7 @@ from tests.soundness.tree import FILTER, IDENTITY, Expr, FromItem, Query, Type
 from tests.soundness.warehouse.tree import (
     HOME,
     AddColumn,
+    Commit,
     CreateAs,
     CreateTable,
     Delete,
@@ -65,6 +66,7 @@ class Stored:
     reads: tuple[Read, ...] = ()
     shown: tuple[str, ...] = ()
     """The names that a view's query gave its columns when it was defined."""
+    on_commit: str = ""
 
     @property
     def rows(self) -> str:
@@ -277,6 +279,8 @@ class World:
                 self._merge(session, step)
             case SetPath(_, schemas):
                 self.paths[session] = schemas
+            case Commit():
+                self._commit(session)
             case Drop(kind, name):
                 stored = self.find(session, name)
                 if (stored.kind == "view") != (kind == "VIEW"):
@@ -284,6 +288,14 @@ class World:
                 self._remove(session, stored)
             case _:
                 self._alter(session, step)
+
+    def _commit(self, session: int) -> None:
+        """Drop or empty the temporary tables of a session that end with its transaction."""
+        for (own, _), stored in list(self.temporary.items()):
+            if own == session and stored.on_commit == "DROP":
+                self._remove(session, stored)
+            elif own == session and stored.on_commit:
+                self.data.update(dict.fromkeys((stored.rows, *(node for _, node in stored.nodes())), NONE))
 
     def _alter(self, session: int, step: Step) -> None:
         stored = self._table(session, step.name)  # type: ignore[union-attr]
@@ -353,7 +365,7 @@ class World:
         schema, own = self._new_place(session, step.name)
         kind = {"VIEW": "view", "TABLE": "table", "TEMP TABLE": "temporary"}[step.kind]
         self.last += 1
-        shell = Stored(self.last, kind, schema, own, (), step.query, step.reads)
+        shell = Stored(self.last, kind, schema, own, (), step.query, step.reads, on_commit=step.on_commit)
         meaning = self._meaning(session, step.reads, shell if kind == "view" else None)
         relation = meaning.query(step.query)
         shell = replace(shell, shown=relation.names)

@@ -29,10 +29,11 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING
-from lineage.sql.script.script import Decision, Script, ambiguous_columns
+from lineage.sql.script.script import Decision, Script
+from lineage.sql.script.script_diagnostics import ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
-from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit
+from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
@@ -145,6 +146,8 @@ class SessionEffects(NamedTuple):
     """Whether it drops all temporary tables of the session."""
     until_commit: bool = False
     """Whether the temporary tables that it creates are dropped when the transaction ends."""
+    rows_until_commit: bool = False
+    """Whether they are emptied when a transaction ends."""
     unless_there: bool = False
     """Whether it creates temporary tables only if the session does not have them."""
     empties: bool = False
@@ -448,6 +451,7 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
         chain=step is not None and step.chain,
         discards=discards_temporary(part.text),
         until_commit=bool(creates) and drops_on_commit(part.text),
+        rows_until_commit=bool(creates) and empties_on_commit(part.text),
         unless_there=bool(creates) and keeps_what_is_there(part.text),
         empties=bool(statements) and all(statement.operation in _REMOVALS for statement in statements),
     )

@@ -62,6 +62,8 @@ class _SessionState:
     """The last statement that uses a temporary table and reads each table."""
     until_commit: set[str] = field(default_factory=set)
     """Temporary tables that are dropped when the transaction ends."""
+    rows_until_commit: set[str] = field(default_factory=set)
+    """Temporary tables that are emptied when a transaction ends."""
     written: set[str] = field(default_factory=set)
     """The tables that statements with temporary tables write."""
 
@@ -70,7 +72,7 @@ class _SessionState:
         effects = template.effects
         self._use_temporary_tables(index, effects)
         self._create_temporary_tables(index, effects)
-        if effects.discards or effects.transaction in ("commit", "rollback") or self.opened is None:
+        if effects.discards or effects.transaction in ("commit", "rollback"):
             self._drop_temporary_tables(index, effects)
         for old, new in effects.renames:
             if old in self.temporary:  # may also be a permanent table of that name in a schema
@@ -99,11 +101,15 @@ class _SessionState:
             self.temporary[table] = index
             if effects.until_commit:
                 self.until_commit.add(table)
+            if effects.rows_until_commit:
+                self.rows_until_commit.add(table)
 
     def _drop_temporary_tables(self, index: int, effects: SessionEffects) -> None:
         for table in list(self.temporary) if effects.discards else self.until_commit:
             if table in self.temporary:
                 self.ties.tie(self.temporary.pop(table), index)
+        for table in self.rows_until_commit & self.temporary.keys():
+            self.ties.tie(self.temporary[table], index)
         self.until_commit.clear()
 
     def _roll_back(self, index: int, opened: int) -> None:

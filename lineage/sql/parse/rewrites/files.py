@@ -40,7 +40,10 @@ def load(s: Statement) -> Iterator[Tokens]:
     file, into = s.find("INFILE"), s.find("INTO", "TABLE")
     if file is None or into is None:
         return
+    named = s.tokens[into + 2 : s.name(into + 2)]
     end = s.name(into + 2)
+    if s.matches("PARTITION", "(", at=end):
+        end = s.closing(end + 1)
     opened = next((at for at in range(end, len(s.words)) if s.words[at] == "("), None)
     columns: Tokens = []
     if opened is not None:
@@ -51,7 +54,8 @@ def load(s: Statement) -> Iterator[Tokens]:
         names += [s.tokens[at - 1] for at in assigned if s.words[at] == "=" and s.words[at - 2] in ("SET", ",")]
         columns = [part for name in names for part in (*s.build(","), name)][1:]
     listing = [*s.build("("), *columns, *s.build(")")] if columns else []
-    yield s.build("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
+    if "SELECT" not in s.words[end:]:  # what a sub-query in SET reads has no place in COPY
+        yield s.build("COPY", named, listing, "FROM", s.tokens[file + 1 : file + 2])
 
 
 @rewrite("INSERT")

@@ -16,6 +16,7 @@ from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.dictionary_lookups import look_up
 from lineage.sql.resolve.rules.generators import ROW_FUNCTIONS, generate_rows
 from lineage.sql.resolve.rules.nested import NESTED_FUNCTIONS
+from lineage.sql.resolve.rules.session_variables import by_function
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
@@ -89,7 +90,7 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
             tested = position % 2 == 0 and position < len(arguments) - 1
             stack.append((arguments[position], COMPOSE[effect][CONDITIONAL if tested else TRANSFORMATION]))
         return
-    if look_up(resolver, node, effect, stack, sink):
+    if look_up(resolver, node, effect, stack, sink) or by_function(resolver, scope, node, effect, sink):
         return
     if plain in ROW_FUNCTIONS and resolver.naming.dialect.makes_rows_in_list:
         generate_rows(resolver, scope, node, effect, stack, sink)

@@ -41,24 +41,10 @@ def order_key(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack,
     stack.append((node.this, effect))
 
 
-@expression_rule(exp.Kwarg, exp.PropertyEQ)
+@expression_rule(exp.Kwarg)
 def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`name => value`: the name is not a column."""
     stack.append((node.expression, effect))
-
-
-@expression_rule(exp.Parameter)
-def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
-    """`$1`, a column if a staged file is read; `@v`, a variable; otherwise a parameter of the statement."""
-    if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        absorb(sink, scope.positional(node.name), effect, node)
-    elif resolver.outermost is not None:
-        name = resolver.naming.dialect.fold_column(node.name)
-        merged = resolver.outermost.merged
-        if (place := resolver.variable_places.get(node.name.lower())) is not None:
-            end = place.column + place.end - place.start - 1
-            node.meta.update(line=place.line, col=end, start=place.start, end=place.end - 1)
-        absorb(sink, merged.get(f"@{name}") or merged.get(name) or {}, effect, node)
 
 
 @expression_rule(exp.Placeholder)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.statement import DatasetKind
-from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb
+from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.statements.files import columns_filled, load
+from lineage.sql.resolve.statements.insert import target_columns
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
@@ -14,11 +16,14 @@ from lineage.sql.resolve.transformation_codes import IDENTITY
 _STREAMS = frozenset(("STDIN", "STDOUT", "PROGRAM"))
 """COPY's sources and targets that are not datasets, PostgreSQL: https://www.postgresql.org/docs/current/sql-copy.html"""
 
+_BY_NAME = frozenset(("databricks", "spark"))
+"""COPY INTO pairs the columns by name: https://docs.databricks.com/sql/language-manual/delta-copy-into.html"""
+
 
 @statement_rule(exp.Copy)
 def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what a COPY writes: a table from a file, or a file from a table or query."""
-    places = [place for place in tree.args.get("files") or () if isinstance(place, exp.Expr)]
+    places = _places(tree)
     inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
     if not tree.args.get("kind"):
         return _unload(resolver, inner, places)
@@ -27,26 +32,36 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
         written = Outcome("COPY", inner.this.name, target_kind=DatasetKind.FILE)
         return _from_relation(resolver, written, places[0]) if places else written
-    outcome = Outcome("COPY", resolver.existing_name(inner))
+    target, known = resolver.look_up(resolver.identifiers.table_parts(inner))
+    outcome = Outcome("COPY", target)
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
         listed = [resolver.identifiers.target_column(column) for column in tree.this.expressions]
     for place in places:
         query = place.this if isinstance(place, exp.Subquery) else place
         if isinstance(query, exp.Query):
-            relation = resolver.relation(query, resolver.new_scope()).renamed(listed)
+            relation = resolver.relation(query, resolver.new_scope())
             outcome.rows = rows_of(relation)
-        else:
-            # The mapping of the file's columns to the table's is known from the file only.
-            columns = {} if _is_stream(place) else dict(resolver.location(_path(place)).columns())[STAR]
-            names = listed or ([STAR] if columns else [])
-            relation = Relation(names, [columns for _ in names])
-        for name, sources in relation.columns():
-            placed: Sources = {}
-            absorb(placed, sources, IDENTITY, place)
-            outcome.names.append(name)
-            outcome.columns.append(placed)
+            by_position = listed or any(option.name.upper() == "POSITION" for option in tree.args.get("params") or ())
+            by_name = resolver.naming.dialect.name in _BY_NAME and not by_position
+            pairs = list(relation.columns()) if by_name else target_columns(resolver, tree, relation, known, target)
+            for name, sources in pairs:
+                placed: Sources = {}
+                absorb(placed, sources, IDENTITY, place)
+                outcome.names.append(name)
+                outcome.columns.append(placed)
+        elif not _is_stream(place):
+            load(resolver, outcome, listed or columns_filled(resolver, tree, known), [(_path(place), place)])
     return outcome
+
+
+def _places(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the files or the query; behind Databricks' BY POSITION they are parsed as an option."""
+    places = [place for place in tree.args.get("files") or () if isinstance(place, exp.Expr)]
+    if [place.name.upper() for place in places if type(place) is exp.Identifier] == ["BY"]:
+        options = [option for option in tree.args.get("params") or () if option.name.upper() == "FROM"]
+        places = [option.expression for option in options if option.expression is not None]
+    return places
 
 
 def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outcome:

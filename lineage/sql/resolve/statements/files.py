@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from lineage.model.statement import DatasetKind
-from lineage.sql.resolve.relations import STAR, Sources, absorb
+from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.functions_naming_tables import path_of_function
@@ -14,7 +16,7 @@ from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
-__all__ = ["file_written", "written_to_file"]
+__all__ = ["columns_filled", "file_written", "load", "written_to_file"]
 
 
 @statement_rule(exp.LoadData)
@@ -26,16 +28,39 @@ def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if not isinstance(named, exp.Table):
         return Outcome("LOAD_DATA")
-    outcome = Outcome("LOAD_DATA", resolver.existing_name(named))
-    listed = [STAR]
+    target, known = resolver.look_up(resolver.identifiers.table_parts(named))
+    outcome = Outcome("LOAD_DATA", target)
+    listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
         items = (item.this if isinstance(item, exp.ColumnDef) else item for item in tree.this.expressions)
         listed = [resolver.identifiers.target_column(item) for item in items]
-    total: Sources = {}
-    for place in _locations(tree):
-        absorb(total, dict(resolver.location(place.name).columns())[STAR], IDENTITY, place)
-    outcome.names, outcome.columns = listed, [dict(total) for _ in listed]
+    places = [(place.name, place) for place in _locations(tree)]
+    load(resolver, outcome, listed or columns_filled(resolver, tree, known), places)
     return outcome
+
+
+def load(resolver: Resolver, outcome: Outcome, columns: list[str], files: Iterable[tuple[str, exp.Expr]]) -> None:
+    """Fill columns of the target from files: which column of a file goes where is known from the file only.
+
+    Without columns the target is filled as a whole: those that are read of it later are the file's.
+    """
+    total: Sources = {}
+    for path, place in files:
+        whole = resolver.location(path)
+        absorb(total, dict(whole.columns())[STAR], IDENTITY, place)
+        outcome.opens += [] if columns else [whole]
+    outcome.names += columns or [STAR]
+    outcome.columns += [dict(total) for _ in columns or [STAR]]
+
+
+def columns_filled(resolver: Resolver, tree: exp.Expr, known: Relation) -> list[str]:
+    """Return the columns that a load without a column list fills: those of the table, if they are known."""
+    if known.is_open:
+        return []
+    partition = tree.args.get("partition")
+    given = partition.find_all(exp.Column) if isinstance(partition, exp.Expr) else ()
+    fixed = {resolver.identifiers.target_column(column) for column in given}
+    return [name for name, _ in known.columns() if name not in fixed]
 
 
 @statement_rule(exp.Export)

@@ -66,6 +66,8 @@ def target_columns(
         listed += [name for name in _partitions(resolver, tree, fixed=False) if listed and name not in listed]
     pairs = list(relation.columns())
     if tree.args.get("by_name"):
+        if relation.is_open and not known.is_open and len(pairs) == 1:  # each column is the one of its name
+            return [(name, relation.infer(name) or pairs[0][1]) for name, _ in known.columns()]
         return pairs
     names = listed
     if not names and not known.is_open:

@@ -21,9 +21,10 @@ class Outcome:
     """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
 
     `relation` is what later statements of a script read, if the target is a temporary table that this one creates.
-    `others` is what the statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations of a `*`
-    among the columns. `spells`: the statement sets the spelling of an existing target. `swapped` has the schema and
-    relation of the table that changes places with the target.
+    `assigned` has the variables that expressions of the statement assign. `others` is what the statement writes besides
+    (INSERT ALL, a data-modifying CTE). `opens` are the relations of a `*` among the columns. `spells`: the statement
+    sets the spelling of an existing target. `swapped` has the schema and relation of the table that changes places with
+    the target.
     """
 
     operation: str
@@ -38,6 +39,7 @@ class Outcome:
     altered: tuple[ColumnSchema, ...] = ()
     added: tuple[str, ...] = ()
     relation: Relation | None = None
+    assigned: Relation | None = None
     others: list[Outcome] = field(default_factory=list)
     opens: list[Relation] = field(default_factory=list)
     spells: bool = False

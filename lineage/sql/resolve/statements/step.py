@@ -14,12 +14,13 @@ from lineage.model.names import ColumnPath
 from lineage.sql.procedural import ProgramStep
 from lineage.sql.resolve.relations import Composite, FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import STATEMENT_RULES, Outcome
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
-__all__ = ["step_outcome", "variable_scope"]
+__all__ = ["assigned_within", "step_outcome", "variable_scope"]
 
 
 def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
@@ -74,6 +75,33 @@ def _assign(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcome:
         columns.append(value if is_row else Composite(value, {column: value}))
     outcome.relation = Relation(names, columns, None, relation.opens)
     return outcome
+
+
+def assigned_within(
+    resolver: Resolver, outcome: Outcome, variables: Mapping[str, Relation | None]
+) -> dict[str, Relation | None] | None:
+    """Let an outcome leave what expressions assign to variables; return the variables as further rows may find them.
+
+    None if these hold nothing new. What selects the rows influences the values.
+    """
+    if not resolver.assigned:
+        return None
+    names, columns = list(resolver.assigned), list(resolver.assigned.values())
+    for value in columns:
+        absorb(value, {key: place for key, place in outcome.rows.items() if key[1] != IDENTITY}, IDENTITY, None)
+    outcome.assigned = Relation(names, columns)
+    after: dict[str, Relation | None] = dict(variables)
+    for name, value in zip(names, columns, strict=True):
+        held = after.get(name)
+        one = Relation([name], [value])
+        after[name] = one if held is None else after_change(held, one)
+    is_new = any(_keys(after[name]) != _keys(variables.get(name)) for name in names)
+    return after if is_new else None
+
+
+def _keys(held: Relation | None) -> set[tuple[str, str, int]]:
+    listed = held.sources if held is not None else []
+    return {(source.table, source.column, effect) for sources in listed for source, effect in sources}
 
 
 def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None]) -> Scope:

@@ -87,6 +87,16 @@ def test_a_user_who_is_anothers_proxy_has_a_name_and_a_database() -> None:
     assert {(row["user"], row["default_schema"]) for row in found} == {("ann", "shop")}
 
 
+def test_a_user_of_mysql_may_be_an_email_address() -> None:
+    found = rows("mysql", one=MYSQL.format(second=1, user="ana@corp.com", proxied=""))
+    table = "event_time\tuser_host\tthread_id\tserver_id\tcommand_type\targument\n"
+    row = "2026-03-01 10:00:00\tana@corp.com[ana@corp.com] @ localhost []\t8\t1\tQuery\tSELECT a FROM t\n"
+    found += rows("mysql", table=table + row)
+    slow = "# User@Host: ana@corp.com[ana@corp.com] @  [10.0.0.5]\n# Thread_id: 8  Schema: shop  QC_hit: No\n"
+    found += rows("mysql_slow", slow=slow + "SET timestamp=1772359200;\nSELECT a FROM t;\n")
+    assert [row["user"] for row in found] == ["ana@corp.com"] * 4
+
+
 def test_statistics_joined_with_the_users_have_their_names() -> None:
     found = rows("pg_stat_statements", one="usename,userid,query,calls\nann,10,SELECT 1,3\n")
     assert [row["user"] for row in found] == ["ann"]

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.mysql import users_of
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
@@ -116,7 +117,6 @@ def _convert(every: SourceRows) -> Any:
     log = every.where(pc.invert(admin))
     errno = log.count("errno")
     status = pc.if_else(pc.equal(errno, 0), str(Status.SUCCESS), str(Status.FAILED))
-    user = pc.replace_substring_regex(log.text("user_host"), r"^([^\[@]*?)\s*(?:\[.*|@.*)?$", r"\1")
     affected = log.count("rows_affected")
     return log.batch(
         query_text=log.statement("sql_text"),
@@ -125,7 +125,7 @@ def _convert(every: SourceRows) -> Any:
         duration_us=pc.coalesce(
             log.count("query_time", scale=1_000_000), _clock_microseconds(log.trimmed("query_time"))
         ),
-        user=user,
+        user=users_of(log.text("user_host")),
         session=log.text(_SESSION, "thread_id"),
         default_schema=log.text("db"),
         status=pc.fill_null(status, str(Status.UNKNOWN)),

@@ -28,6 +28,7 @@ from lineage.sql import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.resolver import SetOperationReferences
+from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.script import Decision, Script, ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
@@ -423,7 +424,9 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
     creates = [
         (last_part(s.target), s)
         for s in statements
-        if s.target is not None and s.defines and s.target_kind is DatasetKind.TEMPORARY
+        if s.target is not None
+        and s.defines
+        and (s.target_kind is DatasetKind.TEMPORARY or s.target.startswith(SHARED_PREFIX))
     ]
     defaults = SessionDefaults()
     step = _transaction(part)

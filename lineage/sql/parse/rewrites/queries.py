@@ -29,6 +29,14 @@ def ordered_pivot(s: Statement) -> Iterator[Tokens]:
         yield s.build("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
 
 
+@rewrite("SELECT", "WITH")
+def into_local_temporary(s: Statement) -> Iterator[Tokens]:
+    """PostgreSQL's `SELECT … INTO LOCAL TEMPORARY TABLE t`: LOCAL and GLOBAL say nothing there."""
+    at = s.find("INTO")
+    if at is not None and s.words[at + 1] in ("LOCAL", "GLOBAL") and s.words[at + 2] in ("TEMP", "TEMPORARY"):
+        yield [*s.tokens[: at + 1], *s.tokens[at + 2 :]]
+
+
 @rewrite("*")
 def arrow_arguments(s: Statement) -> Iterator[Tokens]:
     """`jsonb_agg(a -> 'k' ORDER BY b)`: sqlglot takes `a -> 'k'` for a lambda, which ends the argument."""

@@ -15,6 +15,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
+from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.pipeline.column_changes import (
     ColumnChanges,
     column_changes_of,
@@ -382,7 +383,8 @@ def _merge(
     for problem in _problems(log, context):
         merger.note(problem)
     for kind, count in log.left_out.items():
-        failures[kind] += count
+        example = log.samples.get(kind) if kind == Problem.UNKNOWN_STATUS else None
+        failures[kind if example is None else f"{kind}; such as {example}"] += count
     figures = {
         "rows": log.rows,
         "left_out": sum(log.left_out.values()),

@@ -52,7 +52,7 @@ def temporary_ends(statements: Sequence[ParsedStatement]) -> dict[int, frozenset
         elif words[:1] == ["CREATE"] and _has_words(statement, ("ON", "COMMIT", "DROP")):
             waiting.add(number)
         elif (step := step_of(statement)) is not None and not may_not_run(statement):
-            if step.verb in ("commit", "rollback"):
+            if step.verb in ("commit", "rollback", "prepare"):
                 if waiting:
                     found[number] = frozenset(waiting)
                     waiting.clear()

@@ -38,6 +38,7 @@ class Merger:
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
         """`versions` has the tables that names mean over time; `undated_at` is the time of lineage without one."""
         self._keys = VersionKeys(versions, undated_at)
+        self._anew = versions.anew
         self._jobs = MergedJobs()
         self._datasets = MergedDatasets()
         self._diagnostics: dict[str, DiagnosticRecord] = {}
@@ -143,7 +144,7 @@ class Merger:
             self._rename_versions()
         for change in list(datasets.replaced_columns(self._changes.values())):
             self._changes[str(change.kind), change.dataset, None, change.column] = change
-        self._jobs.take_rebuilds_for_definitions()
+        self._jobs.take_rebuilds_for_definitions(self._anew)
         state_past_columns(list(self._jobs), self._changes.values(), datasets.is_view)
 
     def named(self, keys: Iterable[str]) -> tuple[str, ...]:

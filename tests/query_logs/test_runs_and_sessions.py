@@ -97,6 +97,20 @@ def test_a_user_of_mysql_may_be_an_email_address() -> None:
     assert [row["user"] for row in found] == ["ana@corp.com"] * 4
 
 
+@pytest.mark.parametrize(
+    ("name", "log"),
+    [
+        ("mysql", b"260301 10:00:00\t    8 Query\tSELECT a FROM t WHERE b = 'caf\xe9'\n"),
+        ("mysql_slow", b"# User@Host: etl[etl] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n"
+         b"SET timestamp=1772359200;\nSELECT a FROM t WHERE b = 'caf\xe9';\n"),
+    ],
+)  # fmt: skip
+def test_a_statement_in_another_character_set_is_read(name: str, log: bytes, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_bytes(log)
+    row, *_ = normalised_rows(SOURCES[name], read_log(SOURCES[name], [tmp_path / "server.log"]))
+    assert row["query_text"] == "SELECT a FROM t WHERE b = 'caf\ufffd'"
+
+
 def test_statistics_joined_with_the_users_have_their_names() -> None:
     found = rows("pg_stat_statements", one="usename,userid,query,calls\nann,10,SELECT 1,3\n")
     assert [row["user"] for row in found] == ["ann"]

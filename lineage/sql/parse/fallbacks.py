@@ -298,6 +298,8 @@ def _is_incomplete(tree: exp.Expr | None) -> bool:
     The tree of `ALTER VIEW v AS query` lacks the columns' names; the tree of ClickHouse's `FROM INFILE 'f'` has a table
     INFILE.
     """
+    if type(tree) is exp.LockingStatement:
+        return True
     if type(tree) is exp.Insert:
         query = tree.args.get("expression")
         origin = query.args.get("from_") if isinstance(query, exp.Select) else None

@@ -44,7 +44,8 @@ class TransactionStep(NamedTuple):
     """The effect of a statement on its session's transaction."""
 
     verb: Verb
-    """prepare: the transaction waits for COMMIT PREPARED or ROLLBACK PREPARED. manual: autocommit is off from here on; automatic: it is on again."""
+    """prepare: the transaction waits for COMMIT PREPARED or ROLLBACK PREPARED. manual: autocommit is off from here on;
+    automatic: it is on again."""
     savepoint: str = ""
     chain: bool = False
     """Another transaction begins immediately (AND CHAIN)."""

@@ -19,7 +19,7 @@ Traps:
 - MariaDB's times are in whole seconds: rows of the same second are ordered by position, also between sessions.
 - Times are in UTC, or in the system's zone with an offset (`log_timestamps`); the old format is local time without one.
 - `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
-- Texts are not cut.
+- Texts are not cut. They are logged in the character set of their connection: other bytes than UTF-8 are replaced.
 """
 
 from __future__ import annotations
@@ -188,6 +188,7 @@ def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
 
 def _decode(argument: Any) -> Any:
     """Return the arguments as text; BLOBs exported as hexadecimal or base64 are decoded."""
+    argument = coercion.readable(argument)
     texts = coercion.strings(argument)
     is_blob = pc.fill_null(pc.match_substring_regex(texts, _BLOB), False)
     if not pc.any(is_blob, min_count=0).as_py():

@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.mysql import users_of
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
@@ -102,12 +103,15 @@ def _assemble(table: Any) -> Any:
     order = pc.sort_indices(
         pa.table({"owner": owner, "place": place}), [("owner", "ascending"), ("place", "ascending")]
     )
-    owner, place, text = owner.take(order), place.take(order), rows.text("sql_text").take(order)
+    owner, place = owner.take(order), place.take(order)
+    statements = coercion.readable(rows.column("sql_text")).take(order)
+    text = coercion.texts(statements)
     begins = starts(owner, rows.text("user_host").take(order))
     quits = pc.fill_null(pc.starts_with(text, _QUIT), False)
     after = pa.concat_arrays([pa.array([False]), quits]).slice(0, len(quits))
     since = carry_forward(place, pc.or_(begins, after), starts(owner)).cast(pa.string())
-    table = table.take(order).select([name for name in table.column_names if name != POSITION])
+    kept = [name for name in table.column_names if name not in (POSITION, "sql_text")]
+    table = table.take(order).select(kept).append_column("sql_text", statements)
     return table.append_column(POSITION, place).append_column(_SESSION, pc.binary_join_element_wise(owner, since, "/"))
 
 

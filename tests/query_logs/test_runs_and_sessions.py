@@ -129,3 +129,26 @@ def test_logs_of_numbered_servers_are_not_one_that_was_rotated(tmp_path: Path) -
 
     assert users("db1.log", "db2.log") == ["ann", None]
     assert users("db20260301.log", "db20260302.log") == ["ann", "ann"]
+
+
+PREFIX = "2026-03-01 10:00:0{second}.000 UTC [7] ana@shop LOG:  {message}\n"
+AUDIT = 'AUDIT: SESSION,{n},1,WRITE,INSERT,TABLE,{object},"insert into t select ""A"", 1 from s",<none>'
+PLAN = (
+    "duration: 3.651 ms  plan:\n\tQuery Text: insert into t select a\n\tfrom s\n\tInsert on t  (cost=0.00..1.01 rows=0)"
+)
+AUDITED = 'insert into t select "A", 1 from s'
+LOGGED = "insert into t select b from s"
+
+
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ([PLAN], ["insert into t select a\nfrom s"]),
+        ([AUDIT.format(n=1, object="public.t"), AUDIT.format(n=1, object="public.s")], [AUDITED]),
+        ([AUDIT.format(n=1, object="t"), AUDIT.format(n=2, object="t")], [AUDITED] * 2),
+        ([f"statement: {LOGGED}", PLAN, AUDIT.format(n=1, object="t")], [LOGGED]),
+    ],
+)  # fmt: skip
+def test_what_extensions_of_postgres_log(messages: list[str], texts: list[str]) -> None:
+    log = "".join(PREFIX.format(second=n, message=message) for n, message in enumerate(messages))
+    assert [row["query_text"] for row in rows("postgres_stderr", one=log)] == texts

@@ -59,7 +59,7 @@ _NAMES = ("user_name", "database_name")
 _ESCAPE = re.compile(r"%(-?)(\d*)([A-Za-z%])")
 _SEVERITY = (
     r"(?P<severity>DEBUG\d?|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC|DETAIL|HINT|QUERY|CONTEXT|STATEMENT|LOCATION|"
-    r"BACKTRACE):  (?:(?P<state>[0-9A-Z]{5}): )?(?P<message>.*)$"
+    r"BACKTRACE):  (?:(?!AUDIT)(?P<state>[0-9A-Z]{5}): )?(?P<message>.*)$"
 )
 
 

@@ -29,6 +29,7 @@ from lineage_ingest.query_log.sources import (
     LinePrefixError,
     MappingError,
     Source,
+    StatusError,
     TimeFormatError,
     UnknownSourceError,
     source_named,
@@ -122,6 +123,7 @@ _OPTION_OF = {
     TimeFormatError: "time_formats",
     UnknownSourceError: "source",
     MappingError: "mapping",
+    StatusError: "status_ok",
     UnknownDialectError: "dialect",
 }
 """The option that causes each error of a source; all others are caused by the time zone."""
@@ -138,6 +140,8 @@ def _configure(name: str, options: LogOptions) -> Source:
             delimiter=options.delimiter,
             columns=options.columns,
             line_prefix=options.log_line_prefix,
+            status_ok=options.status_ok,
+            status_failed=options.status_failed,
         )
     except ValueError as error:
         option = next((option for kind, option in _OPTION_OF.items() if isinstance(error, kind)), "zone")

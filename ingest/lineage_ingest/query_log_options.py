@@ -23,6 +23,10 @@ class LogOptions(IngestOptions):
     """SQL dialect of the statements, if it differs from the source's own."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Source `generic` only: the column that holds each field (`query_text`, `started_at`, `user`, …)."""
+    status_ok: tuple[str, ...] = ()
+    """Further values of the status column that mean success."""
+    status_failed: tuple[str, ...] = ()
+    """Further values of the status column that mean failure."""
     zone: str | None = None
     """Time zone of times without one; UTC by default."""
     time_formats: tuple[str, ...] = ()

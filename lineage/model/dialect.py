@@ -84,8 +84,9 @@ class Dialect:
     """The schema that `db..t` omits (T-SQL: names of objects; Snowflake: resolving them)."""
     schema_of_attached: str | None = None
     """The schema of `db.t`, where db is an attached database (DuckDB)."""
-    has_pg_temp: bool = False
-    """`pg_temp` is the schema of the session's temporary tables (PostgreSQL 20.11, search_path)."""
+    temporary_schema: str | None = None
+    """A regular expression for the qualifiers of the session's temporary tables: PostgreSQL's `pg_temp` (20.11,
+    search_path), DuckDB's and SQLite's database `temp`, BigQuery's `_SESSION`."""
     quotes_whole_paths: bool = False
     """One pair of quotes may enclose all parts of a name: `` `project.dataset.table` ``."""
     has_table_decorators: bool = False

@@ -35,7 +35,7 @@ _POSTGRES = Dialect(
     quoted_table=_KEEP,
     quoted_column=_KEEP,
     aliases=("postgresql",),
-    has_pg_temp=True,
+    temporary_schema=r"(?:.*\.)?pg_temp(?:_\d+)?",
     has_absolute_operator=True,
     nearest_alias_only=True,
     fields_by_call=True,
@@ -59,7 +59,7 @@ _MATERIALIZE = replace(
     aliases=(),
     table=_LOWER,
     column=_LOWER,
-    has_pg_temp=False,
+    temporary_schema=None,
     has_backslash_commands=False,
 )
 _REDSHIFT = replace(
@@ -150,6 +150,7 @@ _TERADATA = Dialect(
 )
 _BIGQUERY = Dialect(
     "bigquery",
+    temporary_schema="_session",
     unnamed_columns_are_counted=True,
     table=_KEEP,
     quoted_table=_KEEP,
@@ -255,6 +256,7 @@ _SPARK = Dialect(
 )
 _DUCKDB = Dialect(
     "duckdb",
+    temporary_schema=r"temp(?:\.main)?",
     table=_LOWER_ASCII,
     column=_LOWER_ASCII,
     quoted_table=_LOWER_ASCII,
@@ -302,6 +304,7 @@ _PRESTO = Dialect(
 )
 _SQLITE = Dialect(
     "sqlite",
+    temporary_schema="temp",
     table=_LOWER_ASCII,
     column=_LOWER_ASCII,
     quoted_table=_LOWER_ASCII,

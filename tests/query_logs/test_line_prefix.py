@@ -25,20 +25,22 @@ VALUES = {
 }  # fmt: skip
 
 
-def written(prefix: str, text: str) -> str:
-    return re.sub(r"%(-?\d*)([A-Za-z%])", lambda m: f"{VALUES[m[2]]:{m[1].replace('-', '<') or 0}}", prefix) + text
+def written(prefix: str, text: str, **values: str) -> str:
+    told = VALUES | values
+    return re.sub(r"%(-?\d*)([A-Za-z%])", lambda m: f"{told[m[2]]:{m[1].replace('-', '<') or 0}}", prefix) + text
 
 
+@pytest.mark.parametrize("user", ["ann", "ana@corp.com"])
 @pytest.mark.parametrize("prefix", KNOWN_PREFIXES)
-def test_common_prefixes_are_recognised(tmp_path: Path, prefix: str) -> None:
-    lines = [written(prefix, f"LOG:  statement: insert into t{n}\n\tselect {n}") for n in range(3)]
+def test_common_prefixes_are_recognised(tmp_path: Path, prefix: str, user: str) -> None:
+    lines = [written(prefix, u=user, text=f"LOG:  statement: insert into t{n}\n\tselect {n}") for n in range(3)]
     assert recognise_prefix([line for both in lines for line in both.split("\n")]) is not None
     (tmp_path / "postgresql.log").write_text("\n".join(lines) + "\n")
     source = source_named("postgres_stderr")
     [batch] = normalize_rows(read_log(source, [tmp_path]), source)
     assert batch["query_text"].to_pylist() == [f"insert into t{n}\nselect {n}" for n in range(3)]
     assert batch["started_at"].null_count == 0
-    assert set(batch["user"].to_pylist()) == {"ann" if "%u" in prefix else None}
+    assert set(batch["user"].to_pylist()) == {user if "%u" in prefix else None}
     assert set(batch["default_database"].to_pylist()) == {"shop" if "%d" in prefix else None}
     assert len(set(batch["session"].to_pylist())) == 1
 
@@ -58,6 +60,13 @@ def test_any_prefix_can_be_given(tmp_path: Path, prefix: str) -> None:
     [batch] = normalize_rows(read_log(source, [tmp_path]), source)
     assert batch["query_text"].to_pylist() == ["select 1"]
     assert batch["status"].to_pylist() == ["failed"]
+
+
+@pytest.mark.parametrize("prefix", ["%p %u@%d@%a ", "%p %u@%h %d ", "%m [%p] %u@%r/%d ", "%p %d@%u "])
+def test_a_user_may_be_an_email_address(prefix: str) -> None:
+    found = line_pattern(prefix).match(written(prefix, "LOG:  statement: select 'a@b LOG:  '", u="ana@corp.com"))
+    assert found is not None
+    assert (found["user_name"], found["database_name"]) == ("ana@corp.com", "shop")
 
 
 @pytest.mark.parametrize(("prefix", "said"), [("%m ", "neither %p nor %c"), ("%p %y", "unknown escape %y")])

@@ -87,6 +87,30 @@ def test_a_user_who_is_anothers_proxy_has_a_name_and_a_database() -> None:
     assert {(row["user"], row["default_schema"]) for row in found} == {("ann", "shop")}
 
 
+def test_a_user_of_mysql_may_be_an_email_address() -> None:
+    found = rows("mysql", one=MYSQL.format(second=1, user="ana@corp.com", proxied=""))
+    table = "event_time\tuser_host\tthread_id\tserver_id\tcommand_type\targument\n"
+    row = "2026-03-01 10:00:00\tana@corp.com[ana@corp.com] @ localhost []\t8\t1\tQuery\tSELECT a FROM t\n"
+    found += rows("mysql", table=table + row)
+    slow = "# User@Host: ana@corp.com[ana@corp.com] @  [10.0.0.5]\n# Thread_id: 8  Schema: shop  QC_hit: No\n"
+    found += rows("mysql_slow", slow=slow + "SET timestamp=1772359200;\nSELECT a FROM t;\n")
+    assert [row["user"] for row in found] == ["ana@corp.com"] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "log"),
+    [
+        ("mysql", b"260301 10:00:00\t    8 Query\tSELECT a FROM t WHERE b = 'caf\xe9'\n"),
+        ("mysql_slow", b"# User@Host: etl[etl] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n"
+         b"SET timestamp=1772359200;\nSELECT a FROM t WHERE b = 'caf\xe9';\n"),
+    ],
+)  # fmt: skip
+def test_a_statement_in_another_character_set_is_read(name: str, log: bytes, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_bytes(log)
+    row, *_ = normalised_rows(SOURCES[name], read_log(SOURCES[name], [tmp_path / "server.log"]))
+    assert row["query_text"] == "SELECT a FROM t WHERE b = 'caf\ufffd'"
+
+
 def test_statistics_joined_with_the_users_have_their_names() -> None:
     found = rows("pg_stat_statements", one="usename,userid,query,calls\nann,10,SELECT 1,3\n")
     assert [row["user"] for row in found] == ["ann"]
@@ -105,3 +129,26 @@ def test_logs_of_numbered_servers_are_not_one_that_was_rotated(tmp_path: Path) -
 
     assert users("db1.log", "db2.log") == ["ann", None]
     assert users("db20260301.log", "db20260302.log") == ["ann", "ann"]
+
+
+PREFIX = "2026-03-01 10:00:0{second}.000 UTC [7] ana@shop LOG:  {message}\n"
+AUDIT = 'AUDIT: SESSION,{n},1,WRITE,INSERT,TABLE,{object},"insert into t select ""A"", 1 from s",<none>'
+PLAN = (
+    "duration: 3.651 ms  plan:\n\tQuery Text: insert into t select a\n\tfrom s\n\tInsert on t  (cost=0.00..1.01 rows=0)"
+)
+AUDITED = 'insert into t select "A", 1 from s'
+LOGGED = "insert into t select b from s"
+
+
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ([PLAN], ["insert into t select a\nfrom s"]),
+        ([AUDIT.format(n=1, object="public.t"), AUDIT.format(n=1, object="public.s")], [AUDITED]),
+        ([AUDIT.format(n=1, object="t"), AUDIT.format(n=2, object="t")], [AUDITED] * 2),
+        ([f"statement: {LOGGED}", PLAN, AUDIT.format(n=1, object="t")], [LOGGED]),
+    ],
+)  # fmt: skip
+def test_what_extensions_of_postgres_log(messages: list[str], texts: list[str]) -> None:
+    log = "".join(PREFIX.format(second=n, message=message) for n, message in enumerate(messages))
+    assert [row["query_text"] for row in rows("postgres_stderr", one=log)] == texts

@@ -74,6 +74,14 @@ class LogFormatFlags:
             "query_text=sql. Repeatable.",
         ),
     ] = None
+    status_ok: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VALUE", help="Further value of the status column that means success. Repeatable."),
+    ] = None
+    status_failed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VALUE", help="Further value of the status column that means failure. Repeatable."),
+    ] = None
     dialect: Annotated[
         str | None,
         dialect_option("SQL dialect of the statements, if it differs from the source's own."),
@@ -166,6 +174,8 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
         note_cached_schemas(self.catalog, refresh=self.refresh_catalog)
         return LogOptions(
             mapping=parse_pairs(self.mapping, "--map"),
+            status_ok=tuple(self.status_ok or ()),
+            status_failed=tuple(self.status_failed or ()),
             dialect=self.dialect,
             zone=self.zone,
             time_formats=tuple(self.time_format or ()),

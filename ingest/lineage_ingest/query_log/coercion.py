@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["count_of", "flags", "is_texty", "objects", "statement_texts", "strings", "texts", "trimmed"]
+__all__ = ["count_of", "flags", "is_texty", "objects", "readable", "statement_texts", "strings", "texts", "trimmed"]
 
 _STRING = pa.string()
 
@@ -121,6 +121,17 @@ def is_texty(kind: Any) -> bool:
         or pa.types.is_binary_view(kind)
         or pa.types.is_fixed_size_binary(kind)
     )
+
+
+def readable(values: Any) -> Any:
+    """Return values as strings in which U+FFFD stands for each byte that is not UTF-8.
+
+    >>> readable(pa.array([b"SELECT '\\xe9'", None])).to_pylist()
+    ["SELECT '\ufffd'", None]
+    """
+    if not pa.types.is_binary(values.type) and not pa.types.is_large_binary(values.type):
+        return values
+    return pa.array([None if raw is None else raw.decode(errors="replace") for raw in values.to_pylist()], _STRING)
 
 
 def strings(values: Any) -> Any:

@@ -32,6 +32,8 @@ class Problem(StrEnum):
     """In streams only: a batch ingest knows whether the statements have rows, and reads the script if not."""
     NO_TEXT = "no text"
     UNKNOWN_DIALECT = "unknown dialect"
+    UNKNOWN_STATUS = "unknown status, see --status-ok and --status-failed"
+    """`query_text` contains the status."""
     LEGACY_SQL = "legacy SQL"
     ABSURD_TIME = "absurd time"
     FILE_REPORT = "file report"

@@ -265,6 +265,9 @@ STRATEGIES: tuple[Strategy, ...] = (_parse, _rewrite, _tokenize_rest, *_WITHOUT_
 def _with_names(attempt: Attempt, trees: list[exp.Expr | None]) -> list[ParsedStatement]:
     """Return the statements that were read, with strings that name tables replaced by those names."""
     tokens, text, span = attempt.tokens, attempt.text, attempt.span
+    for tree in trees:
+        if type(tree) is exp.Create:
+            _share_global_view(tree)
     written = text[span.start : span.end] if attempt.as_written else None
     if not has_names_in_text(tokens, attempt.dialect, written):
         return [ParsedStatement(tree, tokens, span, text=text) for tree in trees if tree is not None]
@@ -278,12 +281,25 @@ def _with_names(attempt: Attempt, trees: list[exp.Expr | None]) -> list[ParsedSt
     return found
 
 
+def _share_global_view(create: exp.Create) -> None:
+    """Put Spark's GLOBAL TEMPORARY VIEW into `global_temp`, where the sessions of an application share it."""
+    properties = create.args.get("properties")
+    if properties is None or create.args.get("kind") != "VIEW" or not properties.find(exp.GlobalProperty):
+        return
+    table = create.this.this if isinstance(create.this, exp.Schema) else create.this
+    table.set("db", exp.to_identifier("global_temp"))
+    shared = (exp.GlobalProperty, exp.TemporaryProperty)
+    properties.set("expressions", [item for item in properties.expressions if not isinstance(item, shared)])
+
+
 def _is_incomplete(tree: exp.Expr | None) -> bool:
     """Return whether the parser's tree lacks a part of what the statement says.
 
     The tree of `ALTER VIEW v AS query` lacks the columns' names; the tree of ClickHouse's `FROM INFILE 'f'` has a table
     INFILE.
     """
+    if type(tree) is exp.LockingStatement:
+        return True
     if type(tree) is exp.Insert:
         query = tree.args.get("expression")
         origin = query.args.get("from_") if isinstance(query, exp.Select) else None

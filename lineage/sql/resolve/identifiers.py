@@ -66,10 +66,10 @@ class Identifiers:
         return (self._dialect.quoted_column if quoted else self._dialect.column).apply(text)
 
     def table(self, node: exp.Expr) -> str:
-        """Return one part of a table's name, folded; T-SQL's `#name` keeps its `#`."""
+        """Return one part of a table's name, folded; T-SQL's `#name` and `##name` keep their `#`."""
         args = node.args
-        if args.get("temporary"):
-            return "#" + self._dialect.fold_table(node.name)
+        if hashes := _hashes(args):
+            return hashes + self._dialect.fold_table(node.name)
         text: str = args["this"]
         if args.get("quoted"):
             return self._dialect.quoted_table.apply(text)
@@ -100,21 +100,27 @@ class Identifiers:
                 parts.append("@" + self._dialect.fold_table(node.name))
             elif node == "" and type(name) is exp.Identifier and self._dialect.omitted_schema is not None:
                 parts.append(self._dialect.omitted_schema)  # `db..t`
-        if type(name) is exp.Identifier and name.args.get("temporary"):  # `tempdb..#t`
+        if type(name) is exp.Identifier and _hashes(name.args):  # `tempdb..#t`
             return parts[-1:]
-        if len(parts) > 1 and is_temporary_schema(parts[-2], self._dialect):
+        if len(parts) > 1 and is_temporary_schema(".".join(parts[:-1]), self._dialect):
             return parts[-1:]
         return parts
 
 
-def is_temporary_schema(schema: str, dialect: Dialect) -> bool:
-    """Return whether a schema contains the session's temporary tables (PostgreSQL 20.11, search_path).
+def is_temporary_schema(qualifier: str, dialect: Dialect) -> bool:
+    """Return whether the qualifier of a table is that of the session's temporary tables.
 
     >>> from lineage.model.dialects import dialect_named
     >>> [is_temporary_schema("pg_temp", dialect_named(name)) for name in ("postgres", "mysql")]
     [True, False]
     """
-    return dialect.has_pg_temp and re.fullmatch(r"pg_temp(?:_\d+)?", schema) is not None
+    pattern = dialect.temporary_schema
+    return pattern is not None and re.fullmatch(pattern, qualifier, re.IGNORECASE) is not None
+
+
+def _hashes(args: dict[str, object]) -> str:
+    """Return the prefix of T-SQL's local and global temporary tables, which the parser makes an argument."""
+    return "#" if args.get("temporary") else "##" if args.get("global_") else ""
 
 
 class SpelledIdentifiers(Identifiers):
@@ -132,8 +138,8 @@ class SpelledIdentifiers(Identifiers):
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded, with its spelling; names of temporary tables have none."""
         args = node.args
-        if args.get("temporary"):
-            return "#" + self._dialect.fold_table(node.name)
+        if hashes := _hashes(args):
+            return hashes + self._dialect.fold_table(node.name)
         text: str = args["this"]
         if args.get("quoted") or not self._lower_tables:
             return self._dialect.fold_table(text, quoted=bool(args.get("quoted")))

@@ -6,11 +6,16 @@ from sqlglot import exp
 
 from lineage.model.dialect import Dialect
 from lineage.model.names import parse_table_name
-from lineage.sql.resolve.identifiers import Identifiers, is_temporary_schema
+from lineage.sql.resolve.identifiers import Identifiers, identifiers_of, is_temporary_schema
 
-__all__ = ["TEMPORARY_PREFIXES", "into_parts", "is_temporary", "select_into"]
+__all__ = ["SHARED_PREFIX", "has_temporary_name", "into_parts", "is_temporary", "select_into"]
 
-TEMPORARY_PREFIXES = ("#", "@")
+_TEMPORARY = (exp.TemporaryProperty, exp.VolatileProperty, exp.StabilityProperty)
+"""Teradata's VOLATILE, which the parser takes for the stability of a function after SET or MULTISET."""
+
+SHARED_PREFIX = "##"
+"""Name prefix of T-SQL's global temporary tables, which all sessions see."""
+_PREFIXES = ("#", "@")
 """Name prefixes of T-SQL's temporary tables and table variables."""
 
 
@@ -34,14 +39,17 @@ def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect
 
 
 def is_temporary(create: exp.Create, dialect: Dialect) -> bool:
-    """Return whether a CREATE is of a temporary table or view (`TEMP`, T-SQL's `#name`, `pg_temp.name`)."""
+    """Return whether a CREATE is of a temporary table or view (`TEMP`, `VOLATILE`, or by its name)."""
     properties = create.args.get("properties")
     listed = properties.expressions if properties is not None else []
     named = create.this.this if isinstance(create.this, exp.Schema) else create.this
-    identifier = named.this if isinstance(named, exp.Table) else None
-    return (
-        any(isinstance(item, exp.TemporaryProperty) for item in listed)
-        or (isinstance(identifier, exp.Identifier) and bool(identifier.args.get("temporary")))
-        or (isinstance(named, exp.Table) and bool(named.db) and is_temporary_schema(named.db.lower(), dialect))
-        or str(getattr(named, "name", "")).startswith(TEMPORARY_PREFIXES)
-    )
+    return any(isinstance(item, _TEMPORARY) for item in listed) or has_temporary_name(named, dialect)
+
+
+def has_temporary_name(table: exp.Expr | None, dialect: Dialect) -> bool:
+    """Return whether a name is that of a temporary table: T-SQL's `#name`, `pg_temp.name`."""
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return False
+    qualifier = ".".join(part for part in (table.catalog, table.db) if part)
+    name = identifiers_of(dialect).table(table.this)
+    return name.startswith(_PREFIXES) or is_temporary_schema(qualifier, dialect)

@@ -14,7 +14,7 @@ from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.sql.parse.alterations import column_alterations, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers
-from lineage.sql.resolve.targets import TEMPORARY_PREFIXES, into_parts, is_temporary, select_into
+from lineage.sql.resolve.targets import has_temporary_name, into_parts, is_temporary, select_into
 
 __all__ = [
     "Definition",
@@ -77,7 +77,7 @@ def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) ->
         return _definition_by_alter(tree, identifiers, naming, full_name)
     into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table):
-        temporary = bool(into.args.get("temporary")) or into.this.name.startswith(TEMPORARY_PREFIXES)
+        temporary = bool(into.args.get("temporary")) or has_temporary_name(into.this, naming.dialect)
         return _definition(into.this, identifiers, naming, temporary=temporary)
     return None
 

@@ -28,6 +28,7 @@ from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
+from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
@@ -419,6 +420,9 @@ class Script:
         own = (text.definitions or [])[number]
         if statement.defines and (later := replacing_text(own, position)) is not None:
             statement = with_replacement(statement, self._texts[later].name)
+        if (statement.target or "").startswith(SHARED_PREFIX):  # its own session composes it, others read the table
+            temporary = tuple(name for name in statement.temporary if name != statement.target)
+            return replace(statement, target_kind=DatasetKind.TABLE, temporary=temporary)
         if statement.defines and any(d.temporary and d.name == statement.target for d in own):
             temporary = (*statement.temporary, str(statement.target))
             return replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)

@@ -74,7 +74,7 @@ def temporary_ends(statements: Sequence[ParsedStatement], dialect: Dialect) -> T
         elif words[:1] == ["CREATE"] and _loses_rows(statement, dialect):
             emptied_on_commit.add(number)
         elif (step := step_of(statement)) is not None and not may_not_run(statement):
-            if step.verb in ("commit", "rollback"):
+            if step.verb in ("commit", "rollback", "prepare"):
                 if dropped_on_commit:
                     ends.dropped[number] = frozenset(dropped_on_commit)
                     dropped_on_commit.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from sqlglot.tokenizer_core import Token
 
@@ -31,11 +31,21 @@ _BEGINS = frozenset(
 _BEGINS_TWICE = (("NOT", "DEFERRABLE"), ("CONCURRENT", "TRANSACTION"))
 
 
+Verb: TypeAlias = Literal[
+    "begin", "commit", "rollback", "rollback to", "savepoint", "manual", "automatic",
+    "prepare", "commit prepared", "rollback prepared",
+]  # fmt: skip
+_OF_PREPARED: dict[str, Verb] = {"COMMIT": "commit prepared", "ROLLBACK": "rollback prepared"}
+_OF_XA: dict[str, Verb] = {"START": "begin", "BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "rollback"}
+_OF_TERADATA: dict[str, Verb] = {"BT": "begin", "ET": "commit"}
+
+
 class TransactionStep(NamedTuple):
     """The effect of a statement on its session's transaction."""
 
-    verb: Literal["begin", "commit", "rollback", "rollback to", "savepoint", "manual", "automatic"]
-    """manual: autocommit is off from here on; automatic: it is on again."""
+    verb: Verb
+    """prepare: the transaction waits for COMMIT PREPARED or ROLLBACK PREPARED. manual: autocommit is off from here on;
+    automatic: it is on again."""
     savepoint: str = ""
     chain: bool = False
     """Another transaction begins immediately (AND CHAIN)."""
@@ -56,7 +66,13 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
     if first in ("COMMIT", "END") and second != "PREPARED":
         return TransactionStep("commit", chain=chain)
     if first == "PREPARE" and second == "TRANSACTION":
-        return TransactionStep("commit")
+        return TransactionStep("prepare")
+    if first in _OF_PREPARED and second == "PREPARED":
+        return TransactionStep(_OF_PREPARED[first])
+    if first == "XA" and second in _OF_XA:  # MySQL: distributed transactions
+        return TransactionStep(_OF_XA[second])
+    if first in _OF_TERADATA and second in ("", ";"):
+        return TransactionStep(_OF_TERADATA[first])
     if first == "ABORT" and len(words) <= _MAX_ABORT_WORDS:
         return TransactionStep("rollback", chain=chain)
     if first == "SAVEPOINT" or (first == "SAVE" and second in _FILLERS):
@@ -79,12 +95,13 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
 
 def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
     """Return the indexes of the statements that a later ROLLBACK undoes."""
-    if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
+    if not any(s.tokens and _UNDO.intersection(token.text.upper() for token in s.tokens[:2]) for s in statements):
         return frozenset()
     undone: set[int] = set()
     by_itself = dialect.implicit_transactions
     opened = 0 if by_itself else None
     savepoints: dict[str, int] = {}
+    prepared: list[range] = []
     for number, statement in enumerate(statements):
         if not statement.tokens or may_not_run(statement):
             continue
@@ -99,9 +116,15 @@ def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Diale
         elif step.verb == "begin":
             opened = number
             savepoints.clear()
-        elif step.verb in ("commit", "manual", "automatic"):
+        elif step.verb in ("commit", "manual", "automatic", "prepare"):
+            if step.verb == "prepare" and opened is not None:
+                prepared.append(range(opened, number))
             opened = after
             savepoints.clear()
+        elif step.verb in _OF_PREPARED.values():  # their names are literals, which a log masks
+            if len(prepared) == 1 and step.verb == "rollback prepared":
+                undone.update(n for n in prepared[0] if not _stays(statements[n], dialect))
+            prepared.clear()
         elif step.verb == "savepoint":
             savepoints[step.savepoint] = number
         else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from lineage.store import open_store
 from tests.cli.running import lineage
-from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files, two_stores
+from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested, of_files, two_stores
 
 SCRIPTS = {
     "update": (
@@ -65,6 +66,49 @@ SCRIPTS = {
         "UPDATE tmp SET a = y FROM s1.p; CREATE TABLE v AS SELECT a FROM tmp",
     ),
 }
+
+
+def spellings() -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for line in Path(__file__).with_name("temporary_spellings.txt").read_text().splitlines()[1:]:
+        dialect, makes, name = line.split(" | ")
+        found[dialect].append((makes, name))
+    return found
+
+
+@pytest.mark.parametrize("dialect", spellings())
+def test_temporary_tables_of_two_sessions_are_two_however_they_are_made(dialect: str, tmp_path: Path) -> None:
+    ran = []
+    for number, (makes, name) in enumerate(spellings()[dialect]):
+        for one in ("a", "b"):
+            session = f"{one}{number}"
+            script = f"{makes}; INSERT INTO into_{session} (a) SELECT a FROM {name}"
+            script = script.format(source=f"from_{session}").replace("tmp", f"tmp{number}")
+            ran += in_order(script.split("; "), session)
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, sorted(ran, key=lambda one: one.second), dialect)
+        listed = [edge.lower().split(" [")[0] for edge in edges(store)]
+    found = {edge for edge in listed if " contributes " in edge and "/into_" in edge}
+    sessions = {str(one.session) for one in ran}
+    assert found == {f"{dialect}/from_{one}#a contributes {dialect}/into_{one}#a" for one in sessions}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "makes", "name"),
+    [
+        ("tsql", "SELECT a INTO ##shared FROM o", "##shared"),
+        ("spark", "CREATE OR REPLACE GLOBAL TEMP VIEW shared AS SELECT a FROM o", "global_temp.shared"),
+        ("snowflake", "CREATE TRANSIENT TABLE shared AS SELECT a FROM o", "shared"),
+        ("postgres", "CREATE UNLOGGED TABLE shared AS SELECT a FROM o", "shared"),
+    ],
+)
+def test_another_session_reads_what_sessions_share(dialect: str, makes: str, name: str, tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        ran = [Ran(makes, "a", 0), Ran(f"INSERT INTO v (a) SELECT a FROM {name}", "b", 1)]
+        ingested(store, ran, dialect)
+        found = {tuple(edge.lower().split()[:3]) for edge in edges(store) if " CONTRIBUTES " in edge}
+    assert len(found) == 2
+    assert {source for source, *_ in found} - {target for *_, target in found} == {f"{dialect}/o#a"}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

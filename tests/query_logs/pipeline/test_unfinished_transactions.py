@@ -8,7 +8,7 @@ import pytest
 
 from lineage.store import open_store
 from tests.cli.running import lineage
-from tests.query_logs.pipeline.running import edges
+from tests.query_logs.pipeline.running import edges, in_order, ingested
 
 INSERT = "Query\tinsert into t(a) select b from u"
 QUIT, CHANGE, RESET = "Quit\t", "Change user\tbob@localhost on shop using Socket", "Reset Connection\t"
@@ -31,6 +31,8 @@ BEGIN, COMMIT = "Query\tstart transaction", "Query\tcommit"
         ((BEGIN, "Query\trollback", INSERT, QUIT), True),
         ((BEGIN, INSERT, "Query\tcreate table z (a int)", QUIT), True),
         (("Query\tset autocommit = 0", "Query\tset autocommit = 1", INSERT, QUIT), True),
+        (("Query\txa start 'x'", INSERT, QUIT), False),
+        (("Query\txa start 'x'", INSERT, "Query\txa end 'x'", "Query\txa prepare 'x'", QUIT), True),
         ((INSERT, QUIT), True),
         ((BEGIN, INSERT), True),  # it may go on in the next file
     ],
@@ -71,4 +73,26 @@ def test_redshift(ran: tuple[tuple[str, str], ...], backwards: bool, is_written:
     (tmp_path / "log.csv").write_text("\n".join([header, *(reversed(rows) if backwards else rows)]) + "\n")
     lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
     with open_store(tmp_path / "graph.lbug") as store:
+        assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written
+
+
+MOVE = "INSERT INTO t (a) SELECT b FROM u"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "texts", "is_written"),
+    [
+        ("postgres", ("BEGIN", MOVE, "PREPARE TRANSACTION 'x'", "ROLLBACK PREPARED 'x'"), False),
+        ("postgres", ("BEGIN", MOVE, "PREPARE TRANSACTION 'x'", "COMMIT PREPARED 'x'"), True),
+        ("postgres", ("BEGIN", MOVE, "PREPARE TRANSACTION 'x'", "SELECT 1", "ROLLBACK"), True),
+        ("mysql", ("XA START 'x'", MOVE, "XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"), False),
+        ("mysql", ("XA BEGIN 'x'", MOVE, "XA END 'x'", "XA COMMIT 'x' ONE PHASE"), True),
+        ("teradata", ("BT", MOVE, "ROLLBACK"), False),
+        ("teradata", ("BT;", MOVE, "ABORT"), False),
+        ("teradata", ("BT", MOVE, "ET", "BT", "ROLLBACK"), True),
+    ],
+)
+def test_what_is_said_otherwise(dialect: str, texts: tuple[str, ...], is_written: bool, tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        assert ingested(store, in_order(texts), dialect).failures == ()
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written

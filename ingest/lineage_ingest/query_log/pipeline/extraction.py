@@ -28,6 +28,7 @@ from lineage.sql import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.resolver import SetOperationReferences
+from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.script import Decision, Script
 from lineage.sql.script.script_diagnostics import ambiguous_columns
@@ -64,7 +65,7 @@ _SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard
 _MAX_SETTING = 2_000
 _TRANSACTION = re.compile(
     rf"(?:^|;){LEADING}(?:begin|start|commit|end|rollback|abort|save|savepoint|"
-    r"prepare|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
+    r"prepare|xa|bt|et|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
     re.IGNORECASE,
 )
 _STAR = "*"
@@ -249,7 +250,7 @@ class Extractor:
         seen = self._seen.setdefault(naming.dataset_namespace, {})
         catalog = self._catalog(naming, unit)
         script = Script({"": parts}, options, catalog, lambda t, c: c in seen.get(t, ()), alone=False)
-        statements = [_appending(one, unit) for one in script.resolve()]
+        statements = [_with_effect(one, unit) for one in script.resolve()]
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = with_engine_lineage(statements, str(number), part.stated, namings[number])
@@ -324,8 +325,9 @@ class Extractor:
             number = int(statement.source or 0)
             part, (start, end) = unit.parts[number], unit.span(number)
             first, last = moment(start, undated_at), moment(end, undated_at)
-            # A statement that reads its own target adds rows: the earlier definition stays valid.
-            if target is not None and statement.defines and statement.target not in statement.sources:
+            # A statement that reads its own target, or leaves it as it is, adds rows: earlier lineage stays valid.
+            replaces = statement.target not in statement.sources and not keeps_what_is_there(part.text)
+            if target is not None and statement.defines and replaces:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
             key = query_job_key(part.fingerprint, part.database, part.schema, *part.search_path)
             return Attribution(key, JobKind.QUERY, None, first, last)
@@ -355,9 +357,17 @@ def _destination(part: LogStatement, naming: Naming) -> str | None:
     return naming.qualify([one for one, _ in split_name(part.destination)]) if part.destination else None
 
 
-def _appending(statement: StatementLineage, unit: ExtractionUnit) -> StatementLineage:
-    """Return a statement; one that only appends rows according to the log does not define its target."""
-    if not unit.parts[int(statement.source or 0)].appends:
+def _with_effect(statement: StatementLineage, unit: ExtractionUnit) -> StatementLineage:
+    """Return a statement; one that only appends rows according to the log does not define its target.
+
+    One that found its table there (IF NOT EXISTS) did nothing.
+    """
+    part = unit.parts[int(statement.source or 0)]
+    if part.bindings.idle and statement.defines:
+        return replace(
+            statement, target=None, other_targets=(), sources=[], edges=[], schema=(), inferred=(), defines=False
+        )
+    if not part.appends:
         return statement
     return replace(statement, defines=False, schema=())
 
@@ -426,7 +436,9 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
     creates = [
         (last_part(s.target), s)
         for s in statements
-        if s.target is not None and s.defines and s.target_kind is DatasetKind.TEMPORARY
+        if s.target is not None
+        and s.defines
+        and (s.target_kind is DatasetKind.TEMPORARY or s.target.startswith(SHARED_PREFIX))
     ]
     defaults = SessionDefaults()
     step = _transaction(part)

@@ -191,7 +191,8 @@ class _Templates:
                 continue
             best = self._sampled.get(kind)
             if best is None or min(len(text), _SAMPLE_LENGTH) <= best[0]:
-                sample = _beginning(text, dialects[row].as_py())
+                is_status = kind == Problem.UNKNOWN_STATUS
+                sample = text if is_status else _beginning(text, dialects[row].as_py())
                 rank = len(sample), sample
                 if best is None or rank < best:
                     self._sampled[kind] = rank

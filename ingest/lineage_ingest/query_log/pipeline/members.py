@@ -25,7 +25,7 @@ class Member(NamedTuple):
     def of(cls, row: Mapping[str, Any]) -> Member:
         """Return the member in a value of `MEMBERS_TYPE`."""
         bound = None
-        if row["versions"] or row["remade"]:
+        if any(row[name] for name in Bindings._fields):
             bound = Bindings(*(tuple((one["old"], one["new"]) for one in row[name]) for name in Bindings._fields))
         return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]), bound)
 
@@ -55,6 +55,7 @@ MEMBERS_TYPE = pa.list_(
             ("search_path", pa.list_(pa.string())),
             ("versions", _PAIRS),
             ("remade", _PAIRS),
+            ("idle", _PAIRS),
         ]
     )
 )

@@ -28,6 +28,7 @@ __all__ = [
     "made_in",
     "names_of_parts",
     "new_in",
+    "only_unless_there",
     "read_before_made",
 ]
 
@@ -179,6 +180,22 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[TableId]:
             names = (table, other) if step is NameStep.SWAP and other is not None else (table,)
             (made if step.makes else left).update((part.namespace, name) for name in names)
     return frozenset(made & left)
+
+
+def only_unless_there(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[TableId]:
+    """Return the names that the parts create with IF NOT EXISTS, and do nothing else to."""
+    found = {
+        is_unless: {
+            (part.namespace, name)
+            for part in parts.values()
+            for step, table, other in part.steps
+            if (step is NameStep.CREATE_UNLESS_THERE) is is_unless
+            for name in (table, other)
+            if name is not None
+        }
+        for is_unless in (True, False)
+    }
+    return frozenset(found[True] - found[False])
 
 
 def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int]) -> frozenset[TableId]:

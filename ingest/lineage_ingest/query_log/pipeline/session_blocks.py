@@ -58,6 +58,8 @@ class _SessionState:
     """The index of the statement that turned autocommit off: later transactions begin implicitly."""
     opened: int | None = None
     """The index of the statement that began the open transaction."""
+    prepared: list[range] = field(default_factory=list)
+    """The indexes of the statements of each transaction that PREPARE TRANSACTION ended."""
     read: dict[str, int] = field(default_factory=dict)
     """The last statement that uses a temporary table and reads each table."""
     until_commit: set[str] = field(default_factory=set)
@@ -72,7 +74,7 @@ class _SessionState:
         effects = template.effects
         self._use_temporary_tables(index, effects)
         self._create_temporary_tables(index, effects)
-        if effects.discards or effects.transaction in ("commit", "rollback"):
+        if effects.discards or effects.transaction in ("commit", "rollback", "prepare"):
             self._drop_temporary_tables(index, effects)
         for old, new in effects.renames:
             if old in self.temporary:  # may also be a permanent table of that name in a schema
@@ -121,11 +123,22 @@ class _SessionState:
             if self.manual is not None:
                 self.ties.tie(self.manual, index)
 
+    def _end_prepared(self, index: int, *, is_undone: bool) -> None:
+        """Tie a prepared transaction to its ROLLBACK PREPARED; which of several is meant is not known."""
+        if len(self.prepared) == 1 and is_undone:
+            for number in self.prepared[0]:
+                self.ties.tie(number, index)
+        self.prepared.clear()
+
     def _move_transaction(self, index: int, template: TemplateInSession) -> None:
         effects = template.effects
         if effects.transaction in ("manual", "automatic"):
             self.manual = index if effects.transaction == "manual" else None
-        if effects.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
+        if effects.transaction == "prepare" and self.opened is not None:
+            self.prepared.append(range(self.opened, index + 1))
+        elif effects.transaction in ("commit prepared", "rollback prepared"):
+            self._end_prepared(index, is_undone=effects.transaction == "rollback prepared")
+        if effects.transaction in ("begin", "commit", "rollback", "prepare", "manual", "automatic"):
             opens = effects.transaction in ("begin", "manual") or effects.chain
             self.opened = index if opens or self.manual is not None else None
         if self.opened is None and not effects.transaction and dialect_named(template.dialect).implicit_transactions:

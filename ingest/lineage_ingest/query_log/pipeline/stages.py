@@ -15,6 +15,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
+from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.pipeline.column_changes import (
     ColumnChanges,
     column_changes_of,
@@ -32,6 +33,7 @@ from lineage_ingest.query_log.pipeline.names_of_parts import (
     made_and_left,
     made_in,
     new_in,
+    only_unless_there,
     read_before_made,
 )
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
@@ -178,11 +180,11 @@ def extract_log(
     found.update(_search_names(engine, context, base, found, _existence(engine, known, found, base)))
     existence = _existence(engine, known, found, base)
     versions = _versions(engine, known, found, before)
-    if versions is not None and versions.parts:
+    if versions is not None and versions.units():
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         versions.searched = {key: summary.searched for key, summary in found.items() if summary.searched}
     changes = _column_changes(engine, known, found, session_blocks, templates, versions)
-    if (versions is not None and versions.parts) or changes:
+    if (versions is not None and versions.units()) or changes:
         session_blocks = engine.sessions(known, versions, changes)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
@@ -304,7 +306,8 @@ def _versions(
     """Return the tables that the log's names refer to over time; None if each name refers to one table throughout."""
     runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
-    taken = (read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())) - new_in(parts, began)
+    taken = read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values()) | only_unless_there(parts)
+    taken -= new_in(parts, began)
     there = earlier.there([dataset_key(*table_id) for table_id in sorted(taken)]) if taken else ()
     before = [table_id for table_id in taken if dataset_key(*table_id) in there]
     wanted = deciding_parts(parts, before)
@@ -382,7 +385,8 @@ def _merge(
     for problem in _problems(log, context):
         merger.note(problem)
     for kind, count in log.left_out.items():
-        failures[kind] += count
+        example = log.samples.get(kind) if kind == Problem.UNKNOWN_STATUS else None
+        failures[kind if example is None else f"{kind}; such as {example}"] += count
     figures = {
         "rows": log.rows,
         "left_out": sum(log.left_out.values()),

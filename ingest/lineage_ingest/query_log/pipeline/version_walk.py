@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
 
-from lineage.model.names import versioned_name
+from lineage.model.names import dataset_key, versioned_name
 from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
 from lineage_ingest.query_log.pipeline.recorded_renamings import recorded_renamings
 from lineage_ingest.query_log.pipeline.replaced_names import replaced_names
@@ -67,6 +67,11 @@ class _Walk:
         self._before: set[TableId] = set()
         """The names of tables that existed before the log."""
         self._renamings: list[Renaming] = []
+        self._idle: dict[UnitPart, tuple[tuple[str, str], ...]] = {}
+        """The parts with IF NOT EXISTS that found a table at a run, and those that did not at one."""
+        self._active: set[UnitPart] = set()
+        self._anew: set[TableId] = set()
+        """The names that IF NOT EXISTS created after the log had dropped or renamed the table."""
         self._again: set[TableId] = set()
         """The versions that were renamed and dropped, and then made again under their first name."""
 
@@ -103,8 +108,14 @@ class _Walk:
         if not touched and reads_itself:
             return
         now = self._now(namespace, name) if table_id in self._lines else None
-        if now is not None and step is NameStep.CREATE_UNLESS_THERE:
-            return
+        if step is NameStep.CREATE_UNLESS_THERE:
+            key = event.unit, event.part
+            if now is not None:
+                self._idle[key] = ((name, name),)
+                return
+            self._active.add(key)
+            if touched:
+                self._anew.add(table_id)
         maker = event.unit, event.part
         if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:
             return
@@ -216,8 +227,9 @@ class _Walk:
 
     def versions(self) -> Versions | None:
         lines = {table_id: line for table_id, line in self._lines.items() if line[0]}
+        idle = {key: names for key, names in self._idle.items() if key not in self._active}
         if not lines:
-            return None
+            return Versions(idle=idle) if idle else None
         bound = {
             table_id
             for table_id, (_, states) in lines.items()
@@ -261,4 +273,6 @@ class _Walk:
             ends,
             renamings,
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
+            idle=idle,
+            anew=frozenset(dataset_key(*table_id) for table_id in self._anew),
         )

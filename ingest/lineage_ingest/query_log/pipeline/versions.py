@@ -7,7 +7,7 @@ unique name while the log is read (`versioned_name`), so that other modules can 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -32,11 +32,13 @@ class Bindings(NamedTuple):
     """The versions that the names in a part refer to in one run, for names that several tables have had.
 
     `versions` are pairs of a full name and the version's name. `remade` are pairs of the version that a definition
-    reads and the version that it creates under the same name.
+    reads and the version that it creates under the same name. `idle` are pairs of equal names: tables that the part
+    does not create, because they are there.
     """
 
     versions: tuple[tuple[str, str], ...] = ()
     remade: tuple[tuple[str, str], ...] = ()
+    idle: tuple[tuple[str, str], ...] = ()
 
 
 class Renaming(NamedTuple):
@@ -82,17 +84,23 @@ class Versions:
     """The default database and schema of the templates among the units."""
     plain: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
     """The timelines of the other names that the log creates, renames or drops: they refer to one table or to none."""
+    idle: Mapping[UnitPart, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """The parts with IF NOT EXISTS that found a table of the name at each run, the name twice: they did nothing."""
+    anew: frozenset[str] = frozenset()
+    """The keys of the tables that IF NOT EXISTS created after the log had dropped or renamed one of the name."""
     searched: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """By unit, the names that each unqualified name may refer to, in the order of the search path."""
 
     def units(self) -> frozenset[int]:
         """Return the units that mention these names."""
-        return frozenset(unit for unit, _ in self.parts)
+        return frozenset(unit for unit, _ in (*self.parts, *self.idle))
 
     def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
         """Return the versions that a part's names refer to in a run; None if every version has its plain name."""
         own = self.parts.get((unit, part))
         found = None if own is None else self._bindings(own, at)
+        if (unit, part) in self.idle:
+            found = (found or Bindings())._replace(idle=self.idle[unit, part])
         if own is None or found is None or not (absent := self._passed_over(unit, own, at)):
             return found
         versions = dict(found.versions)

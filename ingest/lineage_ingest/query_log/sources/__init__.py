@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lineage.model.dialects import dialect_named
+from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.bigquery import BIGQUERY
 from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
 from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
@@ -41,6 +42,7 @@ __all__ = [
     "Reading",
     "SOURCES",
     "Source",
+    "StatusError",
     "TimeFormatError",
     "UnknownSourceError",
     "source_named",
@@ -75,6 +77,10 @@ class DelimiterError(ValueError):
     """An invalid CSV delimiter."""
 
 
+class StatusError(ValueError):
+    """Statuses for a source without a column of them, or one that means both success and failure."""
+
+
 class UnknownSourceError(ValueError):
     """An unknown source; the message suggests the nearest name."""
 
@@ -89,6 +95,8 @@ def source_named(
     delimiter: str | None = None,
     columns: Sequence[str] = (),
     line_prefix: str | None = None,
+    status_ok: Sequence[str] = (),
+    status_failed: Sequence[str] = (),
 ) -> Source:
     """Return the source of that name with the user's settings for this log.
 
@@ -108,6 +116,8 @@ def source_named(
         delimiter: the delimiter of CSV (or `tab`); detected in the first line by default.
         columns: the columns of CSV without a header, in order.
         line_prefix: `postgres_stderr` only: the server's log_line_prefix; detected by default.
+        status_ok: further values of the status column that mean success.
+        status_failed: further values of the status column that mean failure.
 
     Raises:
         UnknownSourceError: no source has that name.
@@ -115,6 +125,7 @@ def source_named(
         MappingError: the mapping has an unknown field, or the source does not accept a mapping.
         TimeFormatError: a format is invalid.
         ColumnsMissingError: `columns` lacks the columns that the source requires.
+        StatusError: the source has no column of statuses, or a value means both.
         LinePrefixError: the prefix is invalid, or the source does not accept one.
         DelimiterError: the delimiter is not a single character, or is a double quote or line break.
         ValueError: the time zone is unknown.
@@ -136,6 +147,8 @@ def source_named(
         found = replace(found, header=tuple(name.strip().lower() for name in columns))
     if line_prefix is not None:
         found = with_line_prefix(found, line_prefix)
+    if status_ok or status_failed:
+        found = replace(found, statuses=_statuses(found, status_ok, status_failed))
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} has known columns; --map is for the source 'generic' only")
@@ -145,6 +158,17 @@ def source_named(
     if columns:
         found.check(columns)
     return found
+
+
+def _statuses(source: Source, ok: Sequence[str], failed: Sequence[str]) -> tuple[tuple[str, Status], ...]:
+    """Return the meanings of a source's statuses with those that the user gives."""
+    if not source.statuses and source.name != GENERIC.name:
+        raise StatusError(f"{source.title} has no column of statuses")
+    successes = {value.strip().lower(): Status.SUCCESS for value in ok}
+    failures = {value.strip().lower(): Status.FAILED for value in failed}
+    if both := successes.keys() & failures.keys():
+        raise StatusError(f"status {min(both)!r} is both --status-ok and --status-failed")
+    return tuple((dict(source.statuses) | successes | failures).items())
 
 
 def _delimiter_of(text: str) -> str:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, status_of
+from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows
 
 __all__ = ["CLICKHOUSE"]
 
@@ -101,7 +101,7 @@ def _convert(every: SourceRows) -> Any:
         duration_us=log.count("query_duration_ms", scale=1_000),
         user=log.text("user"),
         default_schema=log.text("current_database"),
-        status=pc.if_else(canceled, str(Status.CANCELED), status_of(log.column("type"), _STATUS)),
+        status=pc.if_else(canceled, str(Status.CANCELED), pc.fill_null(log.status("type"), str(Status.UNKNOWN))),
         rows=pc.if_else(pc.fill_null(pc.greater(written, 0), False), written, log.count("result_rows")),
         truncated=pc.greater_equal(pc.binary_length(text), _CUT_AT),
     )
@@ -120,6 +120,7 @@ CLICKHOUSE = Source(
         ("query", "normalized_query_hash"),
         ("query", "is_initial_query"),
     ),
+    statuses=tuple(_STATUS.items()),
     reading=Reading(layouts=_LAYOUTS),
     jdbc="SELECT type, toTimeZone(query_start_time_microseconds, 'UTC') AS query_start_time_microseconds, "
     "query_duration_ms, result_rows, written_rows, current_database, query, exception_code, is_initial_query, user, "

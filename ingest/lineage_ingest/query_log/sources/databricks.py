@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Reading, Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Reading, Source, SourceRows, selecting
 
 __all__ = ["DATABRICKS"]
 
@@ -52,7 +52,7 @@ _ALIASES = (
 
 
 def _convert(log: SourceRows) -> Any:
-    status = status_of(log.column("execution_status"), _STATUS)
+    status = log.status("execution_status")
     return log.batch(
         query_text=log.statement("statement_text"),
         statement_id=log.text("statement_id"),
@@ -72,6 +72,7 @@ DATABRICKS = Source(
     columns=_COLUMNS,
     needed=("statement_text",),
     convert=_convert,
+    statuses=tuple(_STATUS.items()),
     known_by=(
         ("statement_text", "statement_id"),
         ("statement_text", "executed_by"),

@@ -11,6 +11,9 @@ Traps:
 - By default the file storage writes two files, and only `duckdb_log_contexts.csv` has the connections. Its ids repeat
   in each process: export the view, or write a single file.
 - The log has no users. Each text is one statement, without its parameter values.
+- `PREPARE p AS …` does not run its statement; `EXECUTE p` does, and is logged without it.
+- A transaction that ends without COMMIT is rolled back: the next statement has another transaction id. A COMMIT that
+  rolls back, because a statement failed, cannot be told from another.
 """
 
 from __future__ import annotations
@@ -31,6 +34,12 @@ __all__ = ["DUCKDB"]
 _COLUMNS = ("connection_id", "transaction_id", "query_id", "timestamp", "type", "message")
 _SESSION = "session"
 """Added by `assemble`: distinguishes connections with the same id."""
+_UNFINISHED = "unfinished"
+"""Added by `assemble`: whether the row's transaction ended without COMMIT."""
+_NAME = r"(?P<name>\"[^\"]*\"|[^\s(;]+)"
+_PREPARE = rf"(?is)^\s*prepare\s+{_NAME}\s*(?:\([^)]*\))?\s+as\s+(?P<sql>.*)$"
+_EXECUTE = rf"(?is)^\s*execute\s+{_NAME}"
+_VERB = r"(?i)^\s*(?P<verb>begin|start|commit|end|rollback|abort)\b"
 
 
 def _convert(every: SourceRows) -> Any:
@@ -40,7 +49,9 @@ def _convert(every: SourceRows) -> Any:
         started_at=log.time("timestamp"),
         position=log.count("query_id"),
         session=log.text(_SESSION, "connection_id"),
-        status=str(Status.UNKNOWN),
+        status=pc.if_else(
+            pc.fill_null(pc.equal(log.text(_UNFINISHED), "true"), False), str(Status.CANCELED), str(Status.UNKNOWN)
+        ),
     )
 
 
@@ -62,7 +73,45 @@ def _assemble(table: Any) -> Any:
     # Arrow drops a row if all joined values are null.
     named = pc.binary_join_element_wise(pc.fill_null(keys["connection"], ""), first, "@", null_handling="skip")
     session = pc.if_else(pc.is_valid(keys["connection"]), named, pa.scalar(None, pa.string()))
-    return table.take(order).append_column(_SESSION, session)
+    table = table.take(order).append_column(_SESSION, session)
+    message = coercion.texts(_column(table, names.get("message", "")))
+    texts, runs = _executed(message, session)
+    unfinished = _unfinished(message, session, coercion.texts(_column(table, names.get("transaction_id", ""))))
+    table = table.append_column(_UNFINISHED, unfinished)
+    return table.set_column(table.column_names.index(names["message"]), names["message"], texts).filter(runs)
+
+
+def _executed(message: Any, session: Any) -> tuple[Any, Any]:
+    """Return the messages with what EXECUTE runs in its place, and a mask that is false at PREPARE."""
+    prepares = pc.extract_regex(message, _PREPARE)
+    executes = pc.extract_regex(message, _EXECUTE)
+    touched = pc.indices_nonzero(pc.or_(pc.is_valid(prepares), pc.is_valid(executes)))
+    if not len(touched):
+        return message, pa.repeat(pa.scalar(True), len(message))
+    listed = message.to_pylist()
+    prepared: dict[tuple[str | None, str], str] = {}
+    columns = (prepares.field(0), prepares.field(1), executes.field(0), session)
+    for at, name, sql, executed, owner in zip(
+        touched.to_pylist(), *(one.take(touched).to_pylist() for one in columns), strict=True
+    ):
+        if sql:
+            prepared[owner, name.lower()] = sql
+        elif executed:
+            listed[at] = prepared.get((owner, executed.lower()), listed[at])
+    return pa.array(listed, pa.string()), pc.invert(pc.is_valid(prepares))
+
+
+def _unfinished(message: Any, session: Any, transaction: Any) -> Any:
+    """Return a mask of the rows of transactions that were begun, not ended, and followed by another one."""
+    own = pc.binary_join_element_wise(pc.fill_null(session, ""), pc.fill_null(transaction, ""), "/")
+    verb = pc.utf8_lower(pc.extract_regex(message, _VERB).field(0))
+    begun = own.filter(pc.fill_null(pc.is_in(verb, pa.array(["begin", "start"])), False))
+    ended = own.filter(pc.fill_null(pc.is_in(verb, pa.array(["commit", "end", "rollback", "abort"])), False))
+    last = own.filter(pa.concat_arrays([starts(session).slice(1), pa.array([True])]).slice(0, len(own)))
+    open_ones = pc.is_in(own, value_set=pc.unique(begun))
+    for others in (ended, last):
+        open_ones = pc.and_(open_ones, pc.invert(pc.is_in(own, value_set=pc.unique(others))))
+    return pc.and_(open_ones, pc.is_valid(transaction)).cast(pa.string())
 
 
 def _column(table: Any, name: str) -> Any:

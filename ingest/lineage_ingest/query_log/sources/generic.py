@@ -1,12 +1,14 @@
 """Any table of statements: the user maps its columns to the fields of the log schema.
 
 Columns with the name of a field of the log schema are used as that field; the mapping adds to this or overrides it.
-Status values of other sources are recognized. A row without a status is a success.
+Status values of other sources are recognized; so are the codes of a column whose name says that it holds errors
+(`RETURN_CODE`, `ErrorCode`) or successes. A row without a status is a success; one of an unknown status is not used.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +17,7 @@ import pyarrow.compute as pc
 
 from lineage.model.dialects import DIALECTS
 from lineage_ingest.query_log.log_schema import Problem, Status
-from lineage_ingest.query_log.sources.source import Source, SourceRows, status_of
+from lineage_ingest.query_log.sources.source import Source, SourceRows
 
 __all__ = ["GENERIC", "MappingError", "validate_mapping"]
 
@@ -23,13 +25,22 @@ _TEXTS = ("statement_id", "parent_id", "user", "session", "default_database", "d
 _COUNTS = ("position", "duration_us", "runs", "rows")
 FIELDS = ("query_text", "started_at", *_TEXTS, *_COUNTS, "duration_ms", "duration_s", "dialect", "status", "truncated")
 
-_STATUS = {
-    **dict.fromkeys(("success", "succeeded", "ok", "finished", "done", "completed", "true", "1"), Status.SUCCESS),
-    **dict.fromkeys(("failed", "fail", "failure", "error", "false", "0"), Status.FAILED),
-    **dict.fromkeys(("canceled", "cancelled", "aborted", "killed"), Status.CANCELED),
-    **dict.fromkeys(("running", "queued", "pending", "started"), Status.RUNNING),
-    "unknown": Status.UNKNOWN,
+_WORDS = {
+    Status.SUCCESS: "success successful succeeded succeed ok finished finish done completed complete committed passed "
+    "true t yes y",
+    Status.FAILED: "failed fail failure error errored exception rejected invalid incident false f no n",
+    Status.CANCELED: "canceled cancelled aborted abort killed stopped terminated interrupted rolledback timeout "
+    "timedout",
+    Status.RUNNING: "running queued pending started executing planning",
+    Status.UNKNOWN: "unknown",
 }
+_STATUSES = {word: status for status, words in _WORDS.items() for word in words.split()}
+_OF_ERRORS = r"(?i)err|fail|exception|code|sqlstate|return|exit|fault|(?:^|_)rc(?:_|$)"
+"""Matches names of columns that hold an error, a code or a message: without one, the statement succeeded."""
+_OF_SUCCESS = r"(?i)succe|(?:^|_)(?:is_)?ok$|passed|completed"
+"""Matches names of columns in which 1 is success and 0 is failure; in any other, neither is known to be."""
+_NO_ERROR = frozenset(("0", "00000", "ora-0", "ora-00000", "none", "null", "no error"))
+_ERROR = r"^(?:ora|sqlcode|sqlstate|sql|pls|tns|error|err)[-: ]*-?[0-9a-z]{1,5}\b"
 _DIALECTS = {
     alias: dialect.name for dialect in DIALECTS.values() for alias in (dialect.name, *dialect.aliases) if alias
 }
@@ -77,13 +88,29 @@ def _convert(log: SourceRows) -> Any:
         log.note(Problem.UNKNOWN_DIALECT, pc.and_(pc.is_valid(given), pc.is_null(known)))
         fallback = pa.repeat(pa.scalar(log.source.dialect, pa.string()), log.rows)
         fields["dialect"] = pc.if_else(pc.is_null(given), fallback, known)
-    if "status" in column:
-        said = log.trimmed(column["status"])
-        fields["status"] = pc.if_else(pc.is_null(said), str(Status.SUCCESS), status_of(said, _STATUS))
-    else:
-        fields["status"] = str(Status.SUCCESS)
+    fields["status"] = _status(log, column["status"]) if "status" in column else str(Status.SUCCESS)
     text = column.get("query_text", "query_text")
     return log.batch(query_text=log.statement(text), **fields)
+
+
+def _status(log: SourceRows, column: str) -> Any:
+    """Return each row's status, by its word, or by what the name of the column says of a code."""
+    said = pc.replace_substring_regex(pc.utf8_lower(log.trimmed(column)), r"^(-?[0-9]+)\.0+$", r"\1")
+    meanings = dict(_STATUSES)
+    otherwise = pa.scalar(None, pa.string())
+    if re.search(_OF_ERRORS, column):
+        meanings |= dict.fromkeys(("false", "f", "no", "n", *_NO_ERROR), Status.SUCCESS)
+        meanings |= dict.fromkeys(("true", "t", "yes", "y"), Status.FAILED)
+        otherwise = pa.scalar(str(Status.FAILED))
+    elif re.search(_OF_SUCCESS, column):
+        meanings |= {"1": Status.SUCCESS, "0": Status.FAILED}
+    meanings |= dict(log.source.statuses)
+    words = pc.if_else(pc.is_in(said, pa.array(meanings)), said, pc.replace_substring_regex(said, r"[\s_-]+", ""))
+    named = pc.take(pa.array(list(map(str, meanings.values()))), pc.index_in(words, pa.array(meanings)))
+    failed = pc.if_else(pc.match_substring_regex(said, _ERROR), str(Status.FAILED), otherwise)
+    status = pc.coalesce(named, failed, pc.if_else(pc.is_null(said), str(Status.SUCCESS), otherwise))
+    log.note_unknown_status(pc.if_else(pc.is_null(status), said, pa.scalar(None, pa.string())))
+    return status
 
 
 GENERIC = Source(

@@ -37,8 +37,8 @@ _ESCAPES = {
     "a": ("", r".*?"),
     "u": ("user_name", r".*?"),
     "d": ("database_name", r".*?"),
-    "r": ("connection_from", r"[^\s()]*(?:\(\d+\))?"),
-    "h": ("connection_from", r"[^\s(),]*"),
+    "r": ("connection_from", r"[^\s()@]*(?:\(\d+\))?"),
+    "h": ("connection_from", r"[^\s(),@]*"),
     "L": ("", r"\S*"),
     "b": ("", r"[\w ]*?"),
     "p": ("process_id", r"\d+"),
@@ -59,7 +59,7 @@ _NAMES = ("user_name", "database_name")
 _ESCAPE = re.compile(r"%(-?)(\d*)([A-Za-z%])")
 _SEVERITY = (
     r"(?P<severity>DEBUG\d?|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC|DETAIL|HINT|QUERY|CONTEXT|STATEMENT|LOCATION|"
-    r"BACKTRACE):  (?:(?P<state>[0-9A-Z]{5}): )?(?P<message>.*)$"
+    r"BACKTRACE):  (?:(?!AUDIT)(?P<state>[0-9A-Z]{5}): )?(?P<message>.*)$"
 )
 
 
@@ -82,7 +82,8 @@ def line_pattern(prefix: str) -> re.Pattern[str]:
     optional = False
     at = 0
     for found in _ESCAPE.finditer(prefix):
-        pieces.append(re.escape(prefix[at : found.start()]))
+        literal = prefix[at : found.start()]
+        pieces.append(re.escape(literal))
         at = found.end()
         minus, width, letter = found.groups()
         if letter == "%":
@@ -93,6 +94,8 @@ def line_pattern(prefix: str) -> re.Pattern[str]:
             optional = True
         elif letter in _ESCAPES:
             name, pattern = _ESCAPES[letter]
+            if "user_name" in names and literal.endswith("@"):  # a user may be an e-mail address: the last @ divides
+                pattern = pattern.replace(".", "[^@]")
             named = f"(?P<{name}>{pattern})" if name and name not in names else f"(?:{pattern})"
             names.add(name)
             pieces.append(named if not width else f"{named} *" if minus else f" *{named}")

@@ -19,7 +19,7 @@ Traps:
 - MariaDB's times are in whole seconds: rows of the same second are ordered by position, also between sessions.
 - Times are in UTC, or in the system's zone with an offset (`log_timestamps`); the old format is local time without one.
 - `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
-- Texts are not cut.
+- Texts are not cut. They are logged in the character set of their connection: other bytes than UTF-8 are replaced.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
 from lineage_ingest.query_log.time_columns import times
 
-__all__ = ["MYSQL"]
+__all__ = ["MYSQL", "users_of"]
 
 _COMMANDS = (
     "Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|Connect|Kill|Debug|Ping|"
@@ -60,7 +60,8 @@ _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
 _ANEW = pa.array(["Connect", "Change user", "Reset Connection"])
 # The argument of Connect and of Change user: `root@localhost as proxied on shop using Socket`.
-_ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: as \S*)?(?: on (?P<db>\S*))?(?: using .*)?$"
+# A user may be an e-mail address, a host has no @.
+_ON = r"^(?P<user_host>.*?@[^\s@]*)(?: as \S*)?(?: on (?P<db>.*?))?(?: using .*)?$"
 _PREPARES = r"(?i)^\s*prepare\s+\S+\s+from\b"
 _BLOB = r"^(?:0[xX](?:[0-9A-Fa-f]{2})+|base64:type\d+:[0-9A-Za-z+/]+=*)$"
 _USE = r"(?i)^\s*use\s+`?(?P<db>[^`;\s]+)`?\s*;?\s*$"
@@ -140,7 +141,7 @@ def _assemble(table: Any) -> Any:
     use = pc.extract_regex(argument, _USE)
     is_initial = pc.fill_null(pc.equal(command, "Init DB"), False)
     uses = pc.and_(pc.fill_null(pc.is_in(command, _RUNS), False), pc.is_valid(use))
-    database = pc.if_else(connects, greeting.field(2), pc.if_else(is_initial, argument, use.field(0)))
+    database = pc.if_else(connects, greeting.field(1), pc.if_else(is_initial, argument, use.field(0)))
     # USE sets the database of the rows that follow; for its own row either database gives the same result.
     database = carry_forward(database, pc.or_(pc.or_(connects, is_initial), uses), begins)
     own = coercion.texts(column["user_host"])
@@ -187,6 +188,7 @@ def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
 
 def _decode(argument: Any) -> Any:
     """Return the arguments as text; BLOBs exported as hexadecimal or base64 are decoded."""
+    argument = coercion.readable(argument)
     texts = coercion.strings(argument)
     is_blob = pc.fill_null(pc.match_substring_regex(texts, _BLOB), False)
     if not pc.any(is_blob, min_count=0).as_py():
@@ -206,17 +208,24 @@ def _blob(text: str | None) -> str | None:
 
 def _convert(every: SourceRows) -> Any:
     log = every.where(pc.is_in(every.trimmed("command_type"), _RUNS))
-    # The table has `root[root] @ localhost []`, Connect in the file has `root@localhost`.
-    user = pc.replace_substring_regex(log.text("user_host"), r"^([^\[@]*?)\s*(?:\[.*|@.*)?$", r"\1")
     return log.batch(
         query_text=log.statement("argument"),
         started_at=log.time("event_time"),
         position=log.count(POSITION),
-        user=coercion.texts(user),
+        user=users_of(log.text("user_host")),
         session=log.text(_SESSION, "thread_id"),
         default_schema=log.text(_DATABASE),
         status=str(Status.UNKNOWN),
     )
+
+
+def users_of(hosts: Any) -> Any:
+    """Return the users of `root[root] @ localhost []`, as in tables and the slow log, or of Connect's `root@localhost`.
+
+    >>> users_of(pa.array(["ana@corp.com[ana@corp.com] @ [10.0.0.5]", "ana@corp.com@localhost", "ana"])).to_pylist()
+    ['ana@corp.com', 'ana@corp.com', 'ana']
+    """
+    return coercion.texts(pc.replace_substring_regex(hosts, r"^(.*?)\s*(?:\[.*\] @ .*|@[^@\[\]]*)$", r"\1"))
 
 
 def _flat(column: Any) -> Any:

@@ -24,7 +24,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.mysql import users_of
 from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
@@ -101,12 +103,15 @@ def _assemble(table: Any) -> Any:
     order = pc.sort_indices(
         pa.table({"owner": owner, "place": place}), [("owner", "ascending"), ("place", "ascending")]
     )
-    owner, place, text = owner.take(order), place.take(order), rows.text("sql_text").take(order)
+    owner, place = owner.take(order), place.take(order)
+    statements = coercion.readable(rows.column("sql_text")).take(order)
+    text = coercion.texts(statements)
     begins = starts(owner, rows.text("user_host").take(order))
     quits = pc.fill_null(pc.starts_with(text, _QUIT), False)
     after = pa.concat_arrays([pa.array([False]), quits]).slice(0, len(quits))
     since = carry_forward(place, pc.or_(begins, after), starts(owner)).cast(pa.string())
-    table = table.take(order).select([name for name in table.column_names if name != POSITION])
+    kept = [name for name in table.column_names if name not in (POSITION, "sql_text")]
+    table = table.take(order).select(kept).append_column("sql_text", statements)
     return table.append_column(POSITION, place).append_column(_SESSION, pc.binary_join_element_wise(owner, since, "/"))
 
 
@@ -116,7 +121,6 @@ def _convert(every: SourceRows) -> Any:
     log = every.where(pc.invert(admin))
     errno = log.count("errno")
     status = pc.if_else(pc.equal(errno, 0), str(Status.SUCCESS), str(Status.FAILED))
-    user = pc.replace_substring_regex(log.text("user_host"), r"^([^\[@]*?)\s*(?:\[.*|@.*)?$", r"\1")
     affected = log.count("rows_affected")
     return log.batch(
         query_text=log.statement("sql_text"),
@@ -125,7 +129,7 @@ def _convert(every: SourceRows) -> Any:
         duration_us=pc.coalesce(
             log.count("query_time", scale=1_000_000), _clock_microseconds(log.trimmed("query_time"))
         ),
-        user=user,
+        user=users_of(log.text("user_host")),
         session=log.text(_SESSION, "thread_id"),
         default_schema=log.text("db"),
         status=pc.fill_null(status, str(Status.UNKNOWN)),

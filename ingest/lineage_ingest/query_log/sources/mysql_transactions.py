@@ -14,6 +14,7 @@ __all__ = ["find_unfinished"]
 
 _VERB = (
     r"(?is)^(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?P<verb>begin|start\s+transaction|rollback|commit|"
+    r"xa\s+(?:start|begin|prepare|rollback|commit)|"
     r"set\s+(?:@@)?(?:session[\s.]+|local[\s.]+)?autocommit\s*:?=\s*(?:0|off|false)|"
     r"set\s+(?:@@)?(?:session[\s.]+|local[\s.]+)?autocommit\s*:?=\s*(?:1|on|true))\b(?P<rest>.*)$"
 )
@@ -33,7 +34,9 @@ def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:
         begins: mask of the rows that begin a session; such a row may also end the previous session.
     """
     found = pc.extract_regex(pc.utf8_slice_codeunits(sql, 0, _HEAD), _VERB)
-    opens = pc.fill_null(pc.match_substring_regex(found.field(0), r"(?i)^(?:begin|start|set)"), False)
+    opens = pc.fill_null(
+        pc.match_substring_regex(found.field(0), r"(?i)^(?:begin|start|set|xa\s+(?:start|begin))"), False
+    )
     if not pc.any(opens, min_count=0).as_py():
         return []
     verb = pc.utf8_lower(pc.fill_null(found.field(0), ""))
@@ -50,7 +53,7 @@ def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:
             is_open = by_itself = False
         if word.startswith("set"):
             by_itself = is_open = word.endswith(("0", "off", "false"))
-        elif word == "begin" or word.startswith("start"):
+        elif word == "begin" or word.startswith("start") or word.split()[1:] in (["start"], ["begin"]):
             is_open = True
         elif word and not is_part:
             is_open = is_chained

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.postgres_extensions import statements_of_extensions
 from lineage_ingest.query_log.sources.postgres_transactions import find_rollbacks, is_row
 from lineage_ingest.query_log.sources.postgres_zones import with_stated_zones
 from lineage_ingest.query_log.sources.runs import last_before, starts
@@ -111,6 +112,7 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     table = _put(table, names["log_time"], dated)
     sessions = _column(table, "session_id")
     message = coercion.texts(_column(table, "message"))
+    message = statements_of_extensions(message, sessions, _Parts(message).is_run)
     found = _Parts(message)
     shown = coercion.texts(_column(table, names["query"]))
     severity = coercion.trimmed(_column(table, "error_severity"))

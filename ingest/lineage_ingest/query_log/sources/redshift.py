@@ -36,7 +36,7 @@ from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.first_values import merged
 from lineage_ingest.query_log.sources.postgres_transactions import find_rollbacks, is_row
 from lineage_ingest.query_log.sources.runs import starts
-from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, Source, SourceRows, selecting
 
 __all__ = ["REDSHIFT"]
 
@@ -109,7 +109,7 @@ def _convert(every: SourceRows) -> Any:
     started, ended, stopped = log.time("start_time"), log.time("end_time"), log.flag("aborted")
     took = pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64()))
     by_flag = pc.if_else(stopped, str(Status.CANCELED), str(Status.SUCCESS))  # null if the row is not from STL_QUERY
-    status = pc.if_else(pc.is_valid(log.trimmed("status")), status_of(log.column("status"), _STATUS), by_flag)
+    status = pc.coalesce(log.status("status"), by_flag)
     return log.batch(
         query_text=text,
         statement_id=log.trimmed("query_id"),
@@ -229,6 +229,7 @@ REDSHIFT = Source(
     columns=(*_HISTORY, "end_time", "aborted", "user_name", "sequence", "text"),
     needed=("query_text", "text"),
     convert=_convert,
+    statuses=tuple(_STATUS.items()),
     known_by=(
         ("query_text", "elapsed_time"),
         ("query_text", "returned_rows"),

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, selecting
 
-__all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields", "single_statements"]
+__all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "STATUSES", "history_fields", "single_statements"]
 
 _CUT_AT = 100_000
 _CANCELED = "0*(604|630)"
-_STATUS = {
+STATUSES = {
     "success": Status.SUCCESS,
     "fail": Status.FAILED,
     "incident": Status.FAILED,
@@ -94,7 +94,7 @@ def history_fields(log: SourceRows) -> dict[str, Any]:
     """Return the fields of the log schema that QUERY_HISTORY provides."""
     text = log.statement("query_text")
     text = pc.if_else(pc.equal(text, "<redacted>"), pa.scalar(None, pa.string()), text)
-    status = status_of(log.column("execution_status"), _STATUS)
+    status = pc.fill_null(log.status("execution_status"), str(Status.UNKNOWN))
     canceled = pc.fill_null(pc.match_substring_regex(log.trimmed("error_code"), f"^{_CANCELED}$"), False)
     return {
         "query_text": text,
@@ -123,6 +123,7 @@ SNOWFLAKE = Source(
     columns=HISTORY_COLUMNS,
     needed=("query_text",),
     convert=_convert,
+    statuses=tuple(STATUSES.items()),
     known_by=(
         ("query_text", "execution_status"),
         ("query_text", "warehouse_name"),

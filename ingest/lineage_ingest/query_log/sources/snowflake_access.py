@@ -26,7 +26,7 @@ from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Status
 from lineage_ingest.query_log.sources.first_values import merged
 from lineage_ingest.query_log.sources.json_lines import written_column
-from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields, single_statements
+from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, STATUSES, history_fields, single_statements
 from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting
 
 __all__ = ["SNOWFLAKE_ACCESS", "unnamed_in"]
@@ -149,6 +149,7 @@ SNOWFLAKE_ACCESS = Source(
     columns=(*HISTORY_COLUMNS, *_OWN, "account_locator"),
     needed=("objects_modified", "query_text"),
     convert=_convert,
+    statuses=tuple(STATUSES.items()),
     known_by=(("objects_modified",), ("direct_objects_accessed",), ("base_objects_accessed",)),
     assembly=Assembly(by=("query_id",), order=(), rows=_assemble),
     jdbc=selecting(

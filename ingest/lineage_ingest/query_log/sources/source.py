@@ -31,7 +31,6 @@ __all__ = [
     "SourceRows",
     "raw_records",
     "selecting",
-    "status_of",
 ]
 
 LINE = "value"
@@ -47,6 +46,8 @@ POSITION = "log_position"
 _SEVERAL_ZONES = " - several zones have this abbreviation: name yours with --zone"
 _SHAPE = 40
 """Maximum number of characters shown of an unreadable time."""
+_CODE = r"^(?:[a-z_ ]{1,20}|[a-z]{0,5}-?[0-9]{1,6})$"
+"""Matches a status that is shown as it is: no free text."""
 _NAME = re.compile(r"(?:[^\W\d][\w$.:/-]*(?: [\w$.:/-]+){0,3})?")
 """Matches a column name; a statement has more words or other characters."""
 
@@ -169,6 +170,8 @@ class Source:
     `column.field` or `column_field`, as in CSV."""
     has_scripts: bool = False
     """Whether some rows are scripts (`is_script`) whose statements are separate rows."""
+    statuses: tuple[tuple[str, Status], ...] = ()
+    """The lowercase values of the status column; empty if the source has none."""
     mapping: tuple[tuple[str, str], ...] = ()
     """For `generic` only: pairs of a field of the log schema and the column with its values."""
 
@@ -277,6 +280,7 @@ class SourceRows:
         self._names = {name.lower(): name for name in reversed(batch.schema.names)}
         self._problems: dict[Problem, Any] = {}
         self._unread_time: Any = None
+        self._unknown_status: Any = None
         if CORRUPT in self._names:
             self.note(Problem.UNREADABLE, pc.is_valid(self.column(CORRUPT)))
 
@@ -347,6 +351,21 @@ class SourceRows:
         """Return a column as booleans."""
         return coercion.flags(self.column(name))
 
+    def status(self, name: str) -> Any:
+        """Return a column as statuses, null where it is; record a problem for values with no known meaning."""
+        words = pc.utf8_lower(self.trimmed(name))
+        meanings = dict(self.source.statuses)
+        found = pc.take(
+            pa.array(list(map(str, meanings.values()))), pc.index_in(words, pa.array(meanings, pa.string()))
+        )
+        self.note_unknown_status(pc.if_else(pc.is_null(found), words, pa.scalar(None, pa.string())))
+        return found
+
+    def note_unknown_status(self, values: Any) -> None:
+        """Record a problem for the rows with a value; a code or a word is shown, the shape of any other."""
+        self.note(Problem.UNKNOWN_STATUS, pc.is_valid(values))
+        self._unknown_status = pc.if_else(pc.match_substring_regex(values, _CODE), values, _shape(values))
+
     def objects(self, name: str) -> list[Any]:
         """Return a column as Python objects: JSON text is parsed, and fields in separate columns are combined."""
         whole = coercion.objects(self.column(name))
@@ -378,6 +397,10 @@ class SourceRows:
             if found in self._problems:
                 problem = pc.if_else(pc.fill_null(self._problems[found], False), str(found), problem)
         columns.setdefault("dialect", self.source.dialect)
+        if self._unknown_status is not None:
+            query_text = pc.if_else(
+                pc.fill_null(pc.equal(problem, str(Problem.UNKNOWN_STATUS)), False), self._unknown_status, query_text
+            )
         if self._unread_time is not None and isinstance(columns.get("started_at"), pa.Array):
             undated = pc.is_null(columns["started_at"])
             columns["unread_time"] = pc.if_else(undated, self._unread_time, pa.scalar(None, pa.string()))
@@ -411,16 +434,3 @@ def raw_records(column: Any) -> Any:
 def selecting(columns: Iterable[str], rest: str) -> str:
     """Return a SELECT of these columns, followed by `rest`."""
     return " ".join(("SELECT", ", ".join(columns), rest))
-
-
-def status_of(values: Any, meanings: dict[str, Status], otherwise: Status = Status.UNKNOWN) -> Any:
-    """Return the log schema's status for each of a source's status values.
-
-    >>> status_of(pa.array(["FINE   ", None]), {"fine": Status.SUCCESS}).to_pylist()
-    ['success', 'unknown']
-    """
-    words = pc.utf8_lower(coercion.trimmed(values))
-    named = pc.take(
-        pa.array([str(status) for status in meanings.values()]), pc.index_in(words, pa.array(list(meanings)))
-    )
-    return pc.fill_null(named, str(otherwise))

@@ -18,6 +18,7 @@ from lineage.sql.parse.rewrites.statement import (
     rewrite,
 )
 
+_TEMPORARY = frozenset(("TEMP", "TEMPORARY", "VOLATILE"))
 _CREATED = frozenset(("TABLE", "VIEW", "TASK", "PIPE", "STREAM"))
 
 
@@ -28,6 +29,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
     kind = next((at for at in range(1, min(len(words), 6)) if words[at] in _CREATED), None)
     if kind is None or "TYPE" in words[1:kind]:  # Oracle: CREATE TYPE list AS TABLE OF NUMBER
         return
+    temporary = "TEMPORARY " if _TEMPORARY.intersection(words[1:kind]) else ""
     end = s.name(kind + 4 if s.matches("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
     if words[kind] in ("TASK", "PIPE"):  # Snowflake: the statement that they run
         begin = s.find("AS", after=end)
@@ -50,7 +52,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
             *query,
             *s.build(") SELECT * FROM"),
         ]
-        yield s.build("CREATE VIEW", name, columns, body, [name[-1]])
+        yield s.build(f"CREATE {temporary}VIEW", name, columns, body, [name[-1]])
     elif words[kind] == "VIEW" and words[-1] == "DATA" and "WITH" in words[-3:]:  # PostgreSQL: WITH [NO] DATA
         yield s.tokens[: -3 if words[-2] == "NO" else -2]
     elif "FOREIGN" in words[1:kind]:
@@ -61,9 +63,23 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         behind = min((at for at in ends if at is not None), default=len(words))
         yield s.build(s.tokens[:pivot], "SELECT * FROM (", s.tokens[pivot:behind], ")", s.tokens[behind:])
     elif (clone := s.find("CLONE", after=end)) is not None:
-        yield s.build("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
+        yield s.build(
+            f"CREATE {temporary}TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)]
+        )
     elif not _is_called(s, end):
-        yield _without_options(s, kind, end)
+        yield _without_options(s, kind, end, temporary)
+
+
+@rewrite("DECLARE")
+def declared_table(s: Statement) -> Iterator[Tokens]:
+    """`DECLARE GLOBAL TEMPORARY TABLE t …` (SQL:2016 14.16): Db2 and Derby have it in the schema SESSION."""
+    kind = s.words.index("TABLE") if "TABLE" in s.words[:4] else 0
+    if kind and _TEMPORARY.intersection(s.words[1:kind]):
+        end = s.name(kind + 1)
+        made = _without_options(s, kind, end, "TEMPORARY ")
+        at = len(s.build("CREATE TEMPORARY TABLE"))
+        in_session = "GLOBAL" in s.words[:kind] and end == kind + 2
+        yield [*made[:at], *(s.build("session.") if in_session else []), *made[at:]]
 
 
 @rewrite("CREATE", "DROP")
@@ -98,7 +114,7 @@ def _pivot_at(s: Statement, end: int) -> int | None:
     return begin + 1 if begin is not None and is_pivot else None
 
 
-def _without_options(s: Statement, kind: int, end: int) -> Tokens:
+def _without_options(s: Statement, kind: int, end: int, temporary: str) -> Tokens:
     """Return a CREATE TABLE or VIEW with only its column names, column types and query."""
     words = s.words
     body = next((at for at in outside(s, end) if _query_follows(words, at)), None)
@@ -114,7 +130,6 @@ def _without_options(s: Statement, kind: int, end: int) -> Tokens:
     listing = [*s.build("("), *columns, *s.build(")")] if columns else []
     query = _without_check(s.tokens[body + 1 :]) if body is not None else []
     materialized = "MATERIALIZED " if words[kind] == "VIEW" and "MATERIALIZED" in words[1:kind] else ""
-    temporary = "TEMPORARY " if {"TEMP", "TEMPORARY"} & set(words[1:kind]) else ""
     create = s.build(f"CREATE {temporary}{materialized}{words[kind]}")
     return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.build("AS") if query else []), *query]
 

@@ -29,6 +29,33 @@ def ordered_pivot(s: Statement) -> Iterator[Tokens]:
         yield s.build("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
 
 
+_MODES = frozenset(("ACCESS", "SHARE", "READ", "WRITE", "EXCLUSIVE", "CHECKSUM", "OVERRIDE"))
+_RUN = frozenset(("SELECT", "SEL", "WITH", "INSERT", "INS", "UPDATE", "UPD", "DELETE", "DEL", "MERGE", "CREATE"))
+
+
+@rewrite("LOCKING", "LOCK", "USING", "PREPARE")
+def statement_behind(s: Statement) -> Iterator[Tokens]:
+    """Teradata's `LOCKING … FOR ACCESS` and `USING (…)` before a statement, and Trino's `PREPARE p FROM` one."""
+    if s.words[0] == "PREPARE":
+        at = 3 if s.words[2:3] == ["FROM"] else len(s.words)
+    elif s.words[0] == "USING":
+        at = s.closing(1)
+    else:  # the last of several locks
+        modes = [at for at, word in enumerate(s.words) if word in _MODES and s.words[at - 1] in ("FOR", "IN")]
+        behind = (at + more for at in modes for more in (1, 2, 3))  # after MODE and NOWAIT
+        at = next((at for at in behind if at < len(s.words) and s.words[at] in _RUN), len(s.words))
+    if s.words[at : at + 1] and s.words[at] in _RUN:
+        yield s.tokens[at:]
+
+
+@rewrite("SELECT", "WITH")
+def into_local_temporary(s: Statement) -> Iterator[Tokens]:
+    """PostgreSQL's `SELECT … INTO LOCAL TEMPORARY TABLE t`: LOCAL and GLOBAL say nothing there."""
+    at = s.find("INTO")
+    if at is not None and s.words[at + 1] in ("LOCAL", "GLOBAL") and s.words[at + 2] in ("TEMP", "TEMPORARY"):
+        yield [*s.tokens[: at + 1], *s.tokens[at + 2 :]]
+
+
 @rewrite("*")
 def arrow_arguments(s: Statement) -> Iterator[Tokens]:
     """`jsonb_agg(a -> 'k' ORDER BY b)`: sqlglot takes `a -> 'k'` for a lambda, which ends the argument."""

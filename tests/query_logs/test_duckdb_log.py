@@ -1,0 +1,66 @@
+"""DuckDB's own log, written by DuckDB: what ran, and what did not last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from lineage.store import open_store
+from tests.cli.running import lineage
+from tests.query_logs.pipeline.running import edges
+
+TABLES = (
+    "CREATE TABLE s (id INT, status TEXT, amount INT)",
+    "INSERT INTO s VALUES (1, 'a', 2)",
+    "CREATE TABLE t (a INT)",
+)
+INSERT = "INSERT INTO t (a) SELECT amount FROM s"
+
+
+def logged(folder: Path, *statements: str, again: bool = False) -> set[str]:
+    """Return what a log of these statements states of the columns that tables are made from."""
+    connection = duckdb.connect()
+    connection.execute("CALL enable_logging('QueryLog')")
+    for statement in (*TABLES, *statements):
+        try:
+            connection.execute(statement)
+        except duckdb.Error:
+            continue
+    connection.execute(f"COPY (FROM duckdb_logs) TO '{folder}/log.parquet'")
+    done = lineage("ingest", "log", folder / "log.parquet", "-s", folder / "graph.lbug")
+    assert done.code == 0, done.err
+    with open_store(folder / "graph.lbug") as store:
+        found = [edge.replace("duckdb/", "").split(" [")[0] for edge in edges(store)]
+    return {edge for edge in found if " CONTRIBUTES " in edge or "#" in edge}
+
+
+WRITTEN = {"s#amount CONTRIBUTES t#a"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "found"),
+    [
+        (("PREPARE p AS " + INSERT,), set()),
+        (("PREPARE p AS " + INSERT, "EXECUTE p"), WRITTEN),
+        (('PREPARE "P" AS INSERT INTO t (a) SELECT amount FROM s', 'execute "P"'), WRITTEN),
+        (("PREPARE p AS SELECT 1", "PREPARE q AS " + INSERT, "EXECUTE p"), set()),
+        (("BEGIN", INSERT, "COMMIT"), WRITTEN),
+        (("BEGIN", INSERT, "ROLLBACK"), set()),
+        (("BEGIN TRANSACTION", INSERT, "END"), WRITTEN),
+        (("BEGIN", INSERT), WRITTEN),  # it may go on
+    ],
+)
+def test_what_ran(statements: tuple[str, ...], found: set[str], tmp_path: Path) -> None:
+    assert logged(tmp_path, *statements) == found
+
+
+def test_a_transaction_that_ends_without_commit_is_rolled_back(tmp_path: Path) -> None:
+    rows = [(3, "BEGIN"), (3, INSERT), (3, "SELECT nope"), (4, "SELECT amount FROM s")]
+    lines = [f"2,{tid},{n},2026-01-01 00:00:0{n},QueryLog,{text}" for n, (tid, text) in enumerate(rows)]
+    header = "connection_id,transaction_id,query_id,timestamp,type,message"
+    (tmp_path / "log.csv").write_text("\n".join([header, *(line.replace("(a)", "") for line in lines)]) + "\n")
+    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
+    with open_store(tmp_path / "graph.lbug") as store:
+        assert not [edge for edge in edges(store) if " CONTRIBUTES " in edge]

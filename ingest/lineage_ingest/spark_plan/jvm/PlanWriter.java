@@ -459,8 +459,11 @@ public final class PlanWriter {
     if (!pretty.equalsIgnoreCase(name)) {
       Json.append(properties, "function", Json.quote(pretty));
     }
-    if (name.equals("Cast") && ((Cast) expression).getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()) {
-      Json.append(properties, "explicit", "true");
+    if (name.equals("Cast")) {
+      describeCast((Cast) expression, properties);
+    } else if (name.equals("ArraysZip")) {
+      DataType element = ((org.apache.spark.sql.types.ArrayType) expression.dataType()).elementType();
+      Json.append(properties, "names", Json.list(((StructType) element).fieldNames()));
     } else if (name.equals("GetStructField")) {
       Json.append(properties, "field", Json.text(Reflect.call(expression, "extractFieldName")));
     } else if (name.equals("CreateNamedStruct")) {
@@ -486,6 +489,18 @@ public final class PlanWriter {
       if (key instanceof Literal && ((Literal) key).dataType() instanceof org.apache.spark.sql.types.StringType) {
         Json.append(properties, "key", Json.text(String.valueOf(((Literal) key).value())));
       }
+    }
+  }
+
+  /** Whether the query has the cast, and the names of the fields of a struct after and before it. */
+  private static void describeCast(Cast cast, StringBuilder properties) {
+    if (cast.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()) {
+      Json.append(properties, "explicit", "true");
+    }
+    DataType before = cast.child().resolved() ? cast.child().dataType() : null;
+    if (before instanceof StructType && cast.dataType() instanceof StructType) {
+      Json.append(properties, "names", Json.list(((StructType) cast.dataType()).fieldNames()));
+      Json.append(properties, "oldNames", Json.list(((StructType) before).fieldNames()));
     }
   }
 

@@ -83,7 +83,7 @@ class PlanScope:
         self.read_variables: set[int] = set()
         self.common: dict[int, Value] = {}
         """Expressions that are read several times."""
-        self._variable = variable
+        self._variable = variable or (lambda _: Value({}))
         self._depth = 0
 
     def value(self, node: PlanNode) -> Value:
@@ -122,9 +122,6 @@ class PlanScope:
                 absorb(sink, self.attribute(node.expr_id).sources, effect)
             elif name in _LEAVES:
                 continue
-            elif name == "VariableReference":
-                if self._variable is not None:
-                    absorb(sink, self._variable(variable_name(node)).sources, effect)
             elif name in _SUBQUERIES:
                 self._subquery(node, effect, sink, stack)
             elif (rule := _RULES.get(name)) is not None:
@@ -140,6 +137,10 @@ class PlanScope:
         """Return the value of an attribute; if the plan's inputs lack it, it is one of a plan around this one."""
         found = self._values.get(expr_id)
         return found if found is not None else outer_value(expr_id)
+
+    def variable(self, node: PlanNode) -> Value:
+        """Return what a session variable is set to."""
+        return self._variable(variable_name(node))
 
     def relation(self, plan: PlanNode) -> PlanRelation:
         """Return the relation of a sub-query's plan, with the attributes that it reads from here."""

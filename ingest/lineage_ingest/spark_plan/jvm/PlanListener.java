@@ -5,7 +5,10 @@ import java.io.DataOutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,6 +29,11 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  */
 public final class PlanListener extends SparkListener implements Runnable {
   private static final int MAX_STARTED = 10000;
+  /** What Spark calls the executions that give rows to the program. */
+  private static final Set COLLECTS = new HashSet(Arrays.asList(new Object[] {
+    "collect", "collectAsList", "collectToPython", "collectAsArrowToPython", "collectAsArrowToR", "toLocalIterator",
+    "head", "take", "tail", "count", "isEmpty", "reduce",
+  }));
 
   private final ArrayBlockingQueue queue;
   private final Thread thread;
@@ -108,12 +116,15 @@ public final class PlanListener extends SparkListener implements Runnable {
       }
     }
     boolean isRootOfOthers = item.root == item.id && roots.remove(Long.valueOf(item.id)) != null;
-    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function);
+    item.isIterated = "toLocalIterator".equals(item.function);
+    item.isCollected = COLLECTS.contains(item.function);
+    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function) || item.isIterated;
     boolean isWrite = isCommand(plan) || item.run != null;
-    if (!isWrite && !isFrame && !isRootOfOthers) {
+    if (!isWrite && !isFrame && !isRootOfOthers && !item.isCollected) {
       return;
     }
     if (isWrite || isFrame) {
+      item.isIterated = item.isIterated && !isWrite;
       item.plan = item.isRepeated ? null : plan;
       item.sql = isCommand(plan) ? sqlText(execution) : null;
     }

@@ -27,6 +27,11 @@ def _attribute(scope: PlanScope, node: PlanNode) -> Value:
     return scope.attribute(node.expr_id)
 
 
+@value_rule("VariableReference")
+def _session_variable(scope: PlanScope, node: PlanNode) -> Value:
+    return scope.variable(node)
+
+
 @value_rule("NamedLambdaVariable")
 def _lambda_variable(scope: PlanScope, node: PlanNode) -> Value:
     scope.read_variables.add(node.expr_id)

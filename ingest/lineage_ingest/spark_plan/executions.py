@@ -183,6 +183,8 @@ class Executions:
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))
         execution = f"{frame['id']}"
+        if is_batch and frame.get("interrupted"):
+            return  # the stream was stopped: it runs the batch again when it starts
         if (failure := frame.get("failure")) is not None:
             self.counts.failed += len(lineage.writes)
             for write in lineage.writes:

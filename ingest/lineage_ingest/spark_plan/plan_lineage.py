@@ -144,7 +144,7 @@ def _set_variables(reader: PlanReader, root: PlanNode) -> None:
         value = reader.scope(PlanRelation([], {}, PlanRows())).value(default) if default is not None else Value({})
         values, rows = [value] * len(names), {}
     else:
-        reader.variables.end_start()
+        reader.variables.end_start(reader.sql)
         return
     for name, value in zip(names, values, strict=False):
         datasets = {

@@ -14,6 +14,7 @@ __all__ = ["SessionVariables", "has_parameters"]
 
 _Kept = TypeVar("_Kept")
 _MAX_VARIABLES = 10_000
+_MAX_RECENT = 100
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _PARAMETER = re.compile(r"\?|(?<![:\w\])]):[A-Za-z_]")
 _UNKNOWN = CutFrame(
@@ -37,6 +38,8 @@ class SessionVariables:
     def __init__(self) -> None:
         self._values: OrderedDict[str, CutFrame] = OrderedDict()
         self._started: Mapping[str, CutFrame] | None = None
+        self._recent: list[Mapping[str, CutFrame]] = []
+        self._script: str | None = None
         self._loops: OrderedDict[str, Mapping[str, CutFrame]] = OrderedDict()
 
     @property
@@ -57,17 +60,24 @@ class SessionVariables:
     def start_loop(self, columns: Mapping[str, CutFrame]) -> None:
         """Take note of a query whose rows may be those of a FOR, by column."""
         self._started = columns
+        self._recent = [*self._recent[-_MAX_RECENT:], columns]
 
-    def end_start(self) -> None:
-        """Take note of a statement that is none of FOR's own: what is set after it belongs to the loop before."""
+    def end_start(self, sql: str | None) -> None:
+        """Take note of a statement that is none of FOR's own; `sql` is the text of its whole script."""
         self._started = None
+        if sql != self._script:
+            self._script = sql
+            self._recent = self._recent[-1:]
 
     def set_of_row(self, name: str) -> None:
         """Set a variable, `label.column`, to a row of its loop."""
         label, _, column = name.rpartition(".")
         if self._started is not None and column in self._started:
             _remember(self._loops, label, self._started)
-        self.set(name, self._loops.get(label, {}).get(column, _UNKNOWN))
+        elif label not in self._loops:  # Spark gives each row of a loop without a name a label of its own
+            having = [columns for columns in self._recent if column in columns]
+            _remember(self._loops, label, having[0] if len(having) == 1 else {})
+        self.set(name, self._loops[label].get(column, _UNKNOWN))
 
 
 def has_parameters(sql: str) -> bool:

@@ -98,6 +98,7 @@ public final class PlanListener extends SparkListener implements Runnable {
     item.end = end.time();
     item.function = name == null ? null : String.valueOf(name);
     item.failure = failure == null ? null : failure.getClass().getName();
+    item.isInterrupted = isInterrupt(failure);
     if (failure == null && !Reflect.text(end, "errorMessage").isEmpty()) {
       item.failure = "error";
     }
@@ -139,6 +140,20 @@ public final class PlanListener extends SparkListener implements Runnable {
       pending.decrementAndGet();
       lost.incrementAndGet();
     }
+  }
+
+  /** Whether an execution failed because it was told to stop. */
+  private static boolean isInterrupt(Object failure) {
+    Object cause = failure;
+    for (int depth = 0; cause instanceof Throwable && depth < 20; depth++) {
+      if (cause instanceof InterruptedException || cause instanceof java.io.InterruptedIOException
+          || cause instanceof java.nio.channels.ClosedByInterruptException
+          || String.valueOf(Reflect.call(cause, "getCondition")).equals("SPARK_JOB_CANCELLED")) {
+        return true;
+      }
+      cause = ((Throwable) cause).getCause();
+    }
+    return false;
   }
 
   /** Whether a plan is a command, or several: INSERT into several tables. */

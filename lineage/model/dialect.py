@@ -80,8 +80,10 @@ class Dialect:
     PostgreSQL, Snowflake, Hive and Trino display the folded name."""
     shows_columns: bool = False
     """The same for columns: T-SQL, BigQuery, MySQL, DuckDB; the catalogs of Spark and Databricks."""
-    omitted_schema: str | None = None
-    """The schema that `db..t` omits (T-SQL: names of objects; Snowflake: resolving them)."""
+    default_schema: str | None = None
+    """The schema of names without one, where a connection names none."""
+    may_omit_schema: bool = False
+    """`db..t` is in the default schema (T-SQL: names of objects; Snowflake: resolving them)."""
     schema_of_attached: str | None = None
     """The schema of `db.t`, where db is an attached database (DuckDB)."""
     temporary_schema: str | None = None

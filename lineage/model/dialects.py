@@ -29,6 +29,7 @@ _ANSI = Dialect(
 )
 _POSTGRES = Dialect(
     "postgres",
+    default_schema="public",
     makes_rows_in_list=True,
     table=_LOWER_ASCII,
     column=_LOWER_ASCII,
@@ -87,7 +88,8 @@ _SNOWFLAKE = Dialect(
     column=_UPPER,
     quoted_table=_KEEP,
     quoted_column=_KEEP,
-    omitted_schema="PUBLIC",
+    default_schema="PUBLIC",
+    may_omit_schema=True,
     names_in_strings=True,
     sequences_by_column=True,
     implicit_recursive=True,
@@ -331,7 +333,8 @@ _TSQL = Dialect(
     aliases=("mssql", "sqlserver", "synapse"),
     shows_tables=True,
     shows_columns=True,
-    omitted_schema="dbo",
+    default_schema="dbo",
+    may_omit_schema=True,
     order_by_prefers_input=True,
     implicit_recursive=True,
     strings_name_columns=True,

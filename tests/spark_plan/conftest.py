@@ -17,7 +17,8 @@ import pytest
 from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.executions import CHECKPOINTS
 from lineage_ingest.spark_plan.frames import KnownFrames
-from lineage_ingest.spark_plan.plan_lineage import PlanLineage, read_lineage
+from lineage_ingest.spark_plan.plan_lineage import PlanLineage, read_lineage, read_loop
+from lineage_ingest.spark_plan.session_variables import SessionVariables
 from tests.kafka_fixture import CONNECTOR, kafka
 from tests.maven_jars import fetched
 
@@ -70,15 +71,28 @@ class SparkProcess:
 
 def lineages(frames: list[dict[str, Any]], catalogs: Catalogs) -> list[PlanLineage]:
     """Return the lineage of each frame with a plan."""
-    known = KnownFrames()
+    known, variables = KnownFrames(), SessionVariables()
     found = []
     for frame in frames:  # what a batch writes ends before the batch does
         if "nodes" in frame and frame.get("stream") is not None:
             read_lineage(frame["nodes"], catalogs, known, keep=True)
     for frame in frames:
-        if "nodes" in frame:
+        known.has_collected |= "collected" in frame
+        if "output" in frame:
+            read_loop(frame["nodes"], frame["output"], catalogs, known, variables)
+        elif "nodes" in frame:
             cut = frame.get("stream") is not None or frame.get("function") in CHECKPOINTS
-            found.append(read_lineage(frame["nodes"], catalogs, known, reduced=frame.get("reduced"), keep=cut))
+            found.append(
+                read_lineage(
+                    frame["nodes"],
+                    catalogs,
+                    known,
+                    variables=variables,
+                    sql=frame.get("sql"),
+                    reduced=frame.get("reduced"),
+                    keep=cut,
+                )
+            )
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from lineage.frozen import frozen
-from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.options import OptionError
 
@@ -64,7 +64,7 @@ def server_namespace(dialect: str | None, host: str, port: object = None) -> str
 
 def default_schema(dialect: str | None) -> str | None:
     """Return the schema of names without one, where a connection of this dialect names none."""
-    return {"postgres": "public", "redshift": "public", "tsql": "dbo", "snowflake": "PUBLIC"}.get(dialect or "")
+    return DIALECTS[dialect].default_schema if dialect in DIALECTS else None
 
 
 @frozen

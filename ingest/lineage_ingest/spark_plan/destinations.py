@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from lineage.model.batch import LineageBatch, RunRecord
 
 __all__ = ["Destination", "EventRefusedError", "UnavailableError", "destination_for"]
 
@@ -16,6 +21,14 @@ _LOG = logging.getLogger("lineage.spark_plan")
 _ENDPOINT = "/api/v1/lineage"
 _TIMEOUT = 10.0
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+_SCHEMES = frozenset(
+    {"http", "https", "kafka", *(f"{name}{end}" for name in ("bolt", "neo4j") for end in ("", "+s", "+ssc"))}
+)
+_KINDS = (
+    "a store (a path in a folder that exists, bolt://HOST:PORT), an OpenLineage endpoint (http://HOST:PORT), "
+    "a file (….ndjson) or a topic (kafka://HOST:PORT/TOPIC)"
+)
 
 Json = dict[str, Any]
 
@@ -62,6 +75,8 @@ def destination_for(target: str, token: str | None, jvm: Any = None) -> Destinat
         ValueError: the text names no destination.
     """
     scheme, separator, rest = target.partition("://")
+    if separator and scheme not in _SCHEMES:
+        raise ValueError(f"{target}: unknown kind of target: expected {_KINDS}")
     if scheme in ("http", "https"):
         return HttpEndpoint(target, token)
     if scheme == "kafka":
@@ -71,6 +86,8 @@ def destination_for(target: str, token: str | None, jvm: Any = None) -> Destinat
         return KafkaTopic(servers, topic, jvm)
     if not separator and target.endswith((".ndjson", ".jsonl")):
         return EventFile(Path(target))
+    if not separator and (Path(target).is_dir() or not Path(target).expanduser().absolute().parent.is_dir()):
+        raise ValueError(f"{target}: no file can be there: expected {_KINDS}")
     return StoreDestination(target)
 
 
@@ -173,6 +190,9 @@ class StoreDestination:
         self._open = open_store
         self._store: Any = None
         self._ingest: Any = None
+        self._sent: list[Json] = []
+        self._refused = 0
+        self._began = 0.0
 
     def send(self, events: Sequence[Json]) -> None:
         """Ingest events.
@@ -186,18 +206,43 @@ class StoreDestination:
 
         try:
             if self._store is None:
+                self._began = time.monotonic()
                 self._store = self._open(self.name)
                 self._ingest = EventIngest(self._store)
             outcomes = self._ingest.take(list(events))
         except StoreError as error:
-            self.rest()
+            self._close()
             raise UnavailableError(f"{self.name}: {error}") from error
-        for outcome in outcomes:
-            if not outcome.accepted:
-                raise EventRefusedError(outcome.index, str(outcome.reason))
+        refused = next((one for one in outcomes if not one.accepted), None)
+        self._sent += events if refused is None else events[: refused.index]
+        if refused is not None:
+            self._refused += 1
+            raise EventRefusedError(refused.index, str(refused.reason))
 
     def rest(self) -> None:
-        """Close the store."""
+        """Record what was ingested as a run, and close the store."""
+        from lineage.store.errors import StoreError  # noqa: PLC0415
+
+        if self._store is not None and self._sent:
+            try:
+                self._store.apply(self._run())
+            except StoreError as error:
+                _LOG.warning("%s: `lineage runs` lacks a run: %s", self.name, error)
+            self._sent, self._refused = [], 0
+        self._close()
+
+    def _run(self) -> LineageBatch:
+        """Return the run of the events since the store was opened; the same events give the same run."""
+        digest = hashlib.sha256(json.dumps(self._sent, sort_keys=True).encode()).hexdigest()[:24]
+        first = self._sent[0]
+        parent = first["run"].get("facets", {}).get("parent", {}).get("job") or first["job"]
+        accepted = len(self._sent)
+        counts = {"files": 0, "events": accepted + self._refused, "accepted": accepted, "failed": self._refused}
+        at = max(datetime.fromisoformat(one["eventTime"]) for one in self._sent)
+        source, seconds = f"{parent['namespace']}/{parent['name']}", time.monotonic() - self._began
+        return LineageBatch(RunRecord(f"openlineage:{digest}", "openlineage", source, at, counts, seconds))
+
+    def _close(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = self._ingest = None

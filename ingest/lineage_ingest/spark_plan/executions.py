@@ -19,8 +19,9 @@ from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.events import Application, Moments, change_events, failure_events, write_events
 from lineage_ingest.spark_plan.frames import KnownFrames
-from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage
+from lineage_ingest.spark_plan.plan_lineage import PlanLineage, WriteLineage, read_lineage, read_loop
 from lineage_ingest.spark_plan.plan_reader import output_of
+from lineage_ingest.spark_plan.session_variables import SessionVariables
 
 __all__ = ["CHECKPOINTS", "ExecutionCounts", "Executions"]
 
@@ -80,6 +81,7 @@ class Executions:
     send: Callable[[list[Json]], None]
     counts: ExecutionCounts = field(default_factory=ExecutionCounts)
     frames: KnownFrames = field(default_factory=KnownFrames)
+    variables: SessionVariables = field(default_factory=SessionVariables)
     _waiting: OrderedDict[int, list[_Waiting]] = field(default_factory=OrderedDict)
     _paths: OrderedDict[int, tuple[str, list[int]]] = field(default_factory=OrderedDict)
     """By root: where files were last written inside it, and the ids of the columns that they have."""
@@ -149,9 +151,14 @@ class Executions:
         return found[0] if ids == found[1] else None
 
     def _read(self, frame: Mapping[str, Any], path: str | None) -> PlanLineage | None:
+        if frame.get("collected"):
+            self.frames.has_collected = True
         if "nodes" not in frame:
             if frame.get("unreadable"):
                 self._count_lost(1)
+            return None
+        if (columns := frame.get("output")) is not None:
+            read_loop(frame["nodes"], columns, self.catalogs, self.frames, self.variables)
             return None
         self.counts.plans += 1
         self.counts.reduced += "reduced" in frame
@@ -159,6 +166,8 @@ class Executions:
             frame["nodes"],
             self.catalogs,
             self.frames,
+            variables=self.variables,
+            sql=frame.get("sql"),
             reduced=frame.get("reduced"),
             path=path,
             keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
@@ -174,6 +183,8 @@ class Executions:
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))
         execution = f"{frame['id']}"
+        if is_batch and frame.get("interrupted"):
+            return  # the stream was stopped: it runs the batch again when it starts
         if (failure := frame.get("failure")) is not None:
             self.counts.failed += len(lineage.writes)
             for write in lineage.writes:

@@ -1,4 +1,4 @@
-"""What plans refer to: frames whose plan was cut (by a checkpoint, as a stream's batch), and session variables."""
+"""Frames whose plan was cut: by a checkpoint, or as a stream's batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class KnownFrames:
         self._max_columns = max_columns
         self._count = 0
         self._by_id: OrderedDict[int, CutFrame] = OrderedDict()
-        self._variables: OrderedDict[str, CutFrame] = OrderedDict()
+        self._by_rdd: OrderedDict[int, tuple[int, ...]] = OrderedDict()
+        self.has_collected = False
+        """Whether a dataset's rows, or a figure of them, were given to the program."""
 
     def add(
         self, relation: PlanRelation, datasets: Mapping[str, Dataset], diagnostics: Iterable[Diagnostic] = ()
@@ -45,24 +47,22 @@ class KnownFrames:
         while len(self._by_id) > self._max_columns:
             self._by_id.popitem(last=False)
 
-    def set_variables(
-        self,
-        names: Sequence[str],
-        relation: PlanRelation,
-        datasets: Mapping[str, Dataset],
-        diagnostics: Iterable[Diagnostic] = (),
-    ) -> None:
-        """Keep what session variables are set to: the columns of a relation, in order."""
-        for name, value in zip(names, relation.columns(), strict=False):
-            rows = relation.rows.flat()
-            self._variables[name] = CutFrame({0: value}, rows, dict(datasets), tuple(diagnostics))
-            self._variables.move_to_end(name)
-        while len(self._variables) > self._max_columns:
-            self._variables.popitem(last=False)
+    def note_rdd(self, rdd: int, output: Sequence[int]) -> None:
+        """Keep which attributes a frame's rows have: a join of the frame with itself gives them new ones."""
+        if any(key in self._by_id for key in output):
+            self._by_rdd[rdd] = tuple(output)
+            self._by_rdd.move_to_end(rdd)
+        while len(self._by_rdd) > self._max_columns:
+            self._by_rdd.popitem(last=False)
 
-    def variable(self, name: str) -> CutFrame | None:
-        """Return what a session variable was set to, as column 0; None if it never was."""
-        return self._variables.get(name)
+    def find_rdd(self, rdd: int, output: Sequence[int]) -> CutFrame | None:
+        """Return the columns of the frame with these rows, as these attributes."""
+        before = self._by_rdd.get(rdd, ())
+        found = self.find(before) if len(before) == len(output) else None
+        if found is None:
+            return None
+        values = {new: found.values[old] for old, new in zip(before, output, strict=True) if old in found.values}
+        return CutFrame(values, found.rows, found.datasets, found.diagnostics)
 
     def find(self, output: Sequence[int]) -> CutFrame | None:
         """Return the columns of a frame with these attributes, if it has any of them; frames may be of several."""

@@ -13,8 +13,6 @@ from lineage.model.namespaces import dialect_of, normal_namespace, scheme_of
 
 __all__ = ["jdbc_dataset", "jdbc_dialect", "jdbc_namespace"]
 
-_SCHEMAS = {"postgres": "public", "redshift": "public", "mssql": "dbo"}
-"""Schemas of names without one."""
 _DATABASE_IN_NAME = frozenset(
     {"postgres", "redshift", "mssql", "oracle", "mysql", "snowflake", "trino", "db2", "teradata"}
 )
@@ -42,8 +40,9 @@ def jdbc_namespace(url: str) -> tuple[str, str | None, str | None]:
         scheme, authority, path = server.groups()
         namespace = normal_namespace(f"{scheme}://{authority}")
         database = properties.get("databasename") or properties.get("database") or properties.get("db") or path or None
-        schema = properties.get("currentschema") or properties.get("schema") or _SCHEMAS.get(scheme_of(namespace))
-        return namespace, database, schema
+        schema = properties.get("currentschema") or properties.get("schema")
+        dialect = dialect_of(namespace)
+        return namespace, database, schema or (dialect.default_schema if dialect is not None else None)
     scheme, _, path = text.partition(":")
     bare = re.split(r"[?;]", path)[0]
     return f"{scheme}:{bare}" if bare else scheme, None, None
@@ -54,6 +53,8 @@ def jdbc_dataset(url: str, table: str) -> tuple[str, str]:
 
     >>> jdbc_dataset("jdbc:postgresql://h/shop", "orders"), jdbc_dataset("jdbc:mysql://h/shop", "orders")
     (('postgres://h:5432', 'shop.public.orders'), ('mysql://h:3306', 'shop.orders'))
+    >>> jdbc_dataset("jdbc:snowflake://acme.snowflakecomputing.com/?db=SHOP&warehouse=w", "orders")[1]
+    'SHOP.PUBLIC.orders'
     """
     namespace, database, schema = jdbc_namespace(url)
     parts = [part for part, _ in split_name(table)]

@@ -15,7 +15,7 @@ from lineage_ingest.spark_plan.changed_rows import changed_columns
 from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
 from lineage_ingest.spark_plan.expressions import variable_name
 from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
-from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.frames import CutFrame, KnownFrames
 from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
 from lineage_ingest.spark_plan.plan_writes import (
@@ -26,10 +26,11 @@ from lineage_ingest.spark_plan.plan_writes import (
     is_silent,
     targets_of,
 )
+from lineage_ingest.spark_plan.session_variables import SessionVariables, has_parameters
 from lineage_ingest.spark_plan.sources import Reads
-from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources
+from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources, Value
 
-__all__ = ["PlanLineage", "WriteLineage", "read_lineage"]
+__all__ = ["PlanLineage", "WriteLineage", "read_lineage", "read_loop"]
 
 
 @frozen
@@ -76,6 +77,8 @@ def read_lineage(
     catalogs: Catalogs,
     frames: KnownFrames,
     *,
+    variables: SessionVariables | None = None,
+    sql: str | None = None,
     reduced: str | None = None,
     path: str | None = None,
     extensions: Extensions | None = None,
@@ -85,7 +88,7 @@ def read_lineage(
 
     `reduced` says why the plan has no expressions, if it has none: the lineage is that of tables. `path` is where a
     table that the plan creates is stored. With `keep`, the columns of the query are kept in `frames`, for plans that
-    begin with them.
+    begin with them. `variables` are those of the session, which the plan may set, and `sql` is the statement's text.
 
     Raises:
         ValueError: the nodes are not as the listener writes them.
@@ -93,13 +96,14 @@ def read_lineage(
     plan = read_plan(nodes)
     root = plan[-1]
     known = extensions if extensions is not None else installed_extensions()
-    reader = PlanReader(Reads(catalogs), frames, known)
+    session = variables if variables is not None else SessionVariables()
+    reader = PlanReader(Reads(catalogs), frames, session, sql, known)
     reader.written = {id(table) for one in commands_of(root) if (table := one.node("table", "relation")) is not None}
     reader.read(plan)
     found = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
-    if root.name == "SetVariable" and (source := root.node("sourceQuery")) is not None:
-        names = [variable_name(one) for one in root.list("targetVariables")]
-        frames.set_variables(names, reader.relation(source), reader.reads.datasets, reader.diagnostics)
+    _set_variables(reader, root)
+    if sql is not None and session.have_sources and has_parameters(sql):
+        reader.report_parameters()
     for command in commands_of(root):
         targets = targets_of(command, catalogs, known, path)
         query = targets[0].query if targets else command.node("query", "plan", "inputQuery") or command
@@ -122,6 +126,51 @@ def read_lineage(
             )
         )
     return found
+
+
+def _set_variables(reader: PlanReader, root: PlanNode) -> None:
+    """Keep what DECLARE, SET and FOR set variables to. What FOR sets has no text."""
+    if root.name == "SetVariable" and (source := root.node("sourceQuery")) is not None:
+        names = [variable_name(one) for one in root.list("targetVariables")]
+        if reader.sql is None and reader.relation(source).rows.flat() == {}:
+            for name in names:
+                reader.variables.set_of_row(name)
+            return
+        relation = reader.relation(source)
+        values, rows = relation.columns(), relation.rows.flat()
+    elif root.name == "CreateVariable":
+        names = [variable_name(one) for one in root.list("names") or root.list("name")]
+        default = root.node("defaultExpr")
+        value = reader.scope(PlanRelation([], {}, PlanRows())).value(default) if default is not None else Value({})
+        values, rows = [value] * len(names), {}
+    else:
+        reader.variables.end_start(reader.sql)
+        return
+    for name, value in zip(names, values, strict=False):
+        datasets = {
+            source.dataset: one
+            for source, _ in (*value.sources, *rows)
+            if (one := reader.reads.datasets.get(source.dataset))
+        }
+        reader.variables.set(name, CutFrame({0: value}, rows, datasets, tuple(reader.diagnostics)))
+
+
+def read_loop(
+    nodes: Sequence[Sequence[Any]], columns: Sequence[Sequence[Any]], catalogs: Catalogs, frames: KnownFrames,
+    variables: SessionVariables,
+) -> None:  # fmt: skip
+    """Take note of a query whose rows the program iterates over: those of FOR in a SQL script, it may be."""
+    plan = read_plan(nodes)
+    reader = PlanReader(Reads(catalogs), frames, variables)
+    reader.read(plan)
+    relation = reader.relation(plan[-1])
+    rows = relation.rows.flat()
+    variables.start_loop(
+        {
+            str(name).lower(): CutFrame({0: value}, rows, dict(reader.reads.datasets), tuple(reader.diagnostics))
+            for (_, name, _), value in zip(columns, relation.columns(), strict=False)
+        }
+    )
 
 
 def _write(reader: PlanReader, root: PlanNode, write: TargetedWrite, reduced: str | None) -> WriteLineage:

@@ -8,7 +8,8 @@ ends.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -19,6 +20,7 @@ from lineage_ingest.spark_plan.expressions import PlanScope
 from lineage_ingest.spark_plan.extensions import Extensions, PlanExtension, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.session_variables import SessionVariables
 from lineage_ingest.spark_plan.sources import Reads, leaf_relation, stored_relation, view_relation
 from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb
 
@@ -45,6 +47,7 @@ _NAMED = frozenset(
     }
 )  # fmt: skip
 """Nodes that name what a command acts on, and read nothing."""
+_VALUES = re.compile(r"\bvalues\b", re.IGNORECASE)
 _NO_COLUMNS = frozenset({"OneRowRelation", "EmptyRelation"})
 
 
@@ -64,6 +67,8 @@ class PlanReader:
 
     reads: Reads
     frames: KnownFrames
+    variables: SessionVariables = field(default_factory=SessionVariables)
+    sql: str | None = None
     extensions: Extensions = field(default_factory=installed_extensions)
     diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
     relations: dict[int, PlanRelation] = field(default_factory=dict)
@@ -72,9 +77,14 @@ class PlanReader:
     written: set[int] = field(default_factory=set)
     """The nodes (by `id`) that stand for what the plan's commands write."""
 
-    def read(self, nodes: Iterable[PlanNode]) -> None:
+    def read(self, nodes: Sequence[PlanNode]) -> None:
         """Read nodes, each after those that it reads. Expressions and commands have no relation of their own."""
         for node in nodes:
+            if (rdd := node.properties.get("rdd")) is not None:
+                self.frames.note_rdd(rdd, output_of(node))
+        for node in nodes:
+            if (model := node.properties.get("model")) is not None:
+                self._report_model(str(model))
             if self.is_relation(node):
                 try:
                     self.relations[id(node)] = self._relation(node)
@@ -109,12 +119,10 @@ class PlanReader:
 
     def _variable(self, name: str) -> Value:
         """Return what a session variable was set to: what decides the rows of that query influences it, too."""
-        found = self.frames.variable(name)
-        if found is None:
-            return Value({})
+        found = self.variables.get(name)
         self.reads.datasets.update(found.datasets)
         self.diagnostics.update(dict.fromkeys(found.diagnostics))
-        return Value({**found.values[0].sources, **found.rows})
+        return found.values.get(0, Value({})).decided_by(found.rows)
 
     def report(self, code: DiagnosticCode, severity: Severity, message: str, hint: str) -> None:
         """Add a diagnostic, once."""
@@ -135,11 +143,30 @@ class PlanReader:
     def report_local_rows(self, node: PlanNode) -> None:
         """Report that columns are made of rows of the program: constants, or what it computed or collected."""
         names = name_list([one[1] for one in node.properties.get("columns") or []], 5)
+        is_inline = self.sql is not None and _VALUES.search(self.sql) is not None
+        may_be_read = self.variables.have_sources if is_inline else self.frames.has_collected
         self.report(
             DiagnosticCode.OPAQUE_FUNCTION,
-            Severity.INFO,
+            Severity.WARNING if may_be_read else Severity.INFO,
             f"the rows of {names} were in the job's memory: where it has them from is not in the plan",
             "constants need nothing; for collected rows, write the frame instead",
+        )
+
+    def report_parameters(self) -> None:
+        """Report that a statement has parameters, whose values the plan has as constants."""
+        self.report(
+            DiagnosticCode.OPAQUE_FUNCTION,
+            Severity.WARNING,
+            "the statement has parameters: the plan does not say which variables EXECUTE IMMEDIATE gave them",
+            "read the variables in the statement itself",
+        )
+
+    def _report_model(self, name: str) -> None:
+        self.report(
+            DiagnosticCode.OPAQUE_FUNCTION,
+            Severity.WARNING,
+            f"{name} was fitted before: the columns that it was fitted on, such as a label, are not in the plan",
+            "state the lineage of the label by hand",
         )
 
     def report_opaque(self, node: PlanNode) -> None:

@@ -46,6 +46,7 @@ class SparkLineage:
     listener: JvmListener
     flush_seconds: float
     key: str
+    target: str
     _is_closed: bool = False
 
     def flush(self, seconds: float | None = None) -> bool:
@@ -101,9 +102,14 @@ def enable(
 
     `target` is a store (a path, `bolt://…`), an OpenLineage endpoint (`http://…`), a file (`….ndjson`) or a topic
     (`kafka://HOST:PORT/TOPIC`); without it, the conf `spark.lineage.target`, else `LINEAGE_SPARK_TARGET`. `job` is the
-    name of the job, the application's by default, `namespace` that of the job. It never raises: what is not possible
-    is logged once, and the job goes on without lineage.
+    name of the job, the application's by default, `namespace` that of the job. Whatever else is not possible is logged
+    once, and the job goes on without lineage. An application has one target: another one is ignored, and logged.
+
+    Raises:
+        ValueError: the target is of no kind that can work.
     """
+    if target is not None:
+        destination_for(str(target), None)
     try:
         return _enable(spark, str(target) if target is not None else None, job, namespace, token)
     except Exception as error:  # noqa: BLE001  a job must not fail because of its lineage
@@ -154,6 +160,8 @@ def _enable(
     key = str(context.applicationId)
     with _LOCK:
         if (known := _ACTIVE.get(key)) is not None:
+            if where != known.target:
+                _LOG.warning("lineage goes to %s already, not to %s: disable it first", known.target, where)
             return known
         confs.update({name: value for name in _CONFS if (value := spark.conf.get(name, ""))})
         destination = destination_for(where, token or conf("token") or os.environ.get("LINEAGE_TOKEN"), spark._jvm)
@@ -171,7 +179,7 @@ def _enable(
         except BaseException:
             delivery.close(1.0)
             raise
-        found = SparkLineage(application, executions, delivery, listener, float(conf("flushSeconds", "10")), key)
+        found = SparkLineage(application, executions, delivery, listener, float(conf("flushSeconds", "10")), key, where)
         _ACTIVE[key] = found
     delivery.put([application.event("START", datetime.now(UTC))])
     atexit.register(found.close)

@@ -16,8 +16,10 @@ __all__ = [
     "Sources",
     "Value",
     "absorb",
+    "absorbed",
     "merge_values",
     "outer_value",
+    "unchanged",
 ]
 
 OUTER = "\0outer"
@@ -33,57 +35,132 @@ class PlanSource(NamedTuple):
 
 Sources: TypeAlias = "dict[tuple[PlanSource, int], None]"
 """Sources with their transformation codes, in order."""
+Change: TypeAlias = "Callable[[Sources], Sources]"
 
 
 class Value:
-    """The sources of a value, and those of its fields if it is a struct that the plan builds.
+    """The sources of a value, and what is known of its parts.
 
-    `whole` is the value of which this is an element: the fields of the element are those of the whole. `is_pivoted`
-    marks the array of a PIVOT, whose items are its columns.
+    `fields` are those of a struct that the plan builds, `elements` and `keys` what an array or map that it builds has.
+    `inner` are values that this one may be, each with what happens to it on the way: a part of this value is that of
+    one of them. What decides which one it is (`deciding`) decides each of its parts.
     """
 
-    __slots__ = ("fields", "is_pivoted", "sources", "whole")
+    __slots__ = ("_parts", "deciding", "depth", "elements", "fields", "inner", "keys", "sources")
 
-    def __init__(self, sources: Sources, fields: Mapping[str, Value] | None = None, whole: Value | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        fields: Mapping[str, Value] | None = None,
+        *,
+        elements: Value | None = None,
+        keys: Value | None = None,
+        inner: Iterable[tuple[Value, Change]] = (),
+        deciding: Sources | None = None,
+    ) -> None:
         self.sources = sources
         self.fields = fields
-        self.whole = whole
-        self.is_pivoted = False
+        self.elements = elements
+        self.keys = keys
+        self.inner = [(value, change) for value, change in inner if value.has_parts]
+        self.deciding: Sources = deciding or {}
+        self.depth: int = 1 + max((value.depth for value, _ in self.inner), default=elements.depth if elements else 0)
+        if self.depth > _MAX_DEPTH:
+            self.inner, self.elements = [], None
+        self._parts: dict[object, Value] = {}
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a part of it can come from less than the whole does."""
+        return bool(self.fields or self.elements or self.inner or any(code == IDENTITY for _, code in self.sources))
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """The names of its fields in order, as far as the plan says them."""
+        if self.fields is not None:
+            return tuple(self.fields)
+        return next((names for value, _ in self.inner if (names := value.field_names)), ())
 
     def field(self, name: str) -> Value:
-        """Return the value of a field: of a struct, of a column, or of the whole that this is an element of."""
-        value = self
-        if value.fields is not None and name in value.fields:
-            return value.fields[name]
-        while value.whole is not None:
-            value = value.whole
-            if value.fields is not None and name in value.fields:
-                return value.fields[name]
+        """Return the value of a field: of a struct, of the elements of an array, or of a column."""
+        return self._part(name, lambda value: value._own_field(name))
+
+    def element(self) -> Value:
+        """Return the value of an element of an array, or of a map's values."""
+        return self._part(_ELEMENT, Value._own_element)
+
+    def key(self) -> Value:
+        """Return the value of a map's keys."""
+        return self._part(_KEY, lambda value: value.keys or Value(absorbed(value.sources, TRANSFORMATION)))
+
+    def item(self, key: str) -> Value:
+        """Return the value that a map has at a key."""
+        return self._part((key,), lambda value: value.elements or value._own_field(key))
+
+    def _part(self, kind: object, own: Callable[[Value], Value]) -> Value:
+        if (known := self._parts.get(kind)) is not None:
+            return known
+        found = self._parts[kind] = own(self) if not self._is_of_inner(kind) else self._of_inner(kind, own)
+        return found
+
+    def _is_of_inner(self, kind: object) -> bool:
+        return bool(self.inner) and self.elements is None and (self.fields is None or kind not in self.fields)
+
+    def _of_inner(self, kind: object, own: Callable[[Value], Value]) -> Value:
+        found: Sources = dict(self.deciding)
+        parts = [(value._part(kind, own), change) for value, change in self.inner]
+        for part, change in parts:
+            found.update(change(part.sources))
+        return Value(found, inner=parts, deciding=self.deciding)
+
+    def _own_field(self, name: str) -> Value:
+        if self.fields is not None:
+            wanted = name.lower()
+            return next((one for key, one in self.fields.items() if key.lower() == wanted), Value(self.sources))
+        if self.elements is not None:
+            inner = self.elements.field(name)
+            return Value(inner.sources, elements=inner)
         nested: Sources = {}
-        for source, code in value.sources:
+        for source, code in self.sources:
             if code == IDENTITY and source.path is not None:
                 nested[PlanSource(source.dataset, (*source.path, name)), code] = None
             else:
                 nested[source, code] = None
         return Value(nested)
 
-    def element(self) -> Value:
-        """Return the value of an element of an array or map."""
-        lifted: Sources = {}
-        absorb(lifted, self.sources, TRANSFORMATION)
-        return Value(lifted, self.fields, None if self.fields is not None else self)
+    def _own_element(self) -> Value:
+        if self.elements is not None:
+            return self.elements
+        return Value(absorbed(self.sources, TRANSFORMATION), inner=[(self, unchanged)])
 
     def composed(self, effect: int) -> Value:
-        """Return the value after a transformation that keeps its fields."""
-        changed: Sources = {}
-        absorb(changed, self.sources, effect)
-        fields = {name: one.composed(effect) for name, one in self.fields.items()} if self.fields is not None else None
-        return Value(changed, fields)
+        """Return the value after a transformation that keeps its parts."""
+        return self.mapped(lambda sources: absorbed(sources, effect))
 
-    def mapped(self, change: Callable[[Sources], Sources]) -> Value:
-        """Return the value with other sources, also of its fields."""
-        fields = {name: one.mapped(change) for name, one in self.fields.items()} if self.fields is not None else None
-        return Value(change(self.sources), fields, self.whole.mapped(change) if self.whole is not None else None)
+    def mapped(self, change: Change) -> Value:
+        """Return the value with other sources, also of its parts."""
+        return Value(change(self.sources), inner=[(self, change)])
+
+    def decided_by(self, deciding: Sources) -> Value:
+        """Return the value with what decides it: each of its parts, too."""
+        return Value({**self.sources, **deciding}, inner=[(self, unchanged)], deciding=deciding)
+
+
+_MAX_DEPTH = 100
+"""How many values deep parts are followed: beyond it, a part comes from all that the whole does."""
+_ELEMENT, _KEY = object(), object()
+
+
+def unchanged(sources: Sources) -> Sources:
+    """Return the sources as they are."""
+    return sources
+
+
+def absorbed(sources: Iterable[tuple[PlanSource, int]], effect: int) -> Sources:
+    """Return sources, composed with an effect."""
+    found: Sources = {}
+    absorb(found, sources, effect)
+    return found
 
 
 def absorb(sink: Sources, sources: Iterable[tuple[PlanSource, int]], effect: int = IDENTITY) -> None:
@@ -101,11 +178,7 @@ def merge_values(values: Iterable[Value]) -> Value:
     sources: Sources = {}
     for value in listed:
         sources.update(value.sources)
-    fields = None
-    if listed and all(value.fields is not None for value in listed if value.sources):
-        names = dict.fromkeys(name for value in listed for name in value.fields or ())
-        fields = {name: merge_values(v.fields[name] for v in listed if v.fields and name in v.fields) for name in names}
-    return Value(sources, fields or None)
+    return Value(sources, inner=[(value, unchanged) for value in listed])
 
 
 def outer_value(expr_id: int) -> Value:

@@ -239,9 +239,9 @@ class _Tracer:
             position += 1
             if position + 1 < len(tokens) and words[position] == ".":
                 position += 1
-                schema = self._naming.dialect.omitted_schema
-                if position + 1 < len(tokens) and words[position] == "." and schema is not None:  # `db..t`
-                    parts.append(schema)
+                dialect = self._naming.dialect
+                if position + 1 < len(tokens) and words[position] == "." and dialect.may_omit_schema:  # `db..t`
+                    parts.append(str(dialect.default_schema))
                     position += 1
                 continue
             break

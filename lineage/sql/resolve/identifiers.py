@@ -98,8 +98,8 @@ class Identifiers:
                 parts.append(self.table(node))
             elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
                 parts.append("@" + self._dialect.fold_table(node.name))
-            elif node == "" and type(name) is exp.Identifier and self._dialect.omitted_schema is not None:
-                parts.append(self._dialect.omitted_schema)  # `db..t`
+            elif node == "" and type(name) is exp.Identifier and self._dialect.may_omit_schema:
+                parts.append(str(self._dialect.default_schema))  # `db..t`
         if type(name) is exp.Identifier and _hashes(name.args):  # `tempdb..#t`
             return parts[-1:]
         if len(parts) > 1 and is_temporary_schema(".".join(parts[:-1]), self._dialect):

@@ -13,7 +13,10 @@ public final class Ended {
   public String function;
   public String failure;
   public String run;
+  public boolean isInterrupted;
   public boolean isRepeated;
+  public boolean isIterated;
+  public boolean isCollected;
   public String sql;
   public LogicalPlan plan;
 
@@ -25,8 +28,11 @@ public final class Ended {
     Json.append(frame, "end", String.valueOf(end));
     Json.append(frame, "function", Json.text(function));
     Json.append(frame, "failure", Json.text(failure));
+    Json.append(frame, "interrupted", isInterrupted ? "true" : null);
     Json.append(frame, "stream", Json.text(run));
     Json.append(frame, "sql", sql == null || sql.length() > maxCharacters ? null : Json.quote(sql));
+    Json.append(frame, "collected", isCollected ? "true" : null);
+    Json.append(frame, "output", isIterated && plan != null ? PlanWriter.columns(plan.output()) : null);
     Json.append(frame, "lost", lost == 0 ? null : String.valueOf(lost));
     if (plan != null) {
       long begun = System.nanoTime();

@@ -5,7 +5,10 @@ import java.io.DataOutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,6 +29,11 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  */
 public final class PlanListener extends SparkListener implements Runnable {
   private static final int MAX_STARTED = 10000;
+  /** What Spark calls the executions that give rows to the program. */
+  private static final Set COLLECTS = new HashSet(Arrays.asList(new Object[] {
+    "collect", "collectAsList", "collectToPython", "collectAsArrowToPython", "collectAsArrowToR", "toLocalIterator",
+    "head", "take", "tail", "count", "isEmpty", "reduce",
+  }));
 
   private final ArrayBlockingQueue queue;
   private final Thread thread;
@@ -90,6 +98,7 @@ public final class PlanListener extends SparkListener implements Runnable {
     item.end = end.time();
     item.function = name == null ? null : String.valueOf(name);
     item.failure = failure == null ? null : failure.getClass().getName();
+    item.isInterrupted = isInterrupt(failure);
     if (failure == null && !Reflect.text(end, "errorMessage").isEmpty()) {
       item.failure = "error";
     }
@@ -108,12 +117,15 @@ public final class PlanListener extends SparkListener implements Runnable {
       }
     }
     boolean isRootOfOthers = item.root == item.id && roots.remove(Long.valueOf(item.id)) != null;
-    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function);
+    item.isIterated = "toLocalIterator".equals(item.function);
+    item.isCollected = COLLECTS.contains(item.function);
+    boolean isFrame = "checkpoint".equals(item.function) || "localCheckpoint".equals(item.function) || item.isIterated;
     boolean isWrite = isCommand(plan) || item.run != null;
-    if (!isWrite && !isFrame && !isRootOfOthers) {
+    if (!isWrite && !isFrame && !isRootOfOthers && !item.isCollected) {
       return;
     }
     if (isWrite || isFrame) {
+      item.isIterated = item.isIterated && !isWrite;
       item.plan = item.isRepeated ? null : plan;
       item.sql = isCommand(plan) ? sqlText(execution) : null;
     }
@@ -128,6 +140,20 @@ public final class PlanListener extends SparkListener implements Runnable {
       pending.decrementAndGet();
       lost.incrementAndGet();
     }
+  }
+
+  /** Whether an execution failed because it was told to stop. */
+  private static boolean isInterrupt(Object failure) {
+    Object cause = failure;
+    for (int depth = 0; cause instanceof Throwable && depth < 20; depth++) {
+      if (cause instanceof InterruptedException || cause instanceof java.io.InterruptedIOException
+          || cause instanceof java.nio.channels.ClosedByInterruptException
+          || String.valueOf(Reflect.call(cause, "getCondition")).equals("SPARK_JOB_CANCELLED")) {
+        return true;
+      }
+      cause = ((Throwable) cause).getCause();
+    }
+    return false;
   }
 
   /** Whether a plan is a command, or several: INSERT into several tables. */

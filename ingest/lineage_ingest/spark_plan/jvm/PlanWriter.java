@@ -459,8 +459,13 @@ public final class PlanWriter {
     if (!pretty.equalsIgnoreCase(name)) {
       Json.append(properties, "function", Json.quote(pretty));
     }
-    if (name.equals("Cast") && ((Cast) expression).getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()) {
-      Json.append(properties, "explicit", "true");
+    if (name.equals("Cast")) {
+      describeCast((Cast) expression, properties);
+    } else if (name.equals("ArraysZip")) {
+      DataType element = ((org.apache.spark.sql.types.ArrayType) expression.dataType()).elementType();
+      Json.append(properties, "names", Json.list(((StructType) element).fieldNames()));
+    } else if (name.equals("ScalaUDF")) {
+      Json.append(properties, "model", Json.text(modelOf(Reflect.call(expression, "function"))));
     } else if (name.equals("GetStructField")) {
       Json.append(properties, "field", Json.text(Reflect.call(expression, "extractFieldName")));
     } else if (name.equals("CreateNamedStruct")) {
@@ -489,7 +494,27 @@ public final class PlanWriter {
     }
   }
 
-  private static String columns(scala.collection.Seq output) {
+  /** The class of Spark's own fitted model that a function belongs to; null if it is other code. */
+  private static String modelOf(Object function) {
+    String name = function == null ? "" : function.getClass().getName();
+    name = name.indexOf('$') < 0 ? name : name.substring(0, name.indexOf('$'));
+    return name.startsWith("org.apache.spark.ml.") && name.endsWith("Model")
+      ? name.substring(name.lastIndexOf('.') + 1) : null;
+  }
+
+  /** Whether the query has the cast, and the names of the fields of a struct after and before it. */
+  private static void describeCast(Cast cast, StringBuilder properties) {
+    if (cast.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()) {
+      Json.append(properties, "explicit", "true");
+    }
+    DataType before = cast.child().resolved() ? cast.child().dataType() : null;
+    if (before instanceof StructType && cast.dataType() instanceof StructType) {
+      Json.append(properties, "names", Json.list(((StructType) cast.dataType()).fieldNames()));
+      Json.append(properties, "oldNames", Json.list(((StructType) before).fieldNames()));
+    }
+  }
+
+  public static String columns(scala.collection.Seq output) {
     StringBuilder list = new StringBuilder("[");
     scala.collection.Iterator items = output.iterator();
     while (items.hasNext()) {

@@ -114,6 +114,8 @@ public final class Sources {
 
   /** Whether an RDD is of local data only, and the paths of the files at its start: without computing anything. */
   public static void rdd(Object rdd, StringBuilder properties) {
+    Object id = rdd == null ? null : Reflect.call(rdd, "id");
+    Json.append(properties, "rdd", id == null ? null : String.valueOf(id));
     java.util.ArrayDeque open = new java.util.ArrayDeque();
     java.util.IdentityHashMap met = new java.util.IdentityHashMap();
     java.util.LinkedHashSet paths = new java.util.LinkedHashSet();

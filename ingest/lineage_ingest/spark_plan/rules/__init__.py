@@ -3,11 +3,23 @@
 from lineage_ingest.spark_plan.rules import (
     cut_plans,
     joins,
+    lambdas,
     merged_rows,
+    nested_values,
     opaque,
     query_blocks,
     row_generators,
     unions,
 )
 
-__all__ = ["cut_plans", "row_generators", "joins", "merged_rows", "opaque", "query_blocks", "unions"]
+__all__ = [
+    "cut_plans",
+    "row_generators",
+    "joins",
+    "lambdas",
+    "merged_rows",
+    "nested_values",
+    "opaque",
+    "query_blocks",
+    "unions",
+]

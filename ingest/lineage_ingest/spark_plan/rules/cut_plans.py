@@ -13,7 +13,7 @@ from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Plan
 def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRelation:
     """A frame whose plan was cut: checkpointed, a batch of a stream, or made from an RDD."""
     output = output_of(node)
-    found = reader.frames.find(output)
+    found = reader.frames.find(output) or reader.frames.find_rdd(node.properties.get("rdd", -1), output)
     if found is not None:
         reader.reads.datasets.update(found.datasets)
         reader.diagnostics.update(dict.fromkeys(found.diagnostics))
@@ -25,8 +25,9 @@ def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRel
         reader.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
-            f"the columns {names} come from an RDD, whose code no plan shows: their sources are not known",
-            "use column expressions instead of .rdd, or state the lineage by hand",
+            f"the columns {names} come from an RDD, whose code no plan shows, or from a frame that was checkpointed "
+            "before lineage was enabled: their sources are not known",
+            "use column expressions instead of .rdd, and enable lineage before checkpoints",
         )
     return _of_rdd(reader, node, output)
 

@@ -22,7 +22,11 @@ def _project(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -
 
 @plan_rule("Aggregate")
 def _aggregate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
-    child = children[0]
+    child, below = children[0], node.node("child")
+    if below is not None and below.name == "Aggregate" and _is_pivot(node):
+        # Spark groups by the column of PIVOT, too, before it makes columns of its values.
+        ungrouped = reader.children(below)[0]
+        child = PlanRelation(child.output, child.values, PlanRows(None, [ungrouped.rows]))
     listed = node.list("groupingExpressions")
     if listed and listed[-1].properties.get("name") == _GROUPING_ID:
         child = _with_grouping_id(child, listed)
@@ -35,11 +39,13 @@ def _aggregate(reader: PlanReader, node: PlanNode, children: list[PlanRelation])
     output = []
     for item in node.list("aggregateExpressions"):
         output.append(item.expr_id)
-        values[item.expr_id] = value = scope.value(item)
-        inner = next(item.all_nodes, None)
-        function = inner.node("aggregateFunction") if inner is not None else None
-        value.is_pivoted = function is not None and function.name == "PivotFirst"
+        values[item.expr_id] = scope.value(item)
     return PlanRelation(output, values, PlanRows(keys, [child.rows]))
+
+
+def _is_pivot(node: PlanNode) -> bool:
+    functions = [one.node("aggregateFunction") for item in node.list("aggregateExpressions") for one in item.all_nodes]
+    return any(one is not None and one.name == "PivotFirst" for one in functions)
 
 
 _GROUPING_ID = "spark_grouping_id"

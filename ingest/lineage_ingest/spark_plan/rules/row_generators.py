@@ -41,7 +41,10 @@ def _generated(generator: PlanNode, operands: list[Value], names: list[str]) -> 
     for value in operands:
         absorb(total, value.sources, TRANSFORMATION)
     if generator.name in ("Explode", "PosExplode"):
-        return [operands[0].element() for _ in names]
+        element = operands[0].element()
+        position = [] if generator.name == "Explode" else [Value(element.sources)]
+        is_map = len(names) == len(position) + 2
+        return [*position, operands[0].key(), element] if is_map else [*position, element]
     if generator.name == "Inline":
         element = operands[0].element()
         fields = generator.properties.get("fields") or names

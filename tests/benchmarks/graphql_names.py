@@ -1,6 +1,6 @@
 """GraphQL over Neo4j by the names that people type: it fails if a name is not found, or leads nowhere.
 
-Of a graph of 1,000,000 columns: a search for a table, the table by its full name and by the last part of it, and the
+Of a graph of 1,000,000 columns: a search for a table, the table by its full name and by its last parts, and the
 impact of a column by its name. `LINEAGE_BENCHMARK_CACHE` names the folder in which the graph is kept.
 """
 
@@ -48,7 +48,7 @@ def run(graph: LayeredGraph | None = None) -> dict[str, Any]:
         for number in range(ASKED):
             column = graph.hub(number % graph.hubs)
             table = graph.dataset_key(column // graph.columns).rpartition("/")[2]
-            names = {"table": table, "short": table.rpartition(".")[2], "column": f"{table}.{graph.path(column)}"}
+            names = {"table": table, "short": table.partition(".")[2], "column": f"{table}.{graph.path(column)}"}
             for name, query in QUERIES.items():
                 start = time.perf_counter()
                 reply = client.post(f"{address}/graphql", json={"query": query, "variables": names}).json()

@@ -13,6 +13,7 @@ from strawberry.dataloader import DataLoader
 from strawberry.fastapi import BaseContext
 from strawberry.types import Info
 
+from lineage.model.names import dataset_of
 from lineage.model.usage import UserCounts
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
@@ -29,7 +30,7 @@ from lineage.store.values import (
     StoredRun,
     StoredUsage,
 )
-from lineage.traversal import FormerHolder, Namesake, Target, former_holders, namesakes
+from lineage.traversal import BrokenRead, FormerHolder, Namesake, Target, broken_reads, former_holders, namesakes
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
@@ -117,8 +118,10 @@ class Loaders:
         self.former_names: DataLoader[str, list[FormerName]] = DataLoader(self._former_names)
         self.former_holders: DataLoader[str, list[FormerHolder]] = DataLoader(self._former_holders)
         self.namesakes: DataLoader[str, list[Namesake]] = DataLoader(self._namesakes)
+        self.broken_reads: DataLoader[str, list[BrokenRead]] = DataLoader(self._broken_reads)
         self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
         self._feeds: dict[tuple[Direction, datetime | None], DataLoader[str, list[FeedKey]]] = {}
+        self._neighbours: dict[tuple[Direction, datetime | None], DataLoader[str, int]] = {}
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
 
     async def feeds(self, dataset: str, direction: Direction, as_of: datetime | None) -> list[FeedKey]:
@@ -134,6 +137,21 @@ class Loaders:
             )
         return await loader.load(dataset)
 
+    async def neighbours(self, column: str, direction: Direction, as_of: datetime | None) -> int:
+        """Return the number of columns and tables that edges from (downstream) or into (upstream) a column have."""
+        loader = self._neighbours.get((direction, as_of))
+        if loader is None:
+
+            async def load(keys: list[str]) -> list[int]:
+                hops = await self._ask(lambda store: store.expand(keys, direction, as_of=as_of))
+                ends: dict[str, set[str]] = {key: set() for key in keys}
+                for hop in hops:
+                    ends[hop.via].add(hop.edge.target if direction is Direction.DOWNSTREAM else hop.edge.source)
+                return [len(ends[key]) for key in keys]
+
+            loader = self._neighbours[direction, as_of] = DataLoader(load)
+        return await loader.load(column)
+
     async def _former_names(self, keys: list[str]) -> list[list[FormerName]]:
         found = await self._ask(lambda store: store.former_names(keys))
         return [found[key] for key in keys]
@@ -146,6 +164,10 @@ class Loaders:
     async def _namesakes(self, keys: list[str]) -> list[list[Namesake]]:
         found = await self._ask(lambda store: namesakes(store, keys))
         return [[one for one in found if key in (one.key, one.short_key)] for key in keys]
+
+    async def _broken_reads(self, keys: list[str]) -> list[list[BrokenRead]]:
+        found = await self._ask(lambda store: broken_reads(store, keys))
+        return [[one for one in found if key in (dataset_of(one.column), one.reader)] for key in keys]
 
     async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
         found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}

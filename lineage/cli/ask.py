@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -23,6 +23,7 @@ from lineage.store.values import Direction, StoredJob
 from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
+from lineage.traversal.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lookup import names_of
 from lineage.traversal.namesakes import namesakes
@@ -34,6 +35,7 @@ __all__ = [
     "RowsOption",
     "complete_name",
     "impact",
+    "note_broken_reads",
     "path",
     "print_answer",
     "root_cause",
@@ -93,6 +95,10 @@ AsOfOption = Annotated[
         help="Query the graph as of this time, such as 2026-01-31 or 2026-01-31T08:00:00+01:00. UTC without an offset.",
     ),
 ]
+PathsOption = Annotated[
+    bool,
+    typer.Option("--paths", help="With --format json: each column has its whole paths, instead of one tree of paths."),
+]
 RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
 
 
@@ -117,6 +123,7 @@ def impact(
     as_of: AsOfOption = None,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
+    paths: PathsOption = False,
 ) -> None:
     """What depends on this column or table? Follows lineage downstream.
 
@@ -126,13 +133,7 @@ def impact(
     Example, values only: lineage impact shop.orders.amount --max-references 0
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    with open_store(store, read_only=True) as opened:
-        target = resolve(opened, name)
-        answer = find_impact(opened, target, options)
-        print_answer(opened, answer, output, rows)
-        _note_times(opened, options.as_of, target)
-        _note_former_holders(opened, options.as_of, "impact", target)
-        _note_namesakes(opened, [target], answer.by_dataset)
+    _ask("impact", find_impact, name, store, options, output, rows, paths=paths)
 
 
 def root_cause(
@@ -146,19 +147,14 @@ def root_cause(
     as_of: AsOfOption = None,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
+    paths: PathsOption = False,
 ) -> None:
     """Where does this column or table come from? Follows lineage upstream, to the columns that have no sources.
 
     Example: lineage root-cause mart.revenue.total
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    with open_store(store, read_only=True) as opened:
-        target = resolve(opened, name)
-        answer = find_root_cause(opened, target, options)
-        print_answer(opened, answer, output, rows)
-        _note_times(opened, options.as_of, target)
-        _note_former_holders(opened, options.as_of, "root-cause", target)
-        _note_namesakes(opened, [target], answer.by_dataset)
+    _ask("root-cause", find_root_cause, name, store, options, output, rows, paths=paths)
 
 
 def path(
@@ -189,12 +185,42 @@ def path(
             _note_times(opened, options.as_of, source, target)
             _note_former_holders(opened, options.as_of, "path", source, target)
             _note_namesakes(opened, [source, target])
+        if as_of is None:
+            note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
         if output is OutputFormat.JSON:
             print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
         elif output is OutputFormat.CSV:
             print_listing(_STEP_COLUMNS, _steps(routes, _jobs_of(opened, routes)), output)
         else:
             _print_routes(opened, routes, is_past=as_of is not None)
+
+
+def _ask(
+    command: str,
+    find: Callable[[GraphStore, Target, TraversalOptions], Answer],
+    name: str,
+    store: str | None,
+    options: TraversalOptions,
+    output: OutputFormat,
+    rows: int,
+    *,
+    paths: bool,
+) -> None:
+    """Print the answer to `lineage impact` or `lineage root-cause`, and what limits it."""
+    if paths and output is not OutputFormat.JSON:
+        raise typer.BadParameter("--paths needs --format json")
+    with open_store(store, read_only=True) as opened:
+        target = resolve(opened, name)
+        answer = find(opened, target, options)
+        broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
+        if output is OutputFormat.JSON:
+            _print_json(opened, answer, broken, paths=paths)
+        else:
+            print_answer(answer, output, rows)
+        _note_times(opened, options.as_of, target)
+        _note_former_holders(opened, options.as_of, command, target)
+        _note_namesakes(opened, [target], answer.by_dataset)
+        note_broken_reads(opened, broken)
 
 
 def _options(
@@ -224,6 +250,28 @@ def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
         if column.dropped_at is not None:
             at = f"{column.dropped_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+
+
+def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
+    """Print what reads columns that are not there, and where."""
+    shown = list(found)[:_MAX_HOLDERS]
+    jobs = {job.key: job for job in store.jobs({one.job for one in shown})} if shown else {}
+    sources = unique_sources(jobs.values())
+    for one in shown:
+        job, source = jobs.get(one.job), sources.get(one.job)
+        line = f":{job.source_line}" if job is not None and job.source_line else ""
+        note(f"{one} ({source}{line})" if source else str(one), "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
+
+
+def _tables_between(
+    store: GraphStore, start: Target, end: Target, routes: Iterable[Route], options: TraversalOptions
+) -> set[str]:
+    """Return the tables on these paths; without a path, those that the end comes from: one may be where it breaks."""
+    keys = {key for route in routes for step in route.steps for key in (step.source, step.target)}
+    found = {dataset_of(key) for key in keys} or {*find_root_cause(store, end, options).by_dataset}
+    return found | {start.dataset, end.dataset}
 
 
 def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str, *asked: Target) -> None:
@@ -267,12 +315,15 @@ def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> No
             note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
 
 
-def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
-    """Print an answer: JSON by distance; tables and CSV with flows of the value before references."""
-    if output is OutputFormat.JSON:
-        routes = (route for one in answer.columns for route in (one.route, one.contribution) if route is not None)
-        print_object(with_evidence(answer.to_dict(), _jobs_of(store, routes)))
-        return
+def _print_json(store: GraphStore, answer: Answer, broken: Collection[BrokenRead], *, paths: bool) -> None:
+    """Print an answer as JSON by distance: each step once, or (`paths`) the whole paths of each column."""
+    values = answer.to_dict() if paths else answer.to_tree()
+    jobs = _jobs_of(store, (route for one in answer.columns for route in one.routes))
+    print_object(with_evidence(values, jobs) | {"broken_reads": [one.to_dict() for one in broken]})
+
+
+def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
+    """Print an answer as a table or CSV, with flows of the value before references."""
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
     shown = answer.page(0, rows if rows and output is OutputFormat.TABLE else answer.total, values_first=True)

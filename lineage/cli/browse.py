@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.ask import AsOfOption, NameArgument, RowsOption
+from lineage.cli.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
 from lineage.cli.facts import first_description, shown_facts, tags_of
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
@@ -17,7 +17,7 @@ from lineage.model.names import dataset_of, is_column_key
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset
-from lineage.traversal import Target, resolve
+from lineage.traversal import BrokenRead, Target, broken_reads, resolve
 from lineage.traversal.lookup import names_of
 from lineage.traversal.suggest import nearest_tables
 
@@ -96,10 +96,12 @@ def show(
         [dataset] = opened.datasets([target.dataset])
         listed = _columns_of(opened, target, past=not target.is_table)
         facts = _facts(opened, dataset)
+        broken = broken_reads(opened, [target.dataset])
+        note_broken_reads(opened, broken)
     output = chosen_format(output, as_json)
     rows = [_column_row(column) for column in listed]
     if output is OutputFormat.JSON:
-        print_object({**facts, "columns": [_column_values(column) for column in listed]})
+        print_object({**facts, "columns": [_column_values(column, broken) for column in listed]})
     elif output is OutputFormat.CSV:
         print_listing(_COLUMNS, rows, output)
     else:
@@ -135,9 +137,11 @@ def columns(
         if then is not None:
             listed = [one for one in listed if one.is_there(then)]
         [dataset] = opened.datasets([target.dataset])
+        broken = broken_reads(opened, [target.dataset]) if then is None else []
+        note_broken_reads(opened, broken)
     output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
-        print_object([_column_values(column) for column in listed])
+        print_object([_column_values(column, broken) for column in listed])
         return
     if not listed:
         note(f"the columns of {dataset.display_name} are not known", "yellow")
@@ -241,7 +245,7 @@ def _column_row(column: StoredColumn) -> tuple[object, ...]:
     return (position, column.display_path, column.data_type, known, column.aliases, dropped, *of_people)
 
 
-def _column_values(column: StoredColumn) -> dict[str, Any]:
+def _column_values(column: StoredColumn, broken: Iterable[BrokenRead]) -> dict[str, Any]:
     return {
         "key": column.key,
         "column": column.display_path,
@@ -253,6 +257,7 @@ def _column_values(column: StoredColumn) -> dict[str, Any]:
         "dropped": _time(column.dropped_at),
         "tags": sorted({*column.tags, *tags_of(column.stated_facts)}),
         "description": column.description or first_description(column.stated_facts),
+        "broken_readers": sorted({one.reader_name for one in broken if one.column == column.key}),
         **shown_facts(column.stated_facts),
     }
 

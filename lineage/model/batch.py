@@ -180,6 +180,11 @@ class ColumnRecord:
     described: bool = False
 
     @property
+    def is_only_used(self) -> bool:
+        """Whether only statements that read or write it have it: a complete schema does not."""
+        return self.inferred and self.ordinal is None
+
+    @property
     def is_added(self) -> bool:
         """Whether a statement adds it to a table whose other columns it does not know (ALTER TABLE)."""
         return not self.inferred and self.ordinal is None
@@ -207,12 +212,12 @@ class ColumnRecord:
 class DatasetRecord:
     """A dataset and its known columns.
 
-    With `schema_known`, `columns` is the complete schema in order: earlier columns that are absent are dropped.
-    Otherwise it lists the columns observed so far. `at` is when this was true; without it, when the batch's jobs last
-    wrote or read the dataset, else the time of the run. `aliases` are further names of it. `spelling` is the name as
-    written, if it differs from `name` in case only; `is_spelled` means that a definition or a catalog gives the
-    spelling (None: same as `name`), which takes precedence over that of a reference. `is_kind_stated` means that a
-    database's catalog says which kind it is; a mere reference is to a table.
+    With `schema_known`, `columns` is the complete schema in order: earlier columns that are absent are dropped. Those
+    that are only used are not part of it. Otherwise it lists the columns observed so far. `at` is when this was true;
+    without it, when the batch's jobs last wrote or read the dataset, else the time of the run. `aliases` are further
+    names of it. `spelling` is the name as written, if it differs from `name` in case only; `is_spelled` means that a
+    definition or a catalog gives the spelling (None: same as `name`), which takes precedence over that of a reference.
+    `is_kind_stated` means that a database's catalog says which kind it is; a mere reference is to a table.
     """
 
     namespace: str
@@ -226,6 +231,11 @@ class DatasetRecord:
     spelling: str | None = None
     is_spelled: bool = False
     is_kind_stated: bool = False
+
+    @property
+    def schema_columns(self) -> tuple[ColumnRecord, ...]:
+        """The columns without those that are only used: of a known schema, its own."""
+        return tuple(column for column in self.columns if not column.is_only_used)
 
     @property
     def key(self) -> str:

@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from lineage.frozen import frozen
 from lineage.neo4j_server.errors import ServerSetupError
 
-__all__ = ["HOST", "ServerSettings", "render_configuration"]
+__all__ = ["BROWSER_STYLE", "HOST", "ServerSettings", "render_configuration"]
 
 HOST = "127.0.0.1"
+
+# As JSON, because Browser splits its initial commands at the semicolons of CSS.
+BROWSER_STYLE = json.dumps(
+    {
+        "node": {
+            "diameter": "65px",
+            "color": "#A5ABB6",
+            "border-color": "#9AA1AC",
+            "border-width": "2px",
+            "text-color-internal": "#FFFFFF",
+            "font-size": "10px",
+        },
+        "node.Column": {
+            "color": "#57C7E3",
+            "border-color": "#23B3D7",
+            "text-color-internal": "#2A2C34",
+            "caption": "{path} {name}",
+        },
+        "node.Table": {
+            "color": "#F79767",
+            "border-color": "#F36924",
+            "text-color-internal": "#FFFFFF",
+            "caption": "{name}",
+        },
+        "relationship": {
+            "color": "#A5ABB6",
+            "shaft-width": "1px",
+            "font-size": "8px",
+            "padding": "3px",
+            "text-color-external": "#000000",
+            "text-color-internal": "#FFFFFF",
+            "caption": "<type>",
+        },
+    },
+    separators=(",", ":"),
+)
+"""How Neo4j Browser shows the graph: a column by its name, then its table; what follows `:style`."""
 
 _SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
 
@@ -57,6 +95,8 @@ def render_configuration(settings: ServerSettings, bolt_port: int, http_port: in
         "server.memory.pagecache.size": settings.page_cache,
         # By default an empty database takes half a gigabyte of disk.
         "db.tx_log.preallocate": "false",
+        # Browser runs this when it connects; its setting "Initial commands" turns that off.
+        "browser.post_connect_cmd": f"style {BROWSER_STYLE}",
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
     }

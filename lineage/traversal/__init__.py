@@ -1,6 +1,7 @@
 """Graph queries for a column or a table: impact (downstream), root cause (upstream), shortest paths, usage totals."""
 
 from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
+from lineage.traversal.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.difference import Difference, difference
 from lineage.traversal.former_holders import FormerHolder, former_holders
 from lineage.traversal.impact import impact, root_cause
@@ -22,6 +23,7 @@ from lineage.traversal.usage import UsageTotal, total_usage
 __all__ = [
     "AmbiguousNameError",
     "Answer",
+    "BrokenRead",
     "Difference",
     "FormerHolder",
     "NameLookupError",
@@ -35,6 +37,7 @@ __all__ = [
     "TraversalOptions",
     "UnknownNameError",
     "UsageTotal",
+    "broken_reads",
     "difference",
     "former_holders",
     "impact",

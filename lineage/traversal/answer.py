@@ -15,6 +15,7 @@ from lineage.traversal.label_paths import Tracing
 from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
+from lineage.traversal.path_tree import PathTree
 from lineage.traversal.route import PathStep, Route
 from lineage.traversal.routes_over import routes_over
 from lineage.traversal.target import Target
@@ -76,6 +77,11 @@ class Reached:
         return self.route.steps
 
     @property
+    def routes(self) -> tuple[Route, ...]:
+        """The paths that prove it."""
+        return (self.route, self.contribution) if self.contribution else (self.route,)
+
+    @property
     def transformation(self) -> StepEffect:
         """The composed transformation of that path."""
         return self.route.transformation
@@ -95,7 +101,15 @@ class Reached:
         return self.contribution is not None and self.contribution.transformation.masking
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as JSON values."""
+        """Return the column as JSON values, with its paths."""
+        return {
+            **self.facts(),
+            "path": [step.to_dict() for step in self.path],
+            "contribution": self.contribution.to_dict() if self.contribution else None,
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Return the column as JSON values, without its paths."""
         return {
             "key": self.key,
             "dataset": self.dataset,
@@ -108,8 +122,6 @@ class Reached:
             "how": [str(subtype) for subtype in self.how],
             "masked": self.masked,
             "root": self.root,
-            "path": [step.to_dict() for step in self.path],
-            "contribution": self.contribution.to_dict() if self.contribution else None,
         }
 
 
@@ -294,11 +306,32 @@ class Answer:
         return "; ".join([*self.cuts, *([cut] if cut else [])]) or None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON values."""
+        """Return the answer as JSON values; each column has its whole paths, so those of a large answer are huge."""
+        return self._to_json([column.to_dict() for column in self.columns])
+
+    def to_tree(self) -> dict[str, Any]:
+        """Return the answer as JSON values with each step once, in `steps`.
+
+        `paths` is a tree: each of its nodes is a step (an index in `steps`) and its `predecessor`, the node one step
+        nearer the start (an index in `paths`; None at the start). The `path` and the `contribution` of a column are the
+        nodes at which they end.
+        """
+        tree = PathTree(self.direction)
+        columns = [
+            column.facts()
+            | {
+                "path": tree.add(column.route),
+                "contribution": tree.add(column.contribution) if column.contribution else None,
+            }
+            for column in self.columns
+        ]
+        return self._to_json(columns) | {"steps": [step.to_dict() for step in tree.steps], "paths": tree.nodes}
+
+    def _to_json(self, columns: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "start": self.start.name,
             "direction": str(self.direction),
-            "columns": [column.to_dict() for column in self.columns],
+            "columns": columns,
             "possibly_affected": [dataset.to_dict() for dataset in self.possibly_affected],
             "by_hop": {str(hops): count for hops, count in self.by_hop.items()},
             "truncated": self.truncated,

@@ -21,6 +21,7 @@ from lineage.traversal.target import Target
 __all__ = ["shortest_paths"]
 
 _Arrivals = dict[str, list[tuple[str, ColumnPair]]]
+_Path = tuple[ColumnPair, ...]
 _WAYS = tuple(Leads)[: Leads.FIELD]
 
 
@@ -31,7 +32,8 @@ def shortest_paths(
 
     Of the options, `max_hops`, `kinds`, `as_of` and `timeout` apply. A path from a table begins at any of its columns
     or at its rows; a path to a table ends at any of its columns or where its rows are influenced; a path to a column
-    may also end at its fields and parents. The result is empty if there is no path.
+    may also end at its fields and parents. What is both start and end is reached again: over a cycle, or by an edge to
+    itself. The result is empty if there is no path.
 
     Raises:
         StoreTimeoutError: it took longer than the timeout in the options.
@@ -58,8 +60,26 @@ def shortest_paths(
         hops=options.max_hops,
         deadline=deadline,
     )
-    paths = list(itertools.islice(_paths(arrivals, frozenset([*starts, *([table] if table else ())]), arrived), limit))
-    return routes_over(store, paths, options.as_of)
+    begins = frozenset([*starts, *([table] if table else ())])
+    found = _paths(arrivals, begins, arrived)
+    if start.dataset == end.dataset:
+        found = _with_edges_to_itself(store, found, begins.intersection([*ends, end.key]), options)
+    return routes_over(store, list(itertools.islice(found, limit)), options.as_of)
+
+
+def _with_edges_to_itself(
+    store: LineageReader, paths: Iterator[_Path], keys: Collection[str], options: TraversalOptions
+) -> Iterator[_Path]:
+    """Return the paths with the edges of these nodes to themselves, which are the shortest; a search skips them."""
+    pairs = [ColumnPair(key, key, kind) for key in sorted(keys) for kind in options.kinds]
+    stated = {ColumnPair(one.source, one.target, one.kind) for one in store.steps(pairs, as_of=options.as_of)}
+    if not stated:
+        return paths
+    return iter(sorted([*((pair,) for pair in stated), *(path for path in paths if len(path) == 1)], key=_rank))
+
+
+def _rank(path: _Path) -> tuple[int, _Path]:
+    return sum(map(_cost, path)), path
 
 
 def _is_end(target: Target) -> Callable[[str], bool]:
@@ -73,9 +93,9 @@ def _arrive(
 ) -> tuple[_Arrivals, list[str]]:
     """Return the steps of the shortest paths to the nearest ends, nearest nodes first, and the keys of these ends."""
     layers = [set(explorer.numbers(starts, [table] if table else ()).values())]
-    seen = set(layers[0])
-    ends = ends - layers[0]
-    while layers[-1] and not layers[-1] & ends and len(layers) <= max_hops:
+    again = layers[0] & ends
+    seen = layers[0] - again
+    while layers[-1] and (len(layers) == 1 or not layers[-1] & ends) and len(layers) <= max_hops:
         explorer.load(layers[-1])
         layer: set[int] = set()
         for way in _WAYS:
@@ -84,12 +104,13 @@ def _arrive(
             if way < Leads.ROWS:
                 layer |= found
             else:
-                layer |= found
                 explorer.load_columns(found - ends)
-                layer.update(*[explorer.columns(dataset) for dataset in found - ends])
+                columns = set().union(*[explorer.columns(dataset) for dataset in found - ends])
+                # A column does not lead to itself through the rows of its own table.
+                layer |= found | (columns - again if len(layers) == 1 else columns)
         layers.append(layer - seen)
         seen |= layer
-    arrived = layers[-1] & ends
+    arrived = layers[-1] & ends if len(layers) > 1 else set()
     explorer.load_keys(seen - explorer.keys.keys())
     keys = explorer.keys
     return _leading_to(explorer, layers, arrived), sorted(keys[node] for node in arrived)
@@ -125,19 +146,19 @@ def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int])
                     yield node, ColumnPair(keys[member], target, kind)
 
 
-def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[tuple[ColumnPair, ...]]:
+def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[_Path]:
     """Yield the paths from an end back to a start, those with the fewest references first."""
     least = dict.fromkeys(starts, 0)
+    to_end = {}
     for node, arriving in arrivals.items():
-        least[node] = min(least[before] + _cost(pair) for before, pair in arriving)
+        to_end[node] = min(least[before] + _cost(pair) for before, pair in arriving)
+        least.setdefault(node, to_end[node])
     # Each entry: lower bound of references, then the steps to the end as text, to order paths of equal cost.
-    waiting: list[tuple[int, tuple[str, ...], int, str, tuple[ColumnPair, ...]]] = [
-        (least[end], (), 0, end, ()) for end in ends
-    ]
+    waiting: list[tuple[int, tuple[str, ...], int, str, _Path]] = [(to_end[end], (), 0, end, ()) for end in ends]
     heapq.heapify(waiting)
     while waiting:
         _, order, references, node, steps = heapq.heappop(waiting)
-        if node in starts:
+        if steps and node in starts:
             yield steps
             continue
         for before, pair in arrivals[node]:

@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ladybug
 import neo4j
@@ -53,9 +55,11 @@ def running_neo4j(graph: LayeredGraph) -> Iterator[ManagedServer]:
     settings = ServerSettings(heap=HEAP, page_cache=PAGE_CACHE, bolt_port=free_port(), http_port=free_port())
     if not (home / "imported").exists():
         shutil.rmtree(home, ignore_errors=True)
-        start_server(settings, home, timeout=300)
+        schema = _schema(start_server(settings, home, timeout=300))
         stop_server(home)
         _import(graph, home)
+        _restore(schema, start_server(settings, home, timeout=300))
+        stop_server(home)
         (home / "imported").touch()
     server = start_server(settings, home, timeout=300)
     try:
@@ -66,6 +70,33 @@ def running_neo4j(graph: LayeredGraph) -> Iterator[ManagedServer]:
         yield server
     finally:
         stop_server(home)
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """What a store has beside its graph, and an import deletes. Without it, opening migrates the graph."""
+
+    statements: list[str]
+    meta: list[dict[str, Any]]
+
+
+def _schema(server: ManagedServer) -> _Schema:
+    """Create a store's schema in an empty database; return it."""
+    with open_store(server.bolt_uri, user=server.user, password=server.password):
+        pass
+    with neo4j.GraphDatabase.driver(server.bolt_uri, auth=(server.user, server.password)) as driver:
+        shown = driver.execute_query("SHOW CONSTRAINTS YIELD createStatement AS text").records
+        indexes = "SHOW INDEXES YIELD createStatement AS text, type, owningConstraint"
+        shown += driver.execute_query(f"{indexes} WHERE type <> 'LOOKUP' AND owningConstraint IS NULL").records
+        meta = driver.execute_query("MATCH (m:Meta) RETURN properties(m) AS of").records
+    return _Schema([one["text"] for one in shown], [one["of"] for one in meta])
+
+
+def _restore(schema: _Schema, server: ManagedServer) -> None:
+    with neo4j.GraphDatabase.driver(server.bolt_uri, auth=(server.user, server.password)) as driver:
+        for statement in schema.statements:
+            driver.execute_query(statement)
+        driver.execute_query("UNWIND $meta AS of CREATE (m:Meta) SET m = of", meta=schema.meta)
 
 
 def _cache() -> Path:

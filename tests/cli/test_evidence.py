@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -34,13 +35,39 @@ def test_each_expression_in_its_turn(store: tuple[str, Path]) -> None:
 
 def test_the_file_has_at_each_place_what_is_shown(store: tuple[str, Path]) -> None:
     lines = SQL.splitlines()
-    reached = lineage("impact", "fct.net_eur", *store, "-f", "json").json["columns"]
+    reached = lineage("impact", "fct.net_eur", *store, "-f", "json", "--paths").json["columns"]
     steps = [step for column in reached for step in column["path"]]
     pieces = [piece for step in steps for proof in step["evidence"] for piece in (proof, *proof["via"])]
     assert {piece["expression"] for piece in pieces} == {"*", "sum(net_eur)", "revenue * ?"}
     for piece in pieces:
         begin = piece["column"] - 1
         assert lines[piece["line"] - 1][begin : begin + len(piece["sql"])] == piece["sql"]
+
+
+@pytest.mark.parametrize("question", [("impact", "fct.net_eur"), ("root-cause", "top.twice")])
+def test_the_tree_of_paths_has_each_step_once(store: tuple[str, Path], question: tuple[str, str]) -> None:
+    """Following the predecessors of a column's path leads to the start, over the steps that `--paths` lists."""
+    whole = lineage(*question, *store, "-f", "json", "--paths").json
+    tree = lineage(*question, *store, "-f", "json").json
+    steps, paths = tree.pop("steps"), tree.pop("paths")
+    assert len({json.dumps(one) for one in steps}) == len(steps) > 1
+    assert all(step["evidence"] for step in steps)
+
+    def unfolded(node: int | None) -> list[object]:
+        found = []
+        while node is not None:
+            found.append(steps[paths[node]["step"]])
+            node = paths[node]["predecessor"]
+        return found if question[0] == "root-cause" else found[::-1]
+
+    for column in tree["columns"]:
+        column["path"] = unfolded(column["path"])
+        if column["contribution"] is not None:
+            column["contribution"] = unfolded(column["contribution"])
+    for column in whole["columns"]:
+        column["contribution"] = column["contribution"] and column["contribution"]["steps"]
+    assert tree == whole
+    assert lineage(*question, *store, "--paths").code == 2
 
 
 def test_an_excerpt_does_not_begin_or_end_within_a_word(tmp_path: Path) -> None:

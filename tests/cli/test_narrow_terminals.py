@@ -129,7 +129,7 @@ def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
     [path, *_] = lineage("path", AMOUNT, TOTAL, *store).json
     assert path["steps"][0]["evidence"][0] == proof
     assert (path["steps"][1]["evidence"][0]["file"], path["steps"][1]["evidence"][0]["line"]) == ("revenue.sql", 2)
-    reached = {one["column"]: one for one in lineage("impact", AMOUNT, *store).json["columns"]}
+    reached = {one["column"]: one for one in lineage("impact", AMOUNT, *store, "--paths").json["columns"]}
     assert reached["gross_amount"]["path"][0]["evidence"][0] == proof
     assert reached["total_revenue_in_euros"]["contribution"]["steps"][0]["evidence"][0] == proof
     first = lineage("path", AMOUNT, TOTAL, "-s", folder / "s.lbug", "-f", "csv").out.splitlines()[1]

@@ -80,7 +80,7 @@ def test_each_kind_of_a_pair_has_its_own_masking(tmp_path: Path) -> None:
     answer = lineage("impact", "t.a", "--store", store, "--format", "json").json
     [reached] = [one for one in answer["columns"] if one["column"] == "x"]
     assert (reached["masked"], reached["transformation"]) == (False, "IDENTITY")
-    [step] = reached["path"]
+    [step] = answer["steps"]
     assert step["subtypes"] == ["IDENTITY", "AGGREGATION"]
     assert (step["masking"], step["masked_subtypes"]) == (False, ["AGGREGATION"])
     shown = lineage("export", "openlineage", "--store", store)

@@ -21,6 +21,7 @@ from tests.store.conftest import emptied
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "ingest" / "lineage_ingest" / "demo" / "mimic_iv"
 NAMED = "labevents.valuenum"
+NO_DATA = "02000"
 
 
 def test_the_query_of_the_readme_is_impact(neo4j_uri: Neo4jAddress) -> None:
@@ -54,3 +55,10 @@ def reached(store: GraphStore, column: StoredColumn) -> set[str]:
     answer = impact(store, target, options=TraversalOptions(max_hops=100))
     assert not answer.is_lower_bound
     return {one.key for one in answer.columns}
+
+
+def test_the_query_of_the_readme_names_nothing_unknown_in_an_empty_database(neo4j_uri: Neo4jAddress) -> None:
+    [query] = re.findall(r"```cypher\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    driver = neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=(neo4j_uri.user, neo4j_uri.password))
+    with emptied(neo4j_uri)(), driver:
+        assert [one.gql_status for one in driver.execute_query(query).summary.gql_status_objects] == [NO_DATA]

@@ -17,6 +17,10 @@ from tests.service.running import Service, running
 from tests.store.batch_builders import batch, job, table
 
 QUERIES = {
+    "neighbours": "{ tables { nodes { columns { nodes { upstreamCount downstreamCount } } } } }",
+    "broken": "{ tables { nodes { brokenReads { name } } } }",
+    "flows": """{ tableSubgraph(tables: ["start"]) { flows { nodes { source { name } target { name } } } } }""",
+    "kinds": """{ impact(column: "start.x", filter: {tableKinds: [TABLE]}) { totalCount brokenReads { name } } }""",
     "impact": """{ impact(column: "start.x") { totalCount namesakes { key } tables { table { kind } } edges { node {
         column { name usage { reads }
                  table { name formerHolders { key } namesakes { key } jobs { edges { node { key } } } } }

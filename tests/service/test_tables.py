@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from tests.service.running import Service, running
 from tests.store.batch_builders import batch, day, job, key, table, view
@@ -153,6 +155,61 @@ def test_a_subgraph_of_tables(service: Service) -> None:
     few = service.data(query, maxNodes=2)["tableSubgraph"]
     assert len(few["nodes"]) == 2
     assert few["truncated"]
+
+
+def test_the_flows_of_a_subgraph_of_tables_are_paged(service: Service) -> None:
+    query = """query ($after: String) { tableSubgraph(tables: ["staged"], maxEdges: 1) {
+      truncated edges { sourceKey } flows(first: 2, after: $after) { totalCount pageInfo { hasNextPage endCursor }
+        nodes { sourceKey source { name kind } target { name columns { totalCount } } } } } }"""
+    first = service.data(query)["tableSubgraph"]
+    assert [one["sourceKey"] for one in first["edges"]] == [key("contacts")]
+    assert "`flows` has them" in first["truncated"]
+    assert first["flows"]["totalCount"] == 3
+    names = [(one["source"]["name"], one["target"]["name"]) for one in first["flows"]["nodes"]]
+    last = service.data(query, after=first["flows"]["pageInfo"]["endCursor"])["tableSubgraph"]["flows"]
+    names += [(one["source"]["name"], one["target"]["name"]) for one in last["nodes"]]
+    assert names == [("contacts", "copied"), ("staged", "contacts"), ("users", "staged")]
+    assert (first["flows"]["pageInfo"]["hasNextPage"], last["pageInfo"]["hasNextPage"]) == (True, False)
+
+
+def test_neighbours_of_a_page_of_columns_are_counted(service: Service) -> None:
+    query = """query ($asOf: DateTime) { table(name: "staged") { columns { nodes {
+      path upstreamCount(asOf: $asOf) downstreamCount(asOf: $asOf) } } } }"""
+
+    def counts(**asked: Any) -> list[tuple[Any, ...]]:
+        return [tuple(one.values()) for one in service.data(query, **asked)["table"]["columns"]["nodes"]]
+
+    assert counts() == [("id", 1, 0), ("mail", 1, 3)]
+    assert counts(asOf=day(2).isoformat()) == [("id", 1, 0), ("mail", 0, 0)]
+    asked = service.data('{ column(name: "users.country") { upstreamCount downstreamCount } }')["column"]
+    assert asked == {"upstreamCount": 0, "downstreamCount": 1}
+
+
+def test_impact_of_one_kind_of_tables(service: Service, store: GraphStore) -> None:
+    board = replace(table("board", "n", at=6), kind=DatasetKind.EXPOSURE)
+    store.apply(batch(board, job("board", "contacts.n -> board.n", at=6)))
+    query = """query ($kinds: [DatasetKind!]) { impact(column: "users.email", filter: {tableKinds: $kinds}) {
+      totalCount tableCount countsByHop { hops columns } nodes { key } } }"""
+    found = service.data(query, kinds=["EXPOSURE"])["impact"]
+    hops = [{"hops": 3, "columns": 1}]
+    assert found == {"totalCount": 1, "tableCount": 1, "countsByHop": hops, "nodes": [{"key": key("board.n")}]}
+    assert service.data(query, kinds=["EXPOSURE", "TABLE"])["impact"]["totalCount"] == 5
+    assert service.data(query)["impact"]["totalCount"] == 5
+    assert service.data(query, kinds=["FILE"])["impact"]["totalCount"] == 0
+    upstream = '{ rootCause(column: "board.n", filter: {tableKinds: [VIEW]}) { totalCount } }'
+    assert service.data(upstream)["rootCause"]["totalCount"] == 0
+    assert service.refusal(query, kinds=[])["code"] == "BAD_ARGUMENT"
+
+
+def test_reads_of_columns_that_are_not_there_are_named(service: Service, store: GraphStore) -> None:
+    store.apply(batch(table("l", "gone", "x", at=1), job("r", "l.gone -> r.y", at=1)))
+    store.apply(batch(table("l", "x", at=2), job("r", "l.gone -> r.y", at=2)))
+    query = """{ table(name: "l") { brokenReads { name readerName since } }
+      impact(column: "l.gone") { brokenReads { columnKey readerKey jobKey } } }"""
+    found = service.data(query)
+    assert found["table"]["brokenReads"] == [{"name": "l.gone", "readerName": "r", "since": None}]
+    read = {"columnKey": key("l.gone"), "readerKey": key("r"), "jobKey": "r"}
+    assert found["impact"]["brokenReads"] == [read]
 
 
 _PAIRS = st.lists(

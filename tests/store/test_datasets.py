@@ -11,6 +11,7 @@ from lineage.model.batch import ColumnRecord, DatasetRecord
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from lineage.store.values import Direction, StoredColumn
+from lineage.traversal import resolve
 from tests.store.batch_builders import batch, day, drop, job, key, live, query, rename, table, view
 
 
@@ -262,3 +263,19 @@ def test_an_edge_keeps_all_that_is_said_of_it(store: GraphStore) -> None:
     assert [str(subtype) for subtype in edge.subtypes] == ["JOIN", "SORT"]
     assert (edge.masking, edge.limited, edge.ambiguous, edge.spans) == (True, True, True, ((7, 12),))
     assert (edge.job, edge.valid_from, edge.last_seen, edge.valid_to) == ("etl", day(1), day(1), None)
+
+
+def test_a_day_of_sharded_tables_finds_them(store: GraphStore) -> None:
+    sharded = replace(table("p.d.events_*", "x"), namespace="bigquery", dialect="bigquery")
+    parts = replace(table("p.d.orders", "x"), namespace="bigquery", dialect="bigquery")
+    store.apply(batch(sharded, parts, table("d.other", "x"), table("d.v", "x")))
+    for name in ("events_20260103", "d.events_20260103", "p.d.events_2026*", "bigquery/p.d.events_20260103"):
+        assert [one.name for one in store.find_datasets(name)] == ["p.d.events_*"], name
+        assert resolve(store, f"{name}.x").key == "bigquery/p.d.events_*#x"
+    assert [one.name for one in store.find_datasets("`p.d.orders$20260103`")] == []
+    assert [one.name for one in store.find_datasets("d.orders$20260103")] == ["p.d.orders"]
+    assert store.find_datasets("d.other$20260103") == store.find_datasets("clicks_20260103") == []
+    for text in ("events_20260103", "d.events_20260103", "events_2026", "EVENTS_202601"):
+        assert [hit.name for hit in store.search(text)] == ["p.d.events_*"], text
+        assert store.count_search(text) == 1
+    assert store.search("v$20260103") == store.search("clicks_2026") == []

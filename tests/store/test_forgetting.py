@@ -13,7 +13,7 @@ from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage.store.values import JobIdentity, JobSelection, RetiredJobs
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
-from tests.store.batch_builders import JobWithEdges, batch, day, history, job, query
+from tests.store.batch_builders import JobWithEdges, batch, day, history, job, key, query, table
 
 FINDING = Diagnostic(DiagnosticCode.UNKNOWN_TABLE, Severity.WARNING, "no table `x`")
 V = "create view v as select x from a"
@@ -115,3 +115,33 @@ def test_files_take_over_what_they_said_before_they_had_projects(store: GraphSto
     again = ingest(store, folder, datetime(2024, 1, 6, tzinfo=UTC))
     assert (again.adopted, again.applied.edges_created) == (0, 0)
     assert selected(store, project="(before projects)") == ["file:models/gone.sql>pg/w"]
+
+
+def found_by(store: GraphStore, text: str) -> list[str]:
+    """Return what a search finds, and that it is what it counts."""
+    hits = [hit.key for hit in store.search(text, limit=100)]
+    assert store.count_search(text) == len(hits)
+    return hits
+
+
+def test_tables_whose_lineage_is_retired_are_not_found(store: GraphStore) -> None:
+    """A table that is read by another job stays, as does one that is stated since; both come back when used again."""
+    store.apply(batch(job("j1", "t_a.x -> t_v.x", at=1), job("j2", "t_v.x -> t_w.x", at=1), table("t_c", "x", at=1)))
+    store.retire_jobs(["j1"], day(5))
+    assert found_by(store, "t_") == ["pg/t_c", "pg/t_v", "pg/t_w"]
+    store.describe(key("t_v"), tags=["pii"])
+    store.retire_jobs(["j2"], day(6))
+    assert found_by(store, "t_") == ["pg/t_c"]
+    assert found_by(store, "x") == ["pg/t_c#x"]
+    assert store.search("", tags=["pii"]) == []
+    store.apply(batch(table("t_a", "x", at=7)))
+    assert found_by(store, "t_") == ["pg/t_a", "pg/t_c"]
+    store.apply(batch(job("j2", "t_v.x -> t_w.x", at=8)))
+    assert found_by(store, "t_") == ["pg/t_a", "pg/t_c", "pg/t_v", "pg/t_w"]
+
+
+def test_a_file_that_no_longer_defines_a_table_takes_it_out_of_the_search(store: GraphStore, tmp_path: Path) -> None:
+    for at, name in enumerate(("v_old", "v_new"), 1):
+        (tmp_path / "v.sql").write_text(f"create view {name} as select x from a", encoding="utf-8")
+        ingest(store, tmp_path, datetime(2024, 1, at, tzinfo=UTC))
+    assert found_by(store, "v_") == ["pg/v_new"]

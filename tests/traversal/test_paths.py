@@ -1,3 +1,5 @@
+import pytest
+
 from lineage.model.transformations import EdgeKind
 from lineage.traversal import Route, TraversalOptions, shortest_paths
 from tests.traversal.fake_store import FakeStore, edge
@@ -72,3 +74,31 @@ def test_the_number_of_paths_does_not_matter() -> None:
     found = _paths(store, "t0#c0", f"t{deep}#c0", limit=7)
     assert len(found) == 7
     assert all(len(path) == deep for path in found)
+
+
+CYCLE = [edge("a#x -> b#x"), edge("b#x -> c#x"), edge("c#x -> a#x"), edge("c#x ~> a"), edge("b#x -> f#x")]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("a#x", "a#x", [["a#x -> b#x", "b#x -> c#x", "c#x -> a#x"], ["a#x -> b#x", "b#x -> c#x", "c#x ~> a"]]),
+        ("c#x", "c#x", [["c#x -> a#x", "a#x -> b#x", "b#x -> c#x"], ["c#x ~> a", "a#x -> b#x", "b#x -> c#x"]]),
+        ("b", "b#x", [["b#x -> c#x", "c#x -> a#x", "a#x -> b#x"], ["b#x -> c#x", "c#x ~> a", "a#x -> b#x"]]),
+        ("b#x", "b", [["b#x -> c#x", "c#x -> a#x", "a#x -> b#x"], ["b#x -> c#x", "c#x ~> a", "a#x -> b#x"]]),
+        ("f#x", "f#x", []),
+        ("f", "f", []),
+    ],
+)
+def test_what_a_cycle_leads_back_to_is_reached_again(start: str, end: str, expected: list[list[str]]) -> None:
+    assert _paths(FakeStore.of(CYCLE), start, end) == expected
+    assert _paths(FakeStore.of(CYCLE), start, end, max_hops=2) == []
+
+
+def test_a_column_that_is_updated_by_itself_leads_to_itself() -> None:
+    store = FakeStore.of([edge("a#x -> a#x"), edge("a#x ~> a"), edge("a#x -> b#x"), edge("b#x -> a#x")])
+    assert _paths(store, "a#x", "a#x") == [["a#x -> a#x"]]
+    assert _paths(store, "a", "a") == [["a#x -> a#x"], ["a#x ~> a"]]
+    store = FakeStore.of([edge("a#x ~> a"), edge("a#x -> a#y")])
+    assert _paths(store, "a#x", "a#x") == []  # as in impact: the rows that a column decides are not the column
+    assert _paths(store, "a", "a#y") == [["a#x -> a#y"], ["a#x ~> a"]]

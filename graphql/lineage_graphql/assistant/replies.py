@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from pydantic import BaseModel, Field
@@ -13,7 +13,7 @@ from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredJob
-from lineage.traversal import Answer, PathStep, Reached, Route, former_holders, namesakes
+from lineage.traversal import Answer, PathStep, Reached, Route, broken_reads, former_holders, namesakes
 
 __all__ = [
     "ColumnAnswer",
@@ -25,10 +25,10 @@ __all__ = [
     "ReachedAnswer",
     "StepAnswer",
     "TraversalAnswer",
+    "broken_read_texts",
     "evidence_of",
-    "jobs_of",
     "namesake_texts",
-    "path_answer",
+    "path_answers",
     "traversal_answer",
 ]
 
@@ -58,7 +58,7 @@ class StepAnswer(BaseModel):
     how: list[str] = Field(description="IDENTITY, TRANSFORMATION, AGGREGATION; or JOIN, FILTER, CONDITIONAL, …")
     masking: bool = Field(description="Whether a function masks the value (a hash, a count), in every way of `how`.")
     masked: list[str] = Field(description="The ways of `how` in which a function masks the value.")
-    evidence: Evidence
+    evidence: Evidence | None = Field(description="The SQL that proves it; null if an earlier path has the same step.")
 
 
 class PathAnswer(BaseModel):
@@ -103,6 +103,9 @@ class TraversalAnswer(BaseModel):
     may_be_one: list[str] = Field(
         description="Up to 10 pairs of tables that may be one, named in short and in full: what uses the other name is "
         "not listed; ask for it."
+    )
+    broken_reads: list[str] = Field(
+        description="Up to 10 reads of columns that are not there, in or from these tables: these readers are broken."
     )
     evidence: list[PathAnswer] = Field(description="A shortest path with its SQL, for the nearest columns.")
 
@@ -156,12 +159,6 @@ class PreviewAnswer(BaseModel):
     depends_on_target: int | None = Field(description="Number of columns that depend on the target; null if unknown.")
 
 
-def jobs_of(store: GraphStore, steps: list[PathStep]) -> dict[str, StoredJob]:
-    """Return the jobs of these steps by key."""
-    keys = {step.job for step in steps}
-    return {job.key: job for job in store.jobs(keys)} if keys else {}
-
-
 def evidence_of(job: StoredJob | None, key: str, chain: Chain | None) -> Evidence:
     """Return the evidence in a job's SQL, with the text around it."""
     if job is None or job.sql is None or not chain:
@@ -175,23 +172,32 @@ def evidence_of(job: StoredJob | None, key: str, chain: Chain | None) -> Evidenc
     return Evidence(job=key, source=job.source, line=line, sql=" ".join(text.split()), through=list(through))
 
 
-def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
-    """Return a path with its evidence."""
-    return PathAnswer(
-        how=str(route.transformation.subtype),
-        masked=route.transformation.masking,
-        steps=[
-            StepAnswer(
-                source=step.source,
-                target=step.target,
-                kind=str(step.kind),
-                how=[str(subtype) for subtype in step.subtypes],
-                masking=step.masking,
-                masked=[str(subtype) for subtype in masked_subtypes_of(step)],
-                evidence=evidence_of(jobs.get(step.job), step.job, next(iter(step.spans), None)),
-            )
-            for step in route.steps
-        ],
+def path_answers(store: GraphStore, routes: Sequence[Route]) -> list[PathAnswer]:
+    """Return paths with the evidence of each step, once."""
+    steps = {step for route in routes for step in route.steps}
+    keys = {step.job for step in steps}
+    jobs = {job.key: job for job in store.jobs(keys)} if keys else {}
+    unproved = set(steps)
+    answers = []
+    for route in routes:
+        shown = []
+        for step in route.steps:
+            shown.append(_step_answer(step, jobs.get(step.job), proved=step not in unproved))
+            unproved.discard(step)
+        whole = route.transformation
+        answers.append(PathAnswer(how=str(whole.subtype), masked=whole.masking, steps=shown))
+    return answers
+
+
+def _step_answer(step: PathStep, job: StoredJob | None, *, proved: bool) -> StepAnswer:
+    return StepAnswer(
+        source=step.source,
+        target=step.target,
+        kind=str(step.kind),
+        how=[str(subtype) for subtype in step.subtypes],
+        masking=step.masking,
+        masked=[str(subtype) for subtype in masked_subtypes_of(step)],
+        evidence=None if proved else evidence_of(job, step.job, next(iter(step.spans), None)),
     )
 
 
@@ -201,8 +207,7 @@ def traversal_answer(
     """Return a traversal's answer with at most `limit` columns, and the evidence of the nearest `proved`."""
     shown = answer.page(0, limit)
     held = former_holders(store, answer.starts, as_of)
-    routes = [one.route for one in shown[:proved]]
-    jobs = jobs_of(store, [step for route in routes for step in route.steps])
+    tables = {*answer.by_dataset, *(one.dataset for one in answer.starts)}
     counts = {one.table: one.columns for one in answer.datasets}
     most = sorted(counts, key=lambda name: (-counts[name], name))
     return TraversalAnswer(
@@ -217,14 +222,20 @@ def traversal_answer(
         possibly_affected=[one.table for one in answer.possibly_affected[:50]],
         cut_short=answer.truncated,
         had_this_name_before=[f"{one.name} (until {one.until_text})" for one in reversed(held[-_MAX_HOLDERS:])],
-        may_be_one=namesake_texts(store, {*answer.by_dataset, *(one.dataset for one in answer.starts)}),
-        evidence=[path_answer(route, jobs) for route in routes],
+        may_be_one=namesake_texts(store, tables),
+        broken_reads=broken_read_texts(store, tables) if as_of is None else [],
+        evidence=path_answers(store, [one.route for one in shown[:proved]]),
     )
 
 
 def namesake_texts(store: GraphStore, datasets: Collection[str]) -> list[str]:
     """Return which tables may be these, named in short or in full; up to 10 pairs."""
     return [f"{one.short_name} may be {one.name}" for one in namesakes(store, datasets)[:_MAX_HOLDERS]]
+
+
+def broken_read_texts(store: GraphStore, datasets: Collection[str]) -> list[str]:
+    """Return what reads columns that are not there, in or from these tables; up to 10 reads."""
+    return [str(one) for one in broken_reads(store, datasets)[:_MAX_HOLDERS]]
 
 
 def _reached(one: Reached) -> ReachedAnswer:

@@ -38,10 +38,10 @@ from lineage_graphql.assistant.replies import (
     PathAnswer,
     PreviewAnswer,
     TraversalAnswer,
+    broken_read_texts,
     evidence_of,
-    jobs_of,
     namesake_texts,
-    path_answer,
+    path_answers,
     traversal_answer,
 )
 from lineage_graphql.previewing import preview
@@ -119,8 +119,10 @@ def make_server(store: GraphStore) -> MCPServer:
         others = namesake_texts(store, {one.dataset for one in asked}) if not routes else ()
         if others:
             raise ToolError(f"there is no path between these; {', '.join(others)}, named in short: ask for it, too")
-        jobs = jobs_of(store, [step for route in routes for step in route.steps])
-        return [path_answer(route, jobs) for route in routes]
+        broken = broken_read_texts(store, {one.dataset for one in asked}) if not routes else ()
+        if broken:
+            raise ToolError(f"there is no path between these; {'; '.join(broken)}")
+        return path_answers(store, routes)
 
     @tool
     def explain_edge(

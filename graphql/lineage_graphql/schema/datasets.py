@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from lineage_graphql.schema.related_tables import RelatedTables
 
 __all__ = [
+    "AsOf",
+    "BrokenRead",
     "Column",
     "FormerHolder",
     "FormerName",
@@ -48,6 +50,9 @@ __all__ = [
     "node_of",
     "table_of",
 ]
+
+
+AsOf = Annotated[datetime | None, argument("Read the graph as of this time.")]
 
 
 @strawberry.type(description="A name that a table had before a rename. Another table may have it now.")
@@ -123,6 +128,11 @@ class Table(Node):
         """Return the tables that may be this one, named in short or in full."""
         return [Namesake.of(one) for one in await info.context.loaders.namesakes.load(self.key)]
 
+    @strawberry.field(description="Reads of columns that it does not have, and its own reads of such columns.")
+    async def broken_reads(self, info: LineageInfo) -> list[BrokenRead]:
+        """Return the reads of columns that are not there."""
+        return [BrokenRead.of(one) for one in await info.context.loaders.broken_reads.load(self.key)]
+
     @strawberry.field(description="Columns in order, with their nested fields.")
     async def columns(
         self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
@@ -161,7 +171,7 @@ class Table(Node):
         self,
         info: LineageInfo,
         max_hops: Annotated[int, argument("Maximum number of hops.")] = 20,
-        as_of: Annotated[datetime | None, argument("Read the graph as of this time.")] = None,
+        as_of: AsOf = None,
         first: First = 100,
         after: After = None,
         last: Last = None,
@@ -176,7 +186,7 @@ class Table(Node):
         self,
         info: LineageInfo,
         max_hops: Annotated[int, argument("Maximum number of hops.")] = 20,
-        as_of: Annotated[datetime | None, argument("Read the graph as of this time.")] = None,
+        as_of: AsOf = None,
         first: First = 100,
         after: After = None,
         last: Last = None,
@@ -242,6 +252,20 @@ class Column(Node):
     async def table(self, info: LineageInfo) -> Table:
         """Return its table."""
         return await table_of(info, self.table_key)
+
+    @strawberry.field(
+        description="Number of columns and tables one hop upstream: those with an edge into it, its fields or parents."
+    )
+    async def upstream_count(self, info: LineageInfo, as_of: AsOf = None) -> int:
+        """Return the number of columns and tables one hop upstream."""
+        return await info.context.loaders.neighbours(self.key, Direction.UPSTREAM, in_utc(as_of) if as_of else None)
+
+    @strawberry.field(
+        description="Number of columns and tables one hop downstream: those that it, its fields or parents lead to."
+    )
+    async def downstream_count(self, info: LineageInfo, as_of: AsOf = None) -> int:
+        """Return the number of columns and tables one hop downstream."""
+        return await info.context.loaders.neighbours(self.key, Direction.DOWNSTREAM, in_utc(as_of) if as_of else None)
 
     @strawberry.field(description="Full name as SQL writes it: the table's name, a dot, the path.")
     async def name(self, info: LineageInfo) -> str:
@@ -310,6 +334,32 @@ class Namesake:
             name=found.name,
             short_key=strawberry.ID(found.short_key),
             short_name=found.short_name,
+        )
+
+
+@strawberry.type(
+    description="A read of a column that its table does not have: a newer schema lacks it, or none ever had it."
+)
+class BrokenRead:
+    """A read of a column that is not there."""
+
+    column_key: strawberry.ID = doc_field("Key of the column.")
+    name: str = doc_field("Full name of the column.")
+    reader_key: strawberry.ID = doc_field("Key of the table that reads it.")
+    reader_name: str = doc_field("Full name of that table.")
+    job_key: strawberry.ID = doc_field("Key of the job that reads it.")
+    since: datetime | None = doc_field("Time of the schema that lacks the column; null if no schema had it.")
+
+    @classmethod
+    def of(cls, found: traversal.BrokenRead) -> BrokenRead:
+        """Return the GraphQL object of such a read."""
+        return cls(
+            column_key=strawberry.ID(found.column),
+            name=found.name,
+            reader_key=strawberry.ID(found.reader),
+            reader_name=found.reader_name,
+            job_key=strawberry.ID(found.job),
+            since=found.since,
         )
 
 

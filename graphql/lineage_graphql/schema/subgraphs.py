@@ -22,6 +22,16 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, TableOrColumn, node_of, table_of
 from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.jobs import LineageEdge
+from lineage_graphql.schema.paging import (
+    After,
+    Before,
+    Connection,
+    First,
+    Last,
+    ListedRows,
+    connection,
+    page_arguments,
+)
 from lineage_graphql.schema.related_tables import find_tables
 from lineage_graphql.schema.starts import ColumnNames, TableNames, Tag, find_starts
 from lineage_graphql.schema.traversal import AsOf, Kinds, MaxHops, MaxReferences, Question, with_service_limits
@@ -42,6 +52,16 @@ class TableFlow:
     source_key: strawberry.ID = doc_field("Key of the source table.")
     target_key: strawberry.ID = doc_field("Key of the target table.")
     job_keys: list[strawberry.ID] = doc_field("Keys of the jobs that read one and write the other.")
+
+    @strawberry.field(description="Source table.")
+    async def source(self, info: LineageInfo) -> Table:
+        """Return the source table."""
+        return await table_of(info, self.source_key)
+
+    @strawberry.field(description="Target table.")
+    async def target(self, info: LineageInfo) -> Table:
+        """Return the target table."""
+        return await table_of(info, self.target_key)
 
 
 @strawberry.type(
@@ -65,13 +85,25 @@ class TableSubgraph:
     """Tables, and the lineage between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[TableFlow] = doc_field("Lineage between them, ordered by source and target.")
+    all_flows: strawberry.Private[list[TableFlow]]
+    edges: list[TableFlow] = doc_field(
+        "Lineage between them, ordered by source and target: the first `maxEdges`. `flows` has all of it, by pages."
+    )
     truncated: str | None = doc_field("The limit that truncated it; null if it is complete.")
 
     @strawberry.field(description="Tables, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[Table]:
         """Return the nodes."""
         return list(await asyncio.gather(*(table_of(info, key) for key in self.node_keys)))
+
+    @strawberry.field(description="Lineage between them, by pages, ordered by the keys of source and target.")
+    async def flows(
+        self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
+    ) -> Connection[TableFlow]:
+        """Return a page of the lineage between them."""
+        asked = page_arguments(info, "flows", (str, str), first, after, last, before, scope=self.node_keys)
+        rows = ListedRows(self.all_flows, lambda flow: (flow.source_key, flow.target_key))
+        return await connection(rows, asked, lambda flow: flow)
 
 
 @strawberry.type
@@ -143,8 +175,10 @@ class Subgraphs:
             nodes = nodes[:max_nodes]
         edges = _join(feed for one in found for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
         if len(edges) > max_edges:
-            cuts.append(f"maxEdges={max_edges}: {len(edges) - max_edges} more edges were found")
-        return TableSubgraph(node_keys=nodes, edges=edges[:max_edges], truncated="; ".join(cuts) or None)
+            cuts.append(f"maxEdges={max_edges}: {len(edges) - max_edges} more edges were found; `flows` has them")
+        return TableSubgraph(
+            node_keys=nodes, all_flows=edges, edges=edges[:max_edges], truncated="; ".join(cuts) or None
+        )
 
 
 def _check(max_nodes: int, max_edges: int) -> None:

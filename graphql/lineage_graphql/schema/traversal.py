@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
 import strawberry
 
+from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
@@ -27,7 +28,8 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
-from lineage_graphql.schema.fields import Long, argument, doc_field, in_utc
+from lineage_graphql.schema.datasets import AsOf
+from lineage_graphql.schema.fields import Long, argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.paging import (
     After,
     Before,
@@ -63,7 +65,6 @@ MaxReferences = Annotated[
 ]
 Kinds = Annotated[list[EdgeKind] | None, argument("Follow only these kinds of edge.")]
 ThroughMasking = Annotated[bool, argument("Whether to follow edges that mask the value, such as hashes and counts.")]
-AsOf = Annotated[datetime | None, argument("Read the graph as of this time.")]
 
 
 @strawberry.input(description="Filter on the reached columns, for lists and counts.")
@@ -73,6 +74,9 @@ class ReachedFilter:
     namespace: str | None = doc_field("Only columns of tables in this namespace.", default=None)
     table: str | None = doc_field(
         "Only columns of tables whose name contains this text, case-insensitive.", default=None
+    )
+    table_kinds: list[DatasetKind] | None = doc_field(
+        "Only columns of tables of these kinds, such as EXPOSURE for dashboards.", default=None
     )
     influence: EdgeKind | None = doc_field("Only columns reached by paths of this kind.", default=None)
     masked: bool | None = doc_field(
@@ -84,8 +88,13 @@ class ReachedFilter:
         "Upstream: only columns without contributions (true), or with some (false).", default=None
     )
 
+    def tables_of(self, store: GraphStore, reached: Collection[str]) -> Collection[str]:
+        """Return those of the reached tables that are of the wanted kinds."""
+        kinds = some_of("tableKinds", self.table_kinds)
+        return [one.key for one in store.datasets(reached) if one.kind in kinds] if kinds else reached
+
     def admits(self, reached: Outline) -> bool:
-        """Return whether a column passes the filter."""
+        """Return whether a column passes the filter, apart from the kind of its table."""
         return (
             (self.namespace is None or reached.dataset.startswith(f"{self.namespace}/"))
             and (self.table is None or self.table.casefold() in reached.table.casefold())
@@ -190,7 +199,7 @@ async def reach(
 
     def work(store: GraphStore) -> _Found:
         answer = traverse(store, find(store), options)
-        return _find(answer, question.wanted, asked)
+        return _find(store, answer, question.wanted, asked)
 
     with TRAVERSAL_SECONDS.labels(str(direction)).time():
         found: _Found = await info.context.ask(work)
@@ -229,12 +238,13 @@ class _Found:
     tables: list[CountedTable]
 
 
-def _find(answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -> _Found:
+def _find(store: GraphStore, answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -> _Found:
     if wanted is None:
         tables = sorted(CountedTable(hops, key, count) for key, (count, hops) in answer.by_dataset.items())
         start, size = _slice(answer.total, asked, answer.index_of)
         return _Found(answer, answer.page(start, size), start, answer.total, answer.by_hop, tables)
-    admitted = [one for one in answer.outlines if wanted.admits(one)]
+    among = frozenset(wanted.tables_of(store, answer.by_dataset.keys()))
+    admitted = [one for one in answer.outlines if one.dataset in among and wanted.admits(one)]
     ranks = [(one.hops, one.references, one.key) for one in admitted]
     start, size = _slice(len(admitted), asked, lambda rank: bisect_left(ranks, rank))
     counts = Counter(one.dataset for one in admitted)

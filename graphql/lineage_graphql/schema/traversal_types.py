@@ -11,9 +11,10 @@ import strawberry
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
-from lineage.traversal import Answer, PossiblyAffected, Reached, Target, former_holders, namesakes
+from lineage.traversal import Answer, PossiblyAffected, Reached, Target, broken_reads, former_holders, namesakes
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import (
+    BrokenRead,
     Column,
     FormerHolder,
     Namesake,
@@ -214,6 +215,16 @@ class ReachedColumns:
         """Return the tables that may be starts or reached tables."""
         tables = {one.key for one in self.all_tables} | {one.dataset for one in self.feeds.starts}
         return [Namesake.of(one) for one in await info.context.ask(lambda store: namesakes(store, tables))]
+
+    @strawberry.field(
+        description="Reads of columns that are not there, by or from the tables of the starts and the reached columns."
+    )
+    async def broken_reads(self, info: LineageInfo) -> list[BrokenRead]:
+        """Return the reads of columns that are not there; none for a time in the past."""
+        if self.as_of is not None:
+            return []
+        tables = {one.key for one in self.all_tables} | {one.dataset for one in self.feeds.starts}
+        return [BrokenRead.of(one) for one in await info.context.ask(lambda store: broken_reads(store, tables))]
 
     @strawberry.field(description="The limit that truncated the answer; null if it is complete.")
     async def truncated(self, info: LineageInfo) -> str | None:

@@ -86,6 +86,13 @@ MATCH (n:Job)-[:WRITES]->(t:`Table`) WHERE t.namespace = $namespace RETURN DISTI
 // name: jobs_reading_namespace
 MATCH (n:Job)-[:READS]->(t:`Table`) WHERE t.namespace = $namespace RETURN DISTINCT n.key AS job
 
+// name: datasets_of_retired_jobs
+MATCH (n:Job)-[:READS|WRITES]->(t:`Table`) WHERE n.retired_at IS NOT NULL
+RETURN t.key AS dataset, t.last_seen AS last_seen, max(n.retired_at) AS retired_at
+
+// name: datasets_of_live_jobs
+MATCH (n:Job)-[:READS|WRITES]->(t:`Table` {key: $key}) WHERE n.retired_at IS NULL RETURN DISTINCT t.key AS dataset
+
 // name: jobs_touching_dataset
 MATCH (n:Job)-[:READS|WRITES]->(:`Table` {key: $key}) RETURN DISTINCT n.key AS job
 
@@ -349,7 +356,7 @@ LIMIT $limit
 
 // name: datasets_with_tags
 MATCH (n:`Table`)
-WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
@@ -359,7 +366,7 @@ MATCH (n:`Table`) WHERE n.facts CONTAINS $beginning RETURN n
 
 // name: search_datasets
 MATCH (n:`Table`)
-WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -367,7 +374,7 @@ LIMIT $limit
 
 // name: search_aliases
 MATCH (n:`Table`)
-WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -378,14 +385,14 @@ LIMIT $limit
 
 // name: columns_with_tags
 MATCH (n:`Column`)
-WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
+WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_columns
 MATCH (n:`Column`)
-WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -511,12 +518,12 @@ RETURN o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) A
 
 // name: count_search_datasets
 MATCH (n:`Table`)
-WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_search_aliases
 MATCH (n:`Table`)
-WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -524,17 +531,17 @@ RETURN count(DISTINCT n.key) AS number
 
 // name: count_search_columns
 MATCH (n:`Column`)
-WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_datasets_with_tags
 MATCH (n:`Table`)
-WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
 RETURN count(n) AS number
 
 // name: count_columns_with_tags
 MATCH (n:`Column`)
-WHERE all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
+WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
 RETURN count(n) AS number
 
 // name: dated_writes_of_jobs

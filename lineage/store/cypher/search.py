@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from lineage.model.json_values import find_unstorable
-from lineage.model.names import split_dataset_key
+from lineage.model.names import bigquery_table, format_name, split_dataset_key, split_name
 from lineage.model.namespaces import normal_place
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.records import dataset_from
@@ -30,7 +30,8 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
     """Return the datasets that match a name: by key, else full name, else alias, else last parts of the name.
 
     Case matters only to distinguish two datasets. Live datasets come before dropped ones. Other spellings of a storage
-    location (`s3a://lake//raw/`, `/raw` of a bucket) are normalized as in events.
+    location (`s3a://lake//raw/`, `/raw` of a bucket) are normalized as in events. A date shard or a partition of
+    BigQuery finds its table (`events_20260103` finds `events_*`).
     """
     wanted = name.strip()
     if find_unstorable(wanted) is not None:  # no store accepts such text
@@ -38,7 +39,21 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
     found = _find_datasets(transaction, wanted)
     if not found and (normal := _normal(wanted)) != wanted:
         found = _find_datasets(transaction, normal)
+    if not found and (whole := _bigquery_name(wanted)) != wanted:
+        found = [one for one in _find_datasets(transaction, whole) if "bigquery" in (one.dialect, one.namespace)]
     return found
+
+
+def _bigquery_name(name: str) -> str:
+    """Return a name with its last part as BigQuery's tables are stored; without quotes unless it needs them."""
+    parts = [part for part, _ in split_name(name)]
+    return format_name([*parts[:-1], bigquery_table(parts[-1])]) if parts and parts[-1] else name
+
+
+def _shards(text: str) -> str | None:
+    """Return the name of a BigQuery table whose date shards begin with a searched text; None if it names no day."""
+    names = (bigquery_table(text), bigquery_table(f"{text}*"))
+    return next((name for name in names if name.endswith("_*") and name != text), None)
 
 
 def _normal(name: str) -> str:
@@ -98,11 +113,12 @@ def search(
     """Return datasets and columns whose name contains the text and that have all tags: exact matches, then prefixes.
 
     The last part of a name counts as a name: `orders` matches `shop.orders` exactly. Aliases and former names count.
+    Datasets of which all lineage was retired are left out.
     """
     lower = text.strip().lower()
     if limit < 1 or not (lower or tags) or find_unstorable(lower) is not None:
         return []
-    names, row = _asked(lower, tags)
+    names, row = _asked(transaction, lower, tags)
     row |= {"part": f".{lower}", "path": f"/{lower}", "limit": limit} if lower else {"limit": limit}
     hits = [
         SearchHit(found["key"], label, found["name"], found.get("score") or _score(found["search"], lower))
@@ -110,6 +126,8 @@ def search(
         for statement in names[label]
         for found in transaction.read(query(statement), [row])
     ]
+    if not hits and (shards := _shards(lower)) is not None:
+        return search(transaction, shards, types=types, tags=tags, limit=limit)
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
 
 
@@ -120,16 +138,30 @@ def count_search(
     lower = text.strip().lower()
     if not (lower or tags) or find_unstorable(lower) is not None:
         return 0
-    names, row = _asked(lower, tags)
+    names, row = _asked(transaction, lower, tags)
     statements = [_COUNTS[statement] for label in types for statement in names[label]]
-    return sum(found["number"] for statement in statements for found in transaction.read(query(statement), [row]))
+    number = sum(int(found["number"]) for name in statements for found in transaction.read(query(name), [row]))
+    if not number and (shards := _shards(lower)) is not None:
+        return count_search(transaction, shards, types=types, tags=tags)
+    return number
 
 
-def _asked(text: str, tags: Collection[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
-    if not text:
-        return _WITH_TAGS, {"tags": sorted(set(tags))}
+def _asked(
+    transaction: Transaction, text: str, tags: Collection[str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
     # The embedded store cannot tell the type of an empty list.
-    return _SEARCHES, {"text": text, "tags": ["", *sorted(set(tags))]}
+    forgotten = ["", *_forgotten(transaction)]
+    if not text:
+        return _WITH_TAGS, {"tags": sorted(set(tags)), "forgotten": forgotten}
+    return _SEARCHES, {"text": text, "tags": ["", *sorted(set(tags))], "forgotten": forgotten}
+
+
+def _forgotten(transaction: Transaction) -> list[str]:
+    """Return the datasets that only retired jobs read or write, and that were not seen since these were retired."""
+    rows = transaction.read(query("datasets_of_retired_jobs"), [{}])
+    keys = sorted(row["dataset"] for row in rows if row["last_seen"] < row["retired_at"])
+    live = transaction.read(query("datasets_of_live_jobs"), [{"key": key} for key in keys]) if keys else []
+    return sorted(set(keys) - {row["dataset"] for row in live})
 
 
 def _score(names: str, text: str) -> float:

@@ -134,7 +134,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
             if before_schema:
                 # The newest schema has the ordinals of all its columns; others have none.
                 placed = replace(column, ordinal=None)
-            elif record.schema_known and column.ordinal is None:
+            elif record.schema_known and column.ordinal is None and not column.inferred:
                 placed = replace(column, ordinal=position)
             key = column_key(news.key, column.path)
             known = state.columns.get(key)
@@ -160,7 +160,7 @@ def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str]
     for news in intake.datasets:
         if news.record.schema_known and news.at == state.datasets[news.key].schema_at:
             described[news.key] = news
-            paths = (path for column in news.record.columns for path in with_parents(column.path))
+            paths = (path for column in news.record.schema_columns for path in with_parents(column.path))
             present.update(column_key(news.key, path) for path in paths)
     absent = {
         key: described[column.dataset].at

@@ -82,7 +82,7 @@ class MergedDatasets:
         found = replace(dataset, at=at) if dataset.schema_known else dataset
         if dataset.schema_known and at is not None:
             began = (job.first_seen for job in made_by)
-            paths = frozenset(column.path for column in dataset.columns)
+            paths = frozenset(column.path for column in dataset.schema_columns)
             self._schemas[dataset.key].add(_MergedSchema(at, dataset.at or min(began, default=at), paths))
         merged = found if known is None else _merge(known, found)
         at = max((job.last_seen for job in jobs if dataset.key in job.writes), default=at)
@@ -161,7 +161,9 @@ class MergedDatasets:
     def columns(self, key: str) -> tuple[str, ...]:
         """Return the columns of a dataset in their order if its schema is known, else nothing."""
         known = self._records.get(key)
-        return tuple(column.path for column in known.columns) if known is not None and known.schema_known else ()
+        if known is None or not known.schema_known:
+            return ()
+        return tuple(column.path for column in known.schema_columns)
 
     def may_have(self, key: str | None, column: str) -> bool:
         """Return whether a dataset may have a column of the same name as this one, which is given by its key."""

@@ -6,4 +6,9 @@ SET j.observed_at = ' ' + left(toString(localdatetime.truncate('second', j.last_
 MATCH (j:Job)-[e:WRITES]->(:`Table`) WHERE e.last_seen >= j.last_seen
 WITH e, ([''] + e.observations)[-1] AS last WHERE NOT last CONTAINS ' -'
 REMOVE e.last_seen;
+// Cypher warns about names that the database has never had: these are in the queries that people type.
+CALL db.createProperty('dropped_at');
+CALL db.createRelationshipType('CONTRIBUTES');
+CALL db.createRelationshipType('REFERENCES');
+CALL db.createRelationshipType('HAS_COLUMN');
 MATCH (m:Meta {key: 'schema'}) SET m.version = 23;

@@ -123,7 +123,7 @@ def _is_same(resolver: Resolver, table: exp.Table, item: exp.Table) -> bool:
     if not resolver.identifiers.table_parts(item):
         return False
     shorter, longer = sorted((resolver.existing_name(table), resolver.existing_name(item)), key=len)
-    own = resolver.naming.dialect.omitted_schema
+    own = resolver.naming.dialect.default_schema
     return longer in (shorter, f"{own}.{shorter}") or ("." in shorter and longer.endswith(f".{shorter}"))
 
 

@@ -21,17 +21,16 @@ __all__ = ["attributes_of", "type_named_by"]
 _METHODS = frozenset(
     ("MEMBER", "STATIC", "CONSTRUCTOR", "MAP", "ORDER", "NOT", "FINAL", "INSTANTIABLE", "OVERRIDING", "PRAGMA")
 )
+_ENDS_NAME = frozenset(("OF", "AS", "("))
 _BEFORE_ATTRIBUTES = frozenset(("AS", "IS", "OBJECT", "UNDER", "FORCE", ".", "OID", "ROW"))
 
 
 def type_named_by(tokens: Sequence[Token]) -> Token | None:
     """Return the last part of the name of the type in `CREATE TABLE t OF type`; None if there is none."""
-    words = [word_of(token) for token in tokens]
-    stop = next((at for at, word in enumerate(words) if word in ("AS", "(")), len(words))
-    at = words.index("OF") + 1 if "OF" in words[:stop] else 0
-    if not at or words[at - 2] == "PARTITION" or at == len(tokens):
+    at = next((at for at, token in enumerate(tokens) if token.text.upper() in _ENDS_NAME), len(tokens)) + 1
+    if at >= len(tokens) or word_of(tokens[at - 1]) != "OF" or word_of(tokens[at - 2]) == "PARTITION":
         return None
-    while words[at + 1 : at + 2] == ["."] and at + 2 < len(tokens):
+    while at + 2 < len(tokens) and tokens[at + 1].text == ".":
         at += 2
     return tokens[at]
 

@@ -69,6 +69,8 @@ def temporary_ends(statements: Sequence[ParsedStatement], dialect: Dialect) -> T
             ends.dropped[number] = ALL
             dropped_on_commit.clear()
             emptied_on_commit.clear()
+        elif words[:1] == ["CREATE"] and not _may_end_on_commit(statement, dialect):
+            continue
         elif words[:1] == ["CREATE"] and _has_words(statement, ("ON", "COMMIT", "DROP")):
             dropped_on_commit.add(number)
         elif words[:1] == ["CREATE"] and _loses_rows(statement, dialect):
@@ -84,6 +86,11 @@ def temporary_ends(statements: Sequence[ParsedStatement], dialect: Dialect) -> T
             elif step.verb == "begin":
                 is_open = True
     return ends
+
+
+def _may_end_on_commit(created: ParsedStatement, dialect: Dialect) -> bool:
+    """Return whether a statement may create a table that ends with a transaction: most need not be searched."""
+    return dialect.implicit_transactions or "commit" in created.text[created.span.start : created.span.end].lower()
 
 
 def _loses_rows(created: ParsedStatement, dialect: Dialect) -> bool:

@@ -262,8 +262,10 @@ class _EventReading:
         elif (stated := completeness_in(self._plan)) is not None:
             completeness = stated
         operation = str(self._plan.get("operation") or operation or "") or None
-        self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in diagnostics_in(self._plan))
-        if lineage.is_told and completeness is Completeness.PARTIAL and not (by_sql and both.diagnostics):
+        by_plan = list(diagnostics_in(self._plan))
+        self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_plan)
+        is_explained = bool(by_plan or (by_sql and both.diagnostics))
+        if lineage.is_told and completeness is Completeness.PARTIAL and not is_explained:
             problem = incomplete_facet(edges, output.key, described)
             self._found.diagnostics.append(DiagnosticRecord(problem, self._source, key))
         self._found.edges += edges

@@ -113,6 +113,8 @@ IN_SQL_ONLY = {
     }
 }
 """Lineage in the SQL of a recording but not in its facet: the agent omits scalar sub-queries and EXISTS."""
+LEAVES_OUT_COLUMNS = {"05_cte_subqueries_ctas", "08_python_udfs"}
+"""Recordings in which the agent names no source of some columns: the job is partial, and a diagnostic says so."""
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -124,7 +126,8 @@ def test_what_a_real_agent_says_is_what_is_stored(store: GraphStore, path: Path)
     assert expected <= found
     by_sql = {(source.rpartition("/")[2], target.rpartition("/")[2], way) for source, target, way in found - expected}
     assert by_sql == IN_SQL_ONLY.get(path.stem, set())
-    assert store.diagnostics() == []
+    codes = {str(one.diagnostic.code) for one in store.diagnostics()}
+    assert codes == ({"FACET_INCOMPLETE"} if path.stem in LEAVES_OUT_COLUMNS else set())
 
 
 def test_the_recordings_are_all_there() -> None:
@@ -419,7 +422,7 @@ def test_a_broken_facet_is_left_out_and_said(store: GraphStore) -> None:
     assert len(outcome.warnings) == 2
     assert edges(store) == ["t.a -> v.x IDENTITY"]
     found = store.diagnostics()
-    assert {str(one.diagnostic.code) for one in found} == {"INVALID_FACET"}
+    assert {str(one.diagnostic.code) for one in found} == {"INVALID_FACET", "FACET_INCOMPLETE"}
     assert sorted(one.diagnostic.message for one in found) == [
         'the facet /job/facets/sql is left out: it: "_producer" is a required property',
         'the facet /outputs/0/facets/schema is left out: /fields/0: "name" is a required property',

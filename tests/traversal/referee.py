@@ -94,6 +94,7 @@ class Neighbours:
         self._through_masking = through_masking
         self._steps: dict[str, list[tuple[str, PathStep]]] = {}
         self._columns: dict[str, list[str]] = {}
+        self.self_edges: dict[str, list[PathStep]] = defaultdict(list)
 
     def load(self, nodes: Iterable[str]) -> None:
         """Read the steps around all these nodes at once; those read before are not read again."""
@@ -107,6 +108,8 @@ class Neighbours:
         for (via, *_), edges in sorted(pairs.items()):
             step = _step_over(edges)
             end = step.target if self._direction is Direction.DOWNSTREAM else step.source
+            if step.source == step.target == via:
+                self.self_edges[via].append(step)
             if end != via and (self._through_masking or not step.masking):
                 self._steps[via].append((end, step))
 
@@ -338,7 +341,16 @@ def paths_by_specification(
         starts = [column.key for column in columns_at(store, [start.key], options.as_of)]
         starts.append(start.key)
     arrivals, ends = _arrive(neighbours, starts, _is_end(end), options.max_hops)
-    return tuple(itertools.islice(_paths(arrivals, frozenset(starts), ends), limit))
+    found = _paths(arrivals, frozenset(starts), ends)
+    own = [Route((step,)) for node in starts if _is_end(end)(node) for step in neighbours.self_edges[node]]
+    if own:  # the shortest paths; a search skips them
+        direct = [route for route in found if len(route.steps) == 1]
+        found = iter(sorted([*own, *direct], key=lambda route: (_cost(route.steps[0]), *_text(route.steps[0]))))
+    return tuple(itertools.islice(found, limit))
+
+
+def _text(step: PathStep) -> tuple[str, str, str]:
+    return step.source, step.target, str(step.kind)
 
 
 def _is_end(target: Target) -> Callable[[str], bool]:
@@ -353,14 +365,17 @@ def _arrive(
     """Return, nearest nodes first, the steps by which each is reached soonest, and the ends that are nearest."""
     arrivals: _Arrivals = {}
     frontier = sorted(starts)
-    seen = set(starts)
-    for _ in range(max_hops):
+    again = {node for node in starts if is_end(node)}  # what is both start and end is reached again
+    seen = set(starts) - again
+    for hops in range(max_hops):
         layer: _Arrivals = {}
         neighbours.load(frontier)
         for column in frontier:
             for far, step in neighbours.around(column):
                 for node in _nodes(neighbours, far, is_end):
-                    if node not in seen:
+                    # A column does not lead to itself through the rows of its own table.
+                    by_own_rows = hops == 0 and node in again and node != far
+                    if node not in seen and not by_own_rows:
                         layer.setdefault(node, []).append((column, step))
         arrivals |= layer
         ends = sorted(node for node in layer if is_end(node))
@@ -381,16 +396,18 @@ def _nodes(neighbours: Neighbours, far: str, is_end: Callable[[str], bool]) -> l
 def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[Route]:
     """Yield the paths from an end back to a start, those with the fewest references first."""
     least = dict.fromkeys(starts, 0)
+    to_end = {}
     for node, arriving in arrivals.items():
-        least[node] = min(least[before] + _cost(step) for before, step in arriving)
+        to_end[node] = min(least[before] + _cost(step) for before, step in arriving)
+        least.setdefault(node, to_end[node])
     # Each entry: references at best, then the steps to the end as text, which orders paths that are alike.
     waiting: list[tuple[int, tuple[str, ...], int, str, tuple[PathStep, ...]]] = [
-        (least[end], (), 0, end, ()) for end in ends
+        (to_end[end], (), 0, end, ()) for end in ends
     ]
     heapq.heapify(waiting)
     while waiting:
         _, order, references, node, steps = heapq.heappop(waiting)
-        if node in starts:
+        if steps and node in starts:
             yield Route(steps)
             continue
         for before, step in arrivals[node]:

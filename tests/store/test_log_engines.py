@@ -269,7 +269,7 @@ def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: 
 
 def test_a_random_warehouse_on_spark(spark: Any) -> None:
     settings = Settings(experiments=False, again=False, engine=EngineKind.SPARK)
-    campaign = Campaign(Plan(1, "log", settings=settings, shrink_seconds=0))
+    campaign = Campaign(Plan(3, "log", settings=settings, shrink_seconds=0))
     campaign.run(range(1))
     assert "\n".join(map(str, campaign.failures)) == ""
     assert campaign.asked

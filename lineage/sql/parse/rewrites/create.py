@@ -55,6 +55,8 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield s.build(f"CREATE {temporary}VIEW", name, columns, body, [name[-1]])
     elif words[kind] == "VIEW" and words[-1] == "DATA" and "WITH" in words[-3:]:  # PostgreSQL: WITH [NO] DATA
         yield s.tokens[: -3 if words[-2] == "NO" else -2]
+    elif s.matches("PARTITION", "OF", at=end):  # PostgreSQL: without the columns' options, and the bounds
+        yield s.build(f"CREATE {temporary}TABLE", s.tokens[kind + 1 : s.name(end + 2)], "DEFAULT")
     elif "FOREIGN" in words[1:kind]:
         server = s.find("SERVER", after=end)
         yield s.build("CREATE TABLE", s.tokens[kind + 1 : server])

@@ -72,6 +72,14 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield _without_options(s, kind, end, temporary)
 
 
+@rewrite("CREATE")
+def enum_of_rows(s: Statement) -> Iterator[Tokens]:
+    """DuckDB's `CREATE TYPE e AS ENUM (SELECT …)`: the query is run, and writes no table."""
+    opens = s.find("AS", "ENUM", "(")
+    if "TYPE" in s.words[:5] and opens is not None and s.words[opens + 3 : opens + 4] in ([word] for word in QUERY):
+        yield s.tokens[opens + 3 : s.closing(opens + 2) - 1]
+
+
 @rewrite("DECLARE")
 def declared_table(s: Statement) -> Iterator[Tokens]:
     """`DECLARE GLOBAL TEMPORARY TABLE t …` (SQL:2016 14.16): Db2 and Derby have it in the schema SESSION."""

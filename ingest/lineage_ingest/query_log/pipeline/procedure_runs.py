@@ -16,7 +16,7 @@ _Part: TypeAlias = tuple[int, int]
 _Keys: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-class _Definition(NamedTuple):
+class _DefinedProcedure(NamedTuple):
     name: str
     first: int
     part: _Part
@@ -33,7 +33,7 @@ class ProcedureRuns:
         A log that also has the statements that calls run (Snowflake's) counts those.
         """
         self._runs = runs
-        self._defined: dict[tuple[str, str], list[_Definition]] = defaultdict(list)
+        self._defined: dict[tuple[str, str], list[_DefinedProcedure]] = defaultdict(list)
         self._routines: dict[_Part, bool] = {}
         """By part that creates a routine: whether the log has the statements of its runs, too."""
         self._called: dict[_Part, list[tuple[str, str]]] = defaultdict(list)
@@ -44,7 +44,7 @@ class ProcedureRuns:
                 own = runs.get(summary.key, {}).get(routine.part)
                 if own is not None and own.runs:
                     for name in routine.procedures:
-                        definition = _Definition(name, own.first or 0, part)
+                        definition = _DefinedProcedure(name, own.first or 0, part)
                         self._defined[summary.namespace, _last(name)].append(definition)
             for call in summary.calls:
                 self._called[summary.key, call.part].append((summary.namespace, call.procedure))
@@ -100,7 +100,7 @@ class ProcedureRuns:
                 waiting += self._called.get(part, ())
         return [part for part in found if not self._routines[part]]
 
-    def _definitions(self, namespace: str, name: str) -> list[_Definition]:
+    def _definitions(self, namespace: str, name: str) -> list[_DefinedProcedure]:
         """Return the definitions that a name refers to; one without a schema is that of the only schema that has it."""
         named = self._defined.get((namespace, _last(name)), [])
         if exact := [one for one in named if one.name == name]:

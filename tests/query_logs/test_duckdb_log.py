@@ -64,3 +64,22 @@ def test_a_transaction_that_ends_without_commit_is_rolled_back(tmp_path: Path) -
     lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
     with open_store(tmp_path / "graph.lbug") as store:
         assert not [edge for edge in edges(store) if " CONTRIBUTES " in edge]
+
+
+@pytest.mark.parametrize(
+    ("written", "target", "column"),
+    [("CREATE TABLE w AS", "w", "*"), ("INSERT INTO p", "p", "x"), ("CREATE TABLE w AS FROM", "w", "*")],
+)
+def test_pivot_without_values(written: str, target: str, column: str, tmp_path: Path) -> None:
+    """DuckDB makes an enum of the values, and logs the PIVOT with it: the same jobs, however often it runs."""
+    query = "PIVOT s ON status USING sum(amount) GROUP BY id"
+    statement = f"{written} ({query})" if written.endswith("FROM") else f"{written} {query}"
+    found = logged(tmp_path, "CREATE TABLE p (id INT, x INT)", *[statement] * 3)
+    assert found >= {
+        f"s#id CONTRIBUTES {target}#id",
+        f"s#amount CONTRIBUTES {target}#{column}",
+        f"s#status REFERENCES {target}#{column}",
+    }
+    with open_store(tmp_path / "graph.lbug") as store:
+        jobs = [key for kind, key, _ in store.dump().nodes if kind == "Job" and key.startswith("query:")]
+    assert len(jobs) <= 3  # the VALUES, the enum's query, the INSERT

@@ -35,7 +35,7 @@ _HEADS = frozenset(
      "REFRESH", "CLEAR", "START", "STOP", "COMMIT", "ROLLBACK", "SAVE", "SAVEPOINT", "RELEASE", "BEGIN", "END",
      "PRINT", "RAISERROR", "THROW", "WAITFOR", "RECONFIGURE", "GOTO", "RETURN", "RAISE", "EXIT", "CALL", "NOAUDIT",
      "AUDIT", "ASSOCIATE", "DISASSOCIATE", "PRAGMA", "DELIMITER", "OPTIMIZE", "ANALYZE", "GET",
-     "FETCH", "MOVE", "ATTACH", "DETACH", "DO", "NULL", "BT", "ET",
+     "EXPLAIN", "FETCH", "MOVE", "ATTACH", "DETACH", "DO", "NULL", "BT", "ET",
      "SUSPEND", "RESUME", "APPLY", "CONNECT", "DISCONNECT", "VALIDATE", "PUT", "DEFINE",
      "GENERATE", "ANALYSE", "EXTERNAL", "FSCK", "CONVERT", "SYNC", "REORG")
 )  # fmt: skip
@@ -75,12 +75,10 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
         return False
     if words[:2] == ["(", "@"] and words[-1] == ")" and not _QUERY.intersection(words):
         return True  # the types of the parameters before a statement of T-SQL's sp_executesql
-    if words[0] == "EXECUTE" and words[2:3] == ["USING"]:
-        return True
     if words[0] == "UPDATE STATISTICS" or words[:2] in _TWO_WORDS:
         return True
     if words[0].split()[0] in _HEADS:
-        return words[0] in ("GRANT", "REVOKE", "DENY", "SHOW") or not _QUERY.intersection(words)
+        return words[0] in ("GRANT", "REVOKE", "DENY", "SHOW", "EXPLAIN") or not _QUERY.intersection(words)
     if words[0] not in _DDL or "SELECT" in words:
         return False
     if "RULE" in words[:4] and "DO" in words:  # PostgreSQL's rules run statements

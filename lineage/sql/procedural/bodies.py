@@ -103,14 +103,20 @@ def _add_dynamic(walk: Walk, inner: Fragment, names: Sequence[str]) -> None:
     walk.reader.pieces.append(ProgramPiece(tokens_of(inner, walk.text, walk.dialect), step, has_sql=False))
 
 
+_PREPARED = frozenset(("(", "SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE"))
+
+
 @head("PREPARE")
 def prepare(walk: Walk, position: int) -> int | None:
-    """`PREPARE p AS query`, which EXECUTE p runs; MySQL's `PREPARE p FROM string`, if the string is constant."""
+    """`PREPARE p AS query`, which EXECUTE p runs; MySQL's `PREPARE p FROM string`, if the string is constant.
+
+    Trino's `PREPARE p FROM` has a statement: https://trino.io/docs/current/sql/prepare.html
+    """
     end = walk.end(position)
     start = walk.find(position, ("AS", "FROM"))
     if start >= end:
         return None
-    if walk.word(start) == "AS":
+    if walk.word(start) == "AS" or walk.word(start + 1) in _PREPARED:
         walk.add(walk.tokens[start + 1 : end])
     else:
         name = walk.names.read(walk.tokens, walk.words, position + 1)[0]

@@ -91,7 +91,7 @@ def tokenizer_of(dialect: Dialect, *, commands: bool = True) -> Tokenizer:
     tokenizer = _tokenizer_class(base, commands)(dialect=parser)
     of_trino: Any = getattr(tokenizer, "_trino_tokenizer", None)  # Athena's for queries
     if of_trino is not None:
-        vars(tokenizer)["_trino_tokenizer"] = _tokenizer_class(of_trino.__class__, True)(dialect=of_trino.dialect)
+        vars(tokenizer)["_trino_tokenizer"] = _tokenizer_class(of_trino.__class__, commands)(dialect=of_trino.dialect)
     return tokenizer
 
 

@@ -13,7 +13,14 @@ from lineage.model.dialect import Dialect
 from lineage.model.names import split_name
 from lineage.model.statement import Completeness, StatementLineage
 
-__all__ = ["defined_procedures", "with_unknown_procedure"]
+__all__ = [
+    "called_procedure",
+    "defined_procedures",
+    "name_parts",
+    "procedures_in",
+    "unknown_procedure",
+    "with_unknown_procedure",
+]
 
 _CALLS = frozenset(("CALL", "EXEC", "EXECUTE"))
 """The operations of statements that may call a procedure."""
@@ -55,7 +62,17 @@ _OF_THE_SYSTEM = re.compile(
 
 def defined_procedures(texts: Iterable[str]) -> frozenset[str]:
     """Return the names of the procedures that texts define, without their schemas, in lower case."""
-    return frozenset(_last_part(found.group(1)) for text in texts for found in _DEFINED.finditer(text))
+    return frozenset(_last_part(name) for text in texts for name in procedures_in(text))
+
+
+def procedures_in(text: str) -> list[str]:
+    """Return the names of the procedures that a text defines, as written."""
+    return [found.group(1) for found in _DEFINED.finditer(text)]
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the parts of a procedure's name, in lower case."""
+    return [part.lower() for part, _ in split_name(re.sub(r"[\[\]`]", '"', name))]
 
 
 def with_unknown_procedure(
@@ -65,24 +82,32 @@ def with_unknown_procedure(
 
     `text` contains the statement at its span; `defined` returns the names of the procedures of the input.
     """
+    name = called_procedure(statement, text, dialect)
+    if name is None or _last_part(name) in defined():
+        return statement
+    return statement.in_doubt(unknown_procedure(name, statement.span))
+
+
+def called_procedure(statement: StatementLineage, text: str, dialect: Dialect) -> str | None:
+    """Return the name of the procedure that a statement calls, as written; None for those of the products."""
     if statement.operation not in _CALLS or statement.completeness is not Completeness.FULL:
-        return statement
+        return None
     called = _call(text, statement.span, dialect) if statement.span is not None else None
-    if called is None:
-        return statement
-    name = re.sub(r"\s", "", called.group(2))
-    if name.lower() in _NO_PROCEDURE or _OF_THE_SYSTEM.fullmatch(name) is not None:
-        return statement
-    if _last_part(name) in defined():
-        return statement
-    problem = Diagnostic(
+    name = "" if called is None else re.sub(r"\s", "", called.group(2))
+    if not name or name.lower() in _NO_PROCEDURE or _OF_THE_SYSTEM.fullmatch(name) is not None:
+        return None
+    return name
+
+
+def unknown_procedure(name: str, span: Span | None) -> Diagnostic:
+    """Return the diagnostic of a call of a procedure that is not defined."""
+    return Diagnostic(
         DiagnosticCode.UNSUPPORTED_STATEMENT,
         Severity.WARNING,
         f"the procedure {name} is not defined in the input: what it reads and writes is not known",
-        statement.span,
+        span,
         "ingest the procedure's definition with the statements that call it",
     )
-    return statement.in_doubt(problem)
 
 
 def _call(text: str, span: Span, dialect: Dialect) -> re.Match[str] | None:
@@ -94,4 +119,4 @@ def _call(text: str, span: Span, dialect: Dialect) -> re.Match[str] | None:
 
 
 def _last_part(name: str) -> str:
-    return split_name(re.sub(r"[\[\]`]", '"', name))[-1][0].lower()
+    return name_parts(name)[-1]

@@ -86,13 +86,16 @@ class Script:
         alone: bool = True,
         models: bool = True,
         recording: bool = False,
+        checks_calls: bool = True,
     ) -> None:
         """Create a script; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
         The single query of a text writes the dataset that is called like the text, if the texts are `models`.
         Unless the texts run `alone`, other sessions may see tables that one part of a text creates and another drops.
-        With `recording`, `record` returns what another process may `adopt`.
+        With `recording`, `record` returns what another process may `adopt`. Without `checks_calls`, the procedures
+        that the statements call may be defined elsewhere.
         """
+        self._checks_calls = checks_calls
         self._texts = [
             Text(
                 name,
@@ -187,6 +190,8 @@ class Script:
             for part, result in zip(text.part_of, text.results, strict=True)
             if result is not None
         ]
+        if not self._checks_calls:
+            return [result for _, result in found]
         dialect, procedures = self.options.naming.dialect, cache(self._procedures)
         return [with_unknown_procedure(result, part.text, procedures, dialect) for part, result in found]
 

@@ -37,6 +37,7 @@ from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
+from lineage_ingest.query_log.pipeline.created_routines import Call, Routine, calls_of, routines_of
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
@@ -194,6 +195,8 @@ class UnitSummary(NamedTuple):
     """For each of `defines`, the number of the part that defines it."""
     parts: tuple[NamesOfPart, ...] = ()
     """The tables that each part mentions."""
+    routines: tuple[Routine, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 class UnitLineage(NamedTuple):
@@ -249,7 +252,9 @@ class Extractor:
         ]
         seen = self._seen.setdefault(naming.dataset_namespace, {})
         catalog = self._catalog(naming, unit)
-        script = Script({"": parts}, options, catalog, lambda t, c: c in seen.get(t, ()), alone=False)
+        script = Script(
+            {"": parts}, options, catalog, lambda t, c: c in seen.get(t, ()), alone=False, checks_calls=False
+        )
         statements = [_with_effect(one, unit) for one in script.resolve()]
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
@@ -262,7 +267,10 @@ class Extractor:
         builder.add_texts({part.name: part.text for part in parts}, lasting)
         batch = builder.batch("unit", self._context.source, ())
         summary = _summarize(unit, naming, statements, script.decisions())._replace(
-            searched=tuple(script.searched), bound=bound
+            searched=tuple(script.searched),
+            bound=bound,
+            routines=tuple(routines_of(statements, unit.parts, namings)),
+            calls=tuple(calls_of(statements, unit.parts, namings)),
         )
         if bound:
             display = DisplayNames(unit.parts)

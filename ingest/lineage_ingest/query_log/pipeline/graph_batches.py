@@ -45,16 +45,17 @@ class Merger:
         self._diagnostics: dict[str, DiagnosticRecord] = {}
         self._changes: dict[tuple[object, ...], DatasetChange] = {}
 
-    def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
+    def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns], counted: Mapping[int, JobRuns]) -> None:
         """Merge the lineage of a unit, with the runs of each of its parts. The order of units does not matter.
 
-        A part without runs adds no lineage: the other parts only need it to be resolved.
+        `counted` has the runs that count for the jobs: those of a procedure's statements are its calls. A part
+        without runs adds no lineage: the other parts only need it to be resolved.
         """
         batch = lineage.batch
         if not all(one.runs for one in runs.values()):
             batch = _of_what_ran(lineage, runs)
         start = min((one.first for one in runs.values() if one.first is not None), default=None)
-        self._add_jobs(batch, lineage, runs, start)
+        self._add_jobs(batch, lineage, counted, start)
         self._add_datasets(batch, lineage, runs, None if start is None else moment(start, batch.run.at))
         for diagnostic in batch.diagnostics:
             self.note(diagnostic)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -36,6 +36,7 @@ from lineage_ingest.query_log.pipeline.names_of_parts import (
     only_unless_there,
     read_before_made,
 )
+from lineage_ingest.query_log.pipeline.procedure_runs import ProcedureRuns
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
@@ -149,7 +150,10 @@ def extract_log(
     log = engine.read(progress)
     templates: dict[int, tuple[str, str | None, str | None]] = {}
     begins: list[int] = []
+    fingerprints: set[str] = set()
     for template in engine.templates():
+        if template.runs:
+            fingerprints.add(template.part.fingerprint)
         templates[template.key] = template.part.dialect, template.part.database, template.part.schema
         if template.span.first is not None and template.runs:
             begins.append(template.span.first)
@@ -195,7 +199,7 @@ def extract_log(
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for summary in engine.extract(work, context, definitions.known_schemas(), again):
             definitions.add(summary, *spans(summary.key))
-    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress)
+    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, fingerprints)
     extraction.templates = first
     extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
     return extraction
@@ -350,13 +354,15 @@ def _merge(
     before: Earlier,
     rounds: int,
     progress: Progress,
+    fingerprints: Collection[str],
 ) -> Extraction:
     runs = engine.runs()
     merger = Merger(versions or Versions(), context.undated_at)
+    procedures = ProcedureRuns(definitions.summaries(), runs, fingerprints)
     uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]] = {}
     namespaces: set[str] = set()
     for done, (key, lineage) in enumerate(engine.lineage(sorted(runs))):
-        merger.add(lineage, runs[key])
+        merger.add(lineage, runs[key], procedures.counted(key))
         for use in lineage.uses:
             read, written = uses.get((key, int(use.source)), ((), ()))
             uses[key, int(use.source)] = (
@@ -366,7 +372,7 @@ def _merge(
         if done % 1_000 == 0:
             progress("merging", done, len(runs))
     merger.finish(before, context.begins_at or context.undated_at)
-    uses = {use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()}
+    uses = procedures.used({use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()})
     counts: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     for summary in definitions.summaries():
@@ -374,10 +380,14 @@ def _merge(
         ran = sum(part.runs for part in runs[summary.key].values())
         if not ran:  # a unit without runs only provides context for other units
             continue
-        for part, completeness in summary.completeness:
+        unknown = procedures.unknown(summary)
+        for number, (part, completeness) in enumerate(summary.completeness):
             if runs[summary.key].get(part, JobRuns()).runs:
-                counts[_COUNTED[Completeness(completeness)]] += 1
-        for reason in dict.fromkeys(summary.problems):
+                counts[_COUNTED[Completeness.PARTIAL if number in unknown else Completeness(completeness)]] += 1
+        for diagnostic in unknown.values():
+            merger.note(DiagnosticRecord(diagnostic, context.source))
+        reasons = (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in unknown.values())
+        for reason in dict.fromkeys((*summary.problems, *reasons)):
             failures[reason] += ran
     for table in base.given:
         for namespace in sorted(namespaces):

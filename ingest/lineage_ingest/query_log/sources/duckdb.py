@@ -14,6 +14,8 @@ Traps:
 - `PREPARE p AS …` does not run its statement; `EXECUTE p` does, and is logged without it.
 - A transaction that ends without COMMIT is rolled back: the next statement has another transaction id. A COMMIT that
   rolls back, because a statement failed, cannot be told from another.
+- A PIVOT without values is logged as two statements: one creates an enum of the values, under a name that is new each
+  time, and one pivots by it.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _UNFINISHED = "unfinished"
 _NAME = r"(?P<name>\"[^\"]*\"|[^\s(;]+)"
 _PREPARE = rf"(?is)^\s*prepare\s+{_NAME}\s*(?:\([^)]*\))?\s+as\s+(?P<sql>.*)$"
 _EXECUTE = rf"(?is)^\s*execute\s+{_NAME}"
+_ENUM = r'"__pivot_enum_[0-9a-fA-F-]+"'
 _VERB = r"(?i)^\s*(?P<verb>begin|start|commit|end|rollback|abort)\b"
 
 
@@ -75,6 +78,7 @@ def _assemble(table: Any) -> Any:
     session = pc.if_else(pc.is_valid(keys["connection"]), named, pa.scalar(None, pa.string()))
     table = table.take(order).append_column(_SESSION, session)
     message = coercion.texts(_column(table, names.get("message", "")))
+    message = pc.replace_substring_regex(message, _ENUM, '"__pivot_enum"')
     texts, runs = _executed(message, session)
     unfinished = _unfinished(message, session, coercion.texts(_column(table, names.get("transaction_id", ""))))
     table = table.append_column(_UNFINISHED, unfinished)

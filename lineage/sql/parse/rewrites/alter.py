@@ -19,6 +19,7 @@ _KINDS = frozenset(
     ("DYNAMIC", "EXTERNAL", "FOREIGN", "ICEBERG", "TRANSIENT", "HYBRID", "SNAPSHOT", "STREAMING", "LIVE", "EVENT")
 )
 _VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET", "COMMENT"))
+_BY_NAME = "BY NAME SELECT * FROM"
 
 
 @rewrite("RENAME", "EXCHANGE")
@@ -89,13 +90,14 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
     else:
         return
     start += 2 if s.matches("IF", "EXISTS", at=start) else 0
+    start += s.matches("ONLY", at=start)  # as pg_dump writes it
     end = s.name(start)
     table = s.tokens[start:end]
     end += 3 if s.matches("ON", "CLUSTER", at=end) else 0
     rest = s.words[end:]
 
-    def inserted(into: Sequence[Token], source: Sequence[Token]) -> Tokens:
-        return s.build("INSERT INTO", into, "SELECT * FROM", source)
+    def inserted(into: Sequence[Token], source: Sequence[Token], query: str = "SELECT * FROM") -> Tokens:
+        return s.build("INSERT INTO", into, query, source)
 
     def table_at(position: int) -> Sequence[Token]:
         return s.tokens[position : s.name(position)]
@@ -108,16 +110,18 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
         yield s.build("ALTER TABLE", table, "SWAP WITH", s.tokens[end + 2 :])
     elif rest[:2] == ["SET", "SCHEMA"] and len(rest) > 2:  # PostgreSQL
         yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 : end + 3], ".", table[-1:])
-    elif rest[:2] == ["APPEND", "FROM"] or (
-        rest[:2] == ["ATTACH", "PARTITION"]
-        and (s.find("FROM", after=end) is None or s.find("FOR", "VALUES", after=end) is not None)
-    ):  # Redshift, PostgreSQL
+    elif rest[:2] == ["APPEND", "FROM"]:  # Redshift
         yield inserted(table, table_at(end + 2))
+    elif rest[:2] == ["ATTACH", "PARTITION"] and (
+        s.find("FROM", after=end) is None or s.find("FOR", "VALUES", after=end) is not None
+    ):  # PostgreSQL: a query over the table reads the partition, and rows that are written to the table are in it
+        yield inserted(table, table_at(end + 2), _BY_NAME)
+        yield inserted(table_at(end + 2), table, _BY_NAME)
     elif rest[:2] in (["ATTACH", "PARTITION"], ["REPLACE", "PARTITION"]):  # ClickHouse
         if (origin := s.find("FROM", after=end)) is not None:
             yield inserted(table, table_at(origin + 1))
     elif rest[:1] == ["INHERIT"]:  # PostgreSQL: a query over the other table reads the rows of this one, too
-        yield inserted(table_at(end + 1), table)
+        yield inserted(table_at(end + 1), table, _BY_NAME)
     elif rest[:1] == ["MOVE"] and (to := s.find("TO", "TABLE", after=end)) is not None:  # ClickHouse
         yield inserted(table_at(to + 2), table)
     elif rest[:1] == ["SWITCH"] and (to := s.find("TO", after=end)) is not None:  # T-SQL

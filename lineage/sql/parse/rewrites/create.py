@@ -55,6 +55,8 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield s.build(f"CREATE {temporary}VIEW", name, columns, body, [name[-1]])
     elif words[kind] == "VIEW" and words[-1] == "DATA" and "WITH" in words[-3:]:  # PostgreSQL: WITH [NO] DATA
         yield s.tokens[: -3 if words[-2] == "NO" else -2]
+    elif s.matches("PARTITION", "OF", at=end):  # PostgreSQL: without the columns' options, and the bounds
+        yield s.build(f"CREATE {temporary}TABLE", s.tokens[kind + 1 : s.name(end + 2)], "DEFAULT")
     elif "FOREIGN" in words[1:kind]:
         server = s.find("SERVER", after=end)
         yield s.build("CREATE TABLE", s.tokens[kind + 1 : server])
@@ -68,6 +70,14 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         )
     elif not _is_called(s, end):
         yield _without_options(s, kind, end, temporary)
+
+
+@rewrite("CREATE")
+def enum_of_rows(s: Statement) -> Iterator[Tokens]:
+    """DuckDB's `CREATE TYPE e AS ENUM (SELECT …)`: the query is run, and writes no table."""
+    opens = s.find("AS", "ENUM", "(")
+    if "TYPE" in s.words[:5] and opens is not None and s.words[opens + 3 : opens + 4] in ([word] for word in QUERY):
+        yield s.tokens[opens + 3 : s.closing(opens + 2) - 1]
 
 
 @rewrite("DECLARE")

@@ -33,12 +33,10 @@ _MODES = frozenset(("ACCESS", "SHARE", "READ", "WRITE", "EXCLUSIVE", "CHECKSUM",
 _RUN = frozenset(("SELECT", "SEL", "WITH", "INSERT", "INS", "UPDATE", "UPD", "DELETE", "DEL", "MERGE", "CREATE"))
 
 
-@rewrite("LOCKING", "LOCK", "USING", "PREPARE")
+@rewrite("LOCKING", "LOCK", "USING")
 def statement_behind(s: Statement) -> Iterator[Tokens]:
-    """Teradata's `LOCKING … FOR ACCESS` and `USING (…)` before a statement, and Trino's `PREPARE p FROM` one."""
-    if s.words[0] == "PREPARE":
-        at = 3 if s.words[2:3] == ["FROM"] else len(s.words)
-    elif s.words[0] == "USING":
+    """Teradata's `LOCKING … FOR ACCESS` and `USING (…)` before a statement."""
+    if s.words[0] == "USING":
         at = s.closing(1)
     else:  # the last of several locks
         modes = [at for at, word in enumerate(s.words) if word in _MODES and s.words[at - 1] in ("FOR", "IN")]

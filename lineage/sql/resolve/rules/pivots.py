@@ -132,10 +132,13 @@ def _name_of_value(resolver: Resolver, value: exp.Expr) -> str:
 
 
 def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sources | None:
-    """Return the sources of the column names in Snowflake's `IN (ANY)` and `IN (SELECT …)`; None for listed values.
+    """Return the sources of the column names in `IN (ANY)`, `IN (SELECT …)` and `IN enum`; None for listed values.
 
     https://docs.snowflake.com/en/sql-reference/constructs/pivot
+    DuckDB makes an enum of the values, and logs its PIVOT with it: https://duckdb.org/docs/stable/sql/statements/pivot
     """
+    if isinstance(field, exp.In) and isinstance(field.args.get("field"), exp.Expr):
+        return {}
     for one in (field.args.get("query"), *(field.args.get("expressions") or ())):
         inner = one.unnest() if isinstance(one, exp.Subquery) else one
         if isinstance(inner, exp.PivotAny):
@@ -219,9 +222,10 @@ def _made_names(resolver: Resolver, keys: list[exp.Expr], aggregates: list[exp.E
     """Return the new column names of a PIVOT statement: key values joined by `_`, then the aggregate's name, if any."""
     names = [""]
     for key in keys:
-        if not isinstance(key, exp.In) or not all(isinstance(value, exp.Literal) for value in key.expressions):
+        listed = key.expressions if isinstance(key, exp.In) else []
+        if not listed or not all(isinstance(value, exp.Literal) for value in listed):
             return None
-        names = [f"{name}_{value.this}" if name else value.this for name in names for value in key.expressions]
+        names = [f"{name}_{value.this}" if name else value.this for name in names for value in listed]
     suffixes = [""]
     if len(aggregates) > 1 or any(isinstance(aggregate, exp.Alias) for aggregate in aggregates):
         suffixes = [f"_{a.alias if isinstance(a, exp.Alias) else resolver.written_text(a)}" for a in aggregates]

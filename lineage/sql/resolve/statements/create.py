@@ -13,7 +13,7 @@ from lineage.model.dialect import Dialect
 from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.parse.object_types import type_named_by
-from lineage.sql.resolve.relations import BaseTable, Relation
+from lineage.sql.resolve.relations import BaseTable, Relation, TableRows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.statements.computed import computed_columns
@@ -177,19 +177,24 @@ def _report_cloned(resolver: Resolver, tree: exp.Expr, kind: str) -> None:
 def _inherit(resolver: Resolver, outcome: Outcome, properties: list[exp.Expr]) -> None:
     """PostgreSQL's PARTITION OF p and INHERITS (p): the table has p's columns, and its rows are p's rows, too.
 
+    Rows that are written to p may be in its partitions, while no INSERT into p fills a table that inherits.
     https://www.postgresql.org/docs/current/ddl-inherit.html
     """
-    parents = [item.this for item in properties if isinstance(item, exp.PartitionedOfProperty)]
-    parents += [one for item in properties if isinstance(item, exp.InheritsProperty) for one in item.expressions]
+    named = [item.this for item in properties if isinstance(item, exp.PartitionedOfProperty)]
+    partitioned = [item.this if isinstance(item, exp.Schema) else item for item in named]
+    parents = [one for item in properties if isinstance(item, exp.InheritsProperty) for one in item.expressions]
     inherited: dict[str, ColumnSchema] = {}
     is_open = False
-    for parent in parents:
+    for parent in (*partitioned, *parents):
         if not isinstance(parent, exp.Table) or outcome.target is None:
             continue
-        name, known = resolver.look_up(resolver.identifiers.table_parts(parent))
-        own = BaseTable(outcome.target, dict.fromkeys(column for column, _ in known.columns()), resolver.source)
+        name, known = resolver.name(parent), resolver.relation(parent, resolver.new_scope())
         names = [column for column, _ in known.columns()]
-        outcome.others.append(Outcome("INSERT", name, names, [own.infer(column) for column in names]))
+        own = BaseTable(outcome.target, dict.fromkeys(names), resolver.source, TableRows(outcome.target))
+        outcome.others.append(Outcome("INSERT", name, names, [own.infer(column) for column in names], rows_of(own)))
+        if parent in partitioned:
+            sources = [sources for _, sources in known.columns()]
+            outcome.others.append(Outcome("INSERT", outcome.target, names, sources, rows_of(known)))
         if known.is_open:
             is_open = True
             resolver.report(
@@ -200,7 +205,10 @@ def _inherit(resolver: Resolver, outcome: Outcome, properties: list[exp.Expr]) -
                 hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
             )
         inherited.update((column, ColumnSchema(column)) for column in names if not known.is_open)
-    if parents:
+    if partitioned or parents:
+        if outcome.target_kind is DatasetKind.TEMPORARY:
+            message = f"rows that later statements add to a table above or below {outcome.target} are not followed"
+            resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message)
         inherited.update((column.name, column) for column in outcome.schema)
         outcome.schema = () if is_open else tuple(inherited.values())
 

@@ -68,6 +68,8 @@ def target_columns(
     if tree.args.get("by_name"):
         if relation.is_open and not known.is_open and len(pairs) == 1:  # each column is the one of its name
             return [(name, relation.infer(name) or pairs[0][1]) for name, _ in known.columns()]
+        if not known.is_open and resolver.tokens[0].text.upper() == "ALTER":  # a table that inherits may have more
+            return [(name, sources) for name, sources in pairs if known.find(name) is not None]
         return pairs
     names = listed
     if not names and not known.is_open:

@@ -20,8 +20,8 @@ from fastapi import FastAPI
 from lineage.model.visible_text import VisibleFormatter
 from lineage.store import open_store
 from lineage_graphql.app import make_app
-from lineage_graphql.http.connections import TimedConnection
 from lineage_graphql.http.middleware import request_id
+from lineage_graphql.http.timed_connection import TimedConnection
 from lineage_graphql.settings import Settings
 from lineage_graphql.telemetry import set_up_tracing
 

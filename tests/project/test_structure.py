@@ -9,6 +9,7 @@ import pytest
 from tests.project.structure import Structure
 
 SAME_CLASS = {
+    "BrokenRead": "GraphQL's type has the name of what traversals return",
     "Diagnostic": "GraphQL's type has the name of the schema",
     "Edge": "GraphQL's type has the name that Relay's connections prescribe",
     "FormerHolder": "GraphQL's type has the name of what traversals return",
@@ -37,6 +38,7 @@ SAME_MODULE = {
     "forgetting": "its planning and its storing",
     "ingest": "each kind of input has one, and its command",
     "jobs": "a resource: its command, its GraphQL type",
+    "lambdas": "of SQL; of Spark's plans",
     "lists": "lists of a store, and of the schema",
     "observations": "of runs, as events have them and as the graph keeps them",
     "openlineage": "the standard, in and out",
@@ -49,6 +51,7 @@ SAME_MODULE = {
     "returning": "RETURNING in a program, and in a statement",
     "runs": "of ingests; of statements in a log",
     "schema": "of tables; of the graph",
+    "session_variables": "of SQL; of Spark's scripts",
     "settings": "of the service; of a local Neo4j",
     "sources": "the SQL texts of a script; the files that contain them",
     "statement": "the model; the tokens of one as rewrites see them",

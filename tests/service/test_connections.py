@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from lineage.store import open_store
-from lineage_graphql.http import connections
+from lineage_graphql.http import timed_connection
 from tests.service.running import Service, running
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
@@ -20,7 +20,7 @@ REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.fixture
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(timed_connection, "HEAD_SECONDS", 0.5)
     with open_store(tmp_path / "store.lbug") as store, running(store) as service:
         yield service
 
@@ -76,7 +76,7 @@ def test_a_body_that_nobody_waits_for_is_not_waited_for(quick: Service) -> None:
 
 def test_a_head_has_a_size(quick: Service) -> None:
     with connected(quick) as connection:
-        connection.sendall(REQUEST + b"a: b\r\n" * (connections.MAX_HEAD // 6 + 1))
+        connection.sendall(REQUEST + b"a: b\r\n" * (timed_connection.MAX_HEAD // 6 + 1))
         assert b" 431 " in answer(connection)
 
 

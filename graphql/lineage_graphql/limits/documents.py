@@ -37,7 +37,7 @@ from lineage_graphql.limits.query_cost import measure
 from lineage_graphql.metrics import COST
 from lineage_graphql.settings import Limits
 
-__all__ = ["Question", "read_in_thread"]
+__all__ = ["SentDocument", "read_in_thread"]
 
 _THREAD = ThreadPoolExecutor(1, "documents")
 _DOCUMENTS = DocumentCache()
@@ -45,7 +45,7 @@ _SPLIT = "split it into several queries"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SentDocument:
     """A document as a caller sent it."""
 
     text: str
@@ -56,14 +56,14 @@ class Question:
 
 
 async def read_in_thread(
-    question: Question, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]
+    sent: SentDocument, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]
 ) -> DocumentNode:
     """Return a document that is within its limits and valid.
 
     Raises:
         GraphQLError: it is not; the attribute `errors` has all errors.
     """
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, _read, question, schema, rules)
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, _read, sent, schema, rules)
 
 
 class InvalidDocumentError(GraphQLError):
@@ -74,18 +74,18 @@ class InvalidDocumentError(GraphQLError):
         self.errors = errors
 
 
-def _read(question: Question, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]) -> DocumentNode:
-    limits, known = question.limits, _DOCUMENTS.get(question.text)
-    _check_variables(question.variables, limits.variables)
+def _read(sent: SentDocument, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]) -> DocumentNode:
+    limits, known = sent.limits, _DOCUMENTS.get(sent.text)
+    _check_variables(sent.variables, limits.variables)
     if known is None:
-        _check_tokens(question.text, limits.tokens)
-    document = known or parse(question.text)
+        _check_tokens(sent.text, limits.tokens)
+    document = known or parse(sent.text)
     if _introspects(document):
-        require(question.caller, Role.READER)
-    _check_measures(question, document, schema)
+        require(sent.caller, Role.READER)
+    _check_measures(sent, document, schema)
     if known is None:
         _validate(document, schema, rules, limits.comparisons)
-        _DOCUMENTS.keep(question.text, document)
+        _DOCUMENTS.keep(sent.text, document)
     return document
 
 
@@ -112,9 +112,9 @@ def _check_tokens(text: str, allowed: int) -> None:
     raise RefusedError.over_limit("tokens", allowed, allowed + 1, _SPLIT)
 
 
-def _check_measures(question: Question, document: DocumentNode, schema: GraphQLSchema) -> None:
-    limits = question.limits
-    found = measure(document, schema, question.variables, question.operation, limits.selections)
+def _check_measures(sent: SentDocument, document: DocumentNode, schema: GraphQLSchema) -> None:
+    limits = sent.limits
+    found = measure(document, schema, sent.variables, sent.operation, limits.selections)
     COST.observe(found.cost)
     for name, hint in (
         ("depth", _SPLIT),

@@ -15,7 +15,7 @@ from lineage_graphql.access.authorize import unauthenticated
 from lineage_graphql.access.roles import TokenProblem
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, client_error
-from lineage_graphql.limits.documents import InvalidDocumentError, Question, read_in_thread
+from lineage_graphql.limits.documents import InvalidDocumentError, SentDocument, read_in_thread
 from lineage_graphql.metrics import REFUSALS
 
 __all__ = ["WithinLimits"]
@@ -46,7 +46,7 @@ class WithinLimits(SchemaExtension):
         execution = self.execution_context
         if not self._errors:
             context: Context = execution.context
-            question = Question(
+            sent = SentDocument(
                 execution.query or "",
                 execution.variables or {},
                 execution._provided_operation_name,
@@ -55,7 +55,7 @@ class WithinLimits(SchemaExtension):
             )
             try:
                 execution.graphql_document = await read_in_thread(
-                    question, execution.schema._schema, execution.validation_rules
+                    sent, execution.schema._schema, execution.validation_rules
                 )
             except InvalidDocumentError as error:
                 self._refuse(error.errors)

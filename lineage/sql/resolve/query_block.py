@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from lineage.model.names import split_name
 from lineage.sql.resolve.alias_visibility import Clause
-from lineage.sql.resolve.fields import RowFields
 from lineage.sql.resolve.relations import BaseTable, Composite, Relation, Sources, absorb
 from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
+from lineage.sql.resolve.value_fields import RowFields
 
 __all__ = ["NOTHING", "NO_SOURCES", "Choice", "Merge", "QueryBlock"]
 

@@ -11,11 +11,11 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text
 from lineage.model.statement import UnresolvedReference
 from lineage.sql.resolve.alias_visibility import alias_visibility
-from lineage.sql.resolve.fields import FieldReader
 from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
 from lineage.sql.resolve.identifiers import identifiers_of
 from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.tables import TableSource
+from lineage.sql.resolve.value_fields import ValueFields
 
 __all__ = ["Resolution"]
 
@@ -38,7 +38,7 @@ class Resolution:
         self.presumed = False
         """Whether a name was resolved to the likeliest of several meanings, which a schema could correct."""
         self.source = tables.shared.source
-        self.field = FieldReader(self.source, naming.dialect)
+        self.field = ValueFields(self.source, naming.dialect)
         self._tables = tables
         self._noted: set[Diagnostic | UnresolvedReference] = set()
         self._lasting: set[Diagnostic] = set()

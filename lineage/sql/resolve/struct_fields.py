@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineage.model.names import ColumnPath
-from lineage.sql.resolve.fields import known_names
 from lineage.sql.resolve.relations import BaseTable, Composite, Sources
 from lineage.sql.resolve.struct_types import element_type, fields_of_type, has_parts
 from lineage.sql.resolve.transformation_codes import IDENTITY
+from lineage.sql.resolve.value_fields import known_names
 
 if TYPE_CHECKING:
     from lineage.sql.resolve.resolver import Resolver

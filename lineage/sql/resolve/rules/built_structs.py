@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from lineage.sql.resolve.fields import RowFields, known_names, merged
 from lineage.sql.resolve.relations import Composite, Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import (
@@ -19,6 +18,7 @@ from lineage.sql.resolve.rules.nested import (
 )
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
+from lineage.sql.resolve.value_fields import RowFields, known_names, merged
 
 
 @nested_rule(exp.Struct)

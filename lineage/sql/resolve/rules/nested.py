@@ -13,7 +13,6 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
-from lineage.sql.resolve.fields import known_names, merged
 from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.generators import rows_of_function
@@ -22,6 +21,7 @@ from lineage.sql.resolve.rules.json_paths import json_keys
 from lineage.sql.resolve.rules.method_calls import call_method
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, CONDITIONAL, IDENTITY, TRANSFORMATION
+from lineage.sql.resolve.value_fields import known_names, merged
 
 __all__ = [
     "KEEPS",

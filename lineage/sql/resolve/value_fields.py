@@ -10,13 +10,13 @@ from lineage.model.names import ColumnPath
 from lineage.sql.resolve.relations import STAR, ColumnSource, Composite, Relation, Sources, absorb
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
-__all__ = ["FieldReader", "RowFields", "known_names", "merged"]
+__all__ = ["ValueFields", "RowFields", "known_names", "merged"]
 
 Part: TypeAlias = "tuple[Sources, int]"
 """A value, and what is done to it."""
 
 
-class FieldReader:
+class ValueFields:
     """Reads fields of values."""
 
     def __init__(self, source: Callable[[str, str, bool], ColumnSource], dialect: Dialect) -> None:
@@ -74,7 +74,7 @@ def known_names(value: Sources) -> tuple[str, ...] | None:
 
 
 def merged(
-    field: FieldReader,
+    field: ValueFields,
     parts: Sequence[Part],
     deciding: Sources,
     names: tuple[str, ...] | None = None,
@@ -111,7 +111,7 @@ class _MergedFields(Mapping[str, Sources]):
 
     def __init__(
         self,
-        field: FieldReader,
+        field: ValueFields,
         parts: Sequence[Part],
         deciding: Sources,
         names: tuple[str, ...] | None,

@@ -350,7 +350,34 @@ class _Plan:
         sources = _NOTHING.union(*(one.sources for one in below))
         if node.kind == "CreateNamedStruct":
             return Value(sources, tuple(one.sources for one in below[1::2]))
-        return Value(sources)
+        return Value(sources, _chosen_fields(node.kind, below))
+
+
+_CHOOSES = frozenset(
+    ("First", "Last", "Max", "Min", "AnyValue", "MaxBy", "MinBy", "AggregateExpression", "WindowExpression")
+)
+"""They return their first operand, of one row or another."""
+
+
+def _chosen_fields(kind: str, below: Sequence[Value]) -> tuple[Columns, ...] | None:
+    """Return what each field of a struct reads that an expression chooses from its operands; None for another one."""
+    choices: Sequence[Value] = below
+    tests: Sequence[Value] = ()
+    if kind == "CaseWhen":
+        tests = below[: len(below) // 2 * 2 : 2]
+        choices = [*below[1::2], *(below[-1:] if len(below) % 2 else ())]
+    elif kind == "If" or kind in _CHOOSES:
+        tests, choices = (below[:1], below[1:]) if kind == "If" else (below[1:], below[:1])
+    elif kind not in ("Coalesce", "Greatest", "Least"):
+        return None
+    known = [one.fields for one in choices if one.fields is not None]
+    if not known or len(known) < len(choices) or len({len(one) for one in known}) > 1:
+        return None
+    decisive = _NOTHING.union(*(one.sources for one in tests))
+    fields = [_NOTHING.union(*each) | decisive for each in zip(*known, strict=True)]
+    if kind in ("Greatest", "Least", "Max", "Min"):  # structs are compared by their fields, from left to right
+        fields = [_NOTHING.union(*fields[: number + 1]) for number in range(len(fields))]
+    return tuple(fields)
 
 
 def _nodes(node: _Node) -> Iterator[_Node]:

@@ -12,7 +12,7 @@ import typer
 from lineage.cli.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
 from lineage.cli.facts import first_description, shown_facts, tags_of
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
+from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import dataset_of, is_column_key
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
@@ -47,7 +47,6 @@ def search(
     tag: Annotated[list[str] | None, typer.Option(help="Only results with this tag. Repeatable.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results, best first.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """Find tables and columns by part of their name; exact matches come first.
 
@@ -61,7 +60,6 @@ def search(
         keys = [hit.key for hit in hits[:limit]]
         found = _descriptions(opened, keys)
         near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not found else ()
-    output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
         print_object(found)
         return
@@ -83,7 +81,6 @@ def show(
     name: NameArgument,
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a table: its columns, the jobs that write and read it, and its neighbours in the lineage.
 
@@ -98,7 +95,6 @@ def show(
         facts = _facts(opened, dataset)
         broken = broken_reads(opened, [target.dataset])
         note_broken_reads(opened, broken)
-    output = chosen_format(output, as_json)
     rows = [_column_row(column) for column in listed]
     if output is OutputFormat.JSON:
         print_object({**facts, "columns": [_column_values(column, broken) for column in listed]})
@@ -122,7 +118,6 @@ def columns(
     as_of: AsOfOption = None,
     rows: RowsOption = 0,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """List the columns of a table in order, with their types and earlier names.
 
@@ -139,7 +134,6 @@ def columns(
         [dataset] = opened.datasets([target.dataset])
         broken = broken_reads(opened, [target.dataset]) if then is None else []
         note_broken_reads(opened, broken)
-    output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
         print_object([_column_values(column, broken) for column in listed])
         return

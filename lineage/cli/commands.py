@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -93,4 +93,34 @@ def as_command(name: str, found: Any) -> Any:
     found.rich_markup_mode, found._add_completion = None, False
     command = typer.main.get_command(found)
     command.name = name
+    _add_json_option(command)
     return command
+
+
+_JSON = typer.Typer(add_completion=False)
+"""Its only option is copied to other commands."""
+
+
+@_JSON.command()
+def _with_json(
+    _: Annotated[bool, typer.Option("--json", help="Short for --format json.", is_eager=True)] = False,
+) -> None:
+    """Do nothing."""
+
+
+def _add_json_option(command: Any) -> None:
+    """Give each command with `--format`, and the commands of a group, the option `--json`: short for --format json."""
+    for inner in getattr(command, "commands", {}).values():
+        _add_json_option(inner)
+    numbers = [number for number, param in enumerate(command.params) if "--format" in param.opts]
+    if not numbers:
+        return
+    chosen = command.params[numbers[0]].name
+
+    def choose(ctx: Any, _param: Any, wanted: bool) -> None:
+        if wanted:  # the default of --format is read after this option, which is eager
+            ctx.default_map = {**(ctx.default_map or {}), chosen: "json"}
+
+    [option] = typer.main.get_command(_JSON).params
+    option.expose_value, option.callback = False, choose
+    command.params.insert(numbers[0] + 1, option)

@@ -8,7 +8,7 @@ import typer
 
 from lineage.cli.ask import complete_name
 from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
+from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import open_store
@@ -69,13 +69,11 @@ def jobs(
     retired: Annotated[bool, typer.Option("--retired", help="Include retired jobs.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of jobs; 0 lists all.")] = 40,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """List the jobs that lineage comes from: views, SQL files, query templates, events. Shows what they read and write.
 
     Example: lineage jobs --table shop.orders --kind query
     """
-    output = chosen_format(output, as_json)
     wanted = JobSelection(
         project=project, source=source, job=key, kinds=tuple(kind or ()), retired=retired or key is not None
     )
@@ -119,13 +117,11 @@ def diagnostics(
         int, typer.Option("--limit", min=0, help="Maximum number of diagnostics, worst first; 0 lists all.")
     ] = 40,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """List what could not be resolved, and why: worst first, each with file, line and hint.
 
     Example: lineage diagnostics --severity error --project shop
     """
-    output = chosen_format(output, as_json)
     with open_store(store, read_only=True) as opened:
         found = _diagnostics(opened, code, severity, source, project, job)
     shown = found[: limit or None]

@@ -27,7 +27,6 @@ __all__ = [
     "DialectOption",
     "FormatOption",
     "JobsOption",
-    "JsonOption",
     "RefreshOption",
     "NamespaceOption",
     "SchemaOption",
@@ -35,7 +34,6 @@ __all__ = [
     "SetOperations",
     "SetOperationsOption",
     "StoreOption",
-    "chosen_format",
     "dialect_option",
     "extraction_options",
     "note_cached_schemas",
@@ -160,7 +158,6 @@ CacheOption = Annotated[
         help="Resolve all files, also those that have not changed since an earlier run.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 StoreOption = Annotated[
     str | None,
     typer.Option(
@@ -179,11 +176,6 @@ SchemasFromOption = Annotated[
         help="Use the table schemas of this store as well: a path, bolt://… or http://….",
     ),
 ]
-
-
-def chosen_format(output: OutputFormat, as_json: bool) -> OutputFormat:
-    """Return the format of `--format`, or JSON for `--json`."""
-    return OutputFormat.JSON if as_json else output
 
 
 def extraction_options(

@@ -12,11 +12,9 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.cli.options import (
     DatabaseOption,
     FormatOption,
-    JsonOption,
     NamespaceOption,
     SchemaOption,
     StoreOption,
-    chosen_format,
     dialect_option,
 )
 from lineage.cli.progress import progress_bar
@@ -72,7 +70,6 @@ def compare(
     rows: RowsOption = 40,
     show: Annotated[int, typer.Option("--show", min=0, help="Maximum number of bad records to list; 0: all.")] = 10,
     output: FormatOption = OutputFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """Where does the lineage that a product states differ from ours?
 
@@ -93,7 +90,6 @@ def compare(
     Exit status: 1 if a condition of --fail-on is met, or nothing could be compared with it, or some of the input could
     not be read.
     """
-    output = chosen_format(output, as_json)
     options = CompareOptions(
         namespace=namespace, default_database=default_database, default_schema=default_schema, dialect=dialect,
         as_of=as_of, every=every,

@@ -17,7 +17,6 @@ from lineage.cli.options import (
     CatalogOption,
     DatabaseOption,
     FunctionsOption,
-    JsonOption,
     NamespaceOption,
     SchemaOption,
     StoreOption,
@@ -133,7 +132,6 @@ def diff(
     store: StoreOption = None,
     rows: RowsOption = 40,
     output: Annotated[DiffFormat, typer.Option("--format", "-f", help="Output format.")] = DiffFormat.TABLE,
-    as_json: JsonOption = False,
 ) -> None:
     """What does a change of a dbt project or of SQL files do, and who reads what it changes?
 
@@ -154,7 +152,6 @@ def diff(
     Exit status: 1 if a condition of --fail-on is met, or nothing could be compared with it, or some of the input could
     not be read.
     """
-    output = DiffFormat.JSON if as_json else output
     if as_of:
         if base is not None or head is not None:
             raise typer.BadParameter("give either --as-of, or --base and --head", param_hint="--as-of")

@@ -130,10 +130,6 @@ _STRUCTS = [
     operation("CASE WHEN {0} THEN {1} ELSE {2} END", "bool struct struct", "C T T", "struct"),
     operation("if({0}, {1}, {2})", "bool struct struct", "C T T", "struct"),
     operation("COALESCE({0}, {1})", "struct struct", "T T", "struct"),
-    operation("greatest({0}, {1})", "struct struct", "T T", "struct"),
-    operation("least({0}, {1})", "struct struct", "T T", "struct"),
-    operation("[{0}, {1}][1 + ({2} % 2)]", "struct struct int", "T T T", "struct"),
-    operation("list_filter([{0}, {1}], lambda q: q.x > {2})[1]", "struct struct int", "T T T", "struct"),
 ]
 
 OPERATIONS: dict[Type, list[Operation]] = {
@@ -177,11 +173,8 @@ AGGREGATES: dict[Type, list[Operation]] = {
         operation("list_sort(list({0}))", "int", "A", "list"),
     ],
     "struct": [
-        operation("max({0})", "struct", "A", "struct"),
-        operation("min({0})", "struct", "A", "struct"),
         operation("first({0} ORDER BY {1}, {2})", "struct int text", "A S S", "struct"),
         operation("arg_max({0}, {1})", "struct int", "A A", "struct"),
-        operation("max({0}) FILTER (WHERE {1})", "struct bool", "A F", "struct"),
     ],
 }
 
@@ -218,7 +211,6 @@ WINDOWS: dict[Type, list[Operation]] = {
     "bool": [operation("bool_or({0}) OVER (PARTITION BY {1})", "bool int", "A W", "bool")],
     "list": [operation("max({0}) OVER (PARTITION BY {1})", "list int", "A W", "list")],
     "struct": [
-        operation("max({0}) OVER (PARTITION BY {1})", "struct int", "A W", "struct"),
         operation(
             "last_value({0}) OVER (PARTITION BY {1} ORDER BY {2}, {3})", "struct int text int", "T W W W", "struct"
         ),

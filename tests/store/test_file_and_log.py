@@ -20,8 +20,6 @@ SCRIPTS = [
     (FILL + READ + "drop table i; create table i as select y as b from p", READ_EDGES | ANEW),
     (FILL + READ + "create table n as select y as b from p; drop table i; alter table n rename to i",
      READ_EDGES | ANEW),
-    (FILL + "copy i from 'i.csv'; " + READ + "create or replace table i as select y as b from p",
-     {"i.csv.* -> i.*", *READ_EDGES, *ANEW}),
     (FILL + READ + "truncate i; insert into i select c, d from q", {"q.c -> i.x", "q.d -> i.a", *READ_EDGES}),
     (FILL + READ + "alter table i rename to j; create table i as select y as b from p",
      {"j.x -> v.x", "j.a -> v.a", *ANEW}),

@@ -79,7 +79,7 @@ def overloads(words: Sequence[str], start: int, end: int) -> list[tuple[int, int
     """Return the places of the definitions of a DuckDB macro, each of which begins with its parameters.
 
     >>> overloads("CREATE MACRO m ( a ) AS a , ( a , b ) AS a + b".split(), 0, 16)
-    [(3, 7), (8, 16)]
+    [(3, 8), (9, 16)]
     """
     starts: list[int] = []
     depth = 0

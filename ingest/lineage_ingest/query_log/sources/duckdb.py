@@ -82,6 +82,8 @@ def _assemble(table: Any) -> Any:
     texts, runs = _executed(message, session)
     unfinished = _unfinished(message, session, coercion.texts(_column(table, names.get("transaction_id", ""))))
     table = table.append_column(_UNFINISHED, unfinished)
+    if "message" not in names:
+        return table
     return table.set_column(table.column_names.index(names["message"]), names["message"], texts).filter(runs)
 
 

@@ -88,7 +88,9 @@ def _keep(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
         if isinstance(value, Composite) and kind in _ADDED and child is not node.this:
             value = value.listed()
         parts.append((value, effect))
-        if kind is exp.Nullif and is_structured(resolver, value):  # any of its fields may differ
+        is_part = isinstance(child, exp.Bracket | exp.Dot)  # mostly a plain value
+        is_struct = bool(value.fields) if isinstance(value, Composite) else is_structured(resolver, value)
+        if kind is exp.Nullif and is_struct and not is_part:  # any of its fields may differ
             absorb(deciding, value, CONDITIONAL, None)
     names = None
     if not resolver.naming.dialect.tuples_have_fields:  # there a field has a number, too

@@ -264,7 +264,7 @@ class _EventReading:
         operation = str(self._plan.get("operation") or operation or "") or None
         by_plan = list(diagnostics_in(self._plan))
         self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_plan)
-        is_explained = bool(by_plan or (by_sql and both.diagnostics))
+        is_explained = bool(by_plan) or (by_sql is not None and lineage.is_told and bool(both.diagnostics))
         if lineage.is_told and completeness is Completeness.PARTIAL and not is_explained:
             problem = incomplete_facet(edges, output.key, described)
             self._found.diagnostics.append(DiagnosticRecord(problem, self._source, key))

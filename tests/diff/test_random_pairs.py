@@ -6,7 +6,7 @@ from tests.diff.random_pairs import run_pairs
 
 
 def test_equal_forms_return_the_same() -> None:
-    found = run_pairs(150, seed=2)
+    found = run_pairs(150, seed=1)
     assert found.failures == []
     assert found.equal > 3
     assert found.partly > 8

@@ -14,6 +14,18 @@ from tests.store.log_rows import ingest_rows, reached
 LATER_LOGS = [
     pytest.param(
         [
+            ["1: create table f (k int, p boolean)"],
+            [
+                "1: create table f_new as select count(*) as n from f group by k",
+                "1: drop table f",
+                "1: alter table f_new rename to f",
+            ],
+        ],
+        {"f.p": set()},
+        id="a table is rebuilt from one of its columns",
+    ),
+    pytest.param(
+        [
             ["1: create table g (a int)", "1: create table v (c1 int, m int, o3 int)"],
             [
                 "2: create or replace table v as select y.o3, 1 as o1 from v as y "

@@ -6,12 +6,17 @@ A checkpoint of ladybug damages relationships that follow 1,024 nodes without an
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from lineage.store import GraphStore, open_store
 from lineage_ingest import LogOptions, SqlOptions, ingest_log, ingest_sql
+from lineage_ingest.openlineage import EventIngest
+from tests.events.event_builders import event
 
 
 def _columns(number: int) -> list[str]:
@@ -67,3 +72,23 @@ def test_beside_a_statement_of_the_same_moment_that_is_no_definition(tmp_path: P
         options = replace(options, observed_at=datetime(2026, 1, day, tzinfo=UTC))
         found.append(ingest_sql(folder, store=tmp_path / "s.lbug", options=options).stored)
     assert found == [None, 0, 0]
+
+
+@pytest.mark.parametrize("times", [(1, 2026, 9999), (2026, 1, 9999), (9999, 1, 2026)])
+def test_the_first_and_last_year_in_another_time_zone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[int, ...]
+) -> None:
+    """Some clients send the year 1 for "no time": Go's and .NET's zero."""
+    with open_store(tmp_path / "store.lbug") as store:
+        ingest = EventIngest(store)
+        try:
+            monkeypatch.setenv("TZ", "Asia/Tokyo")
+            time.tzset()
+            for year in times:
+                one = event({"dataset": {"pg.a": {"schema": ["id"]}}})
+                ingest.take([{**one, "eventTime": f"{year:04}-01-01T00:00:00Z"}])
+        finally:
+            monkeypatch.undo()
+            time.tzset()
+        (found,) = store.datasets()
+        assert (found.first_seen.year, found.last_seen) == (1, datetime(9999, 1, 1, tzinfo=UTC))

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 
 from lineage.catalog import TableSchema
 from lineage.frozen import frozen
@@ -60,9 +61,12 @@ class EarlierGraph:
         datasets = {dataset.key: dataset for dataset in self.store.datasets(keys)}
         known = [key for key, dataset in datasets.items() if dataset.schema_known]
         columns: dict[str, list[StoredColumn]] = defaultdict(list)
+        dropped = self._dropped_since
         for column in self.store.columns(known, dropped=self.at is not None):
             if column.parent is None and not column.inferred:
                 columns[column.dataset].append(column)
+            elif column.parent is None and column.key in dropped:  # when the schema lost it, readers kept it
+                columns[column.dataset].append(replace(column, inferred=False, dropped_at=dropped[column.key]))
         found: dict[tuple[str, str], TableSchema] = {}
         for key, name in self._names(datasets):
             own = self._columns_of(datasets[key], name, columns[key])
@@ -167,6 +171,16 @@ class EarlierGraph:
         today = column.dataset, column.path
         found = [path for path in asked if self._naming.column_today(name, path, self._moment) == today]
         return [path for path in found if path != column.path] or found
+
+    @cached_property
+    def _dropped_since(self) -> dict[str, datetime]:
+        """The columns, by their current keys, that a schema had at that time, with when the next one left them out."""
+        found: dict[str, datetime] = {}
+        for change in sorted(self._changes, key=attrgetter("at")):
+            if change.kind is ChangeKind.DROP_COLUMN and change.column is not None:
+                dataset, path = self._naming.column_today(change.dataset, change.column, change.at - _MOMENT)
+                found.setdefault(column_key(dataset, path), change.at)
+        return found
 
     @cached_property
     def _column_names(self) -> list[str]:

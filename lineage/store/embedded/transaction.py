@@ -205,11 +205,11 @@ class EmbeddedTransaction:
             alike[tuple(node.changed) or tuple(LABELS[label])].append(node)
         for only, group in alike.items():
             for some in _in_parts(group):
-                rows = _rows_of(some, only)
-                if len(rows) == 1:
-                    self._run(write_statement("update_node", label, None, only), rows[0])
+                if len(some) == 1:
+                    row = {"key": some[0].key, **{name: some[0].properties[name] for name in only}}
+                    self._run(write_statement("update_node", label, None, only), row)
                 else:
-                    self._run(write_statement("update_nodes", label, None, only), {"rows": rows})
+                    self._run(write_statement("update_nodes", label, None, only), {"rows": _rows_of(some, only)})
 
     def _delete_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         for some in _in_parts(nodes):

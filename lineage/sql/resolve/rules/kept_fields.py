@@ -13,7 +13,7 @@ from lineage.sql.resolve.rules.nested import KEEPS, NESTED_FUNCTIONS, NESTED_RUL
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.struct_fields import fields_of, is_structured
 from lineage.sql.resolve.transformation_codes import AGGREGATION, CONDITIONAL, FIRST_REFERENCE, IDENTITY
-from lineage.sql.resolve.value_fields import Part, merged
+from lineage.sql.resolve.value_fields import Part, known_names, merged
 
 __all__ = ["kept_value"]
 
@@ -88,10 +88,8 @@ def _keep(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
         if isinstance(value, Composite) and kind in _ADDED and child is not node.this:
             value = value.listed()
         parts.append((value, effect))
-        is_part = isinstance(child, exp.Bracket | exp.Dot)  # mostly a plain value
-        is_struct = bool(value.fields) if isinstance(value, Composite) else is_structured(resolver, value)
-        if kind is exp.Nullif and is_struct and not is_part:  # any of its fields may differ
-            absorb(deciding, value, CONDITIONAL, None)
+        if kind is exp.Nullif and (known_names(value) or is_structured(resolver, dict(value))):
+            absorb(deciding, value, CONDITIONAL, None)  # any of its fields may differ
     names = None
     if not resolver.naming.dialect.tuples_have_fields:  # there a field has a number, too
         names = next((own for value, _ in parts if (own := fields_of(resolver, value))), None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from lineage.store.cypher.schema import Changes
+from lineage.store.cypher.statements import Statement
 from lineage.store.exploring import Explorer, View
 
 __all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
@@ -21,7 +22,7 @@ class EndMissingError(Exception):
 class Transaction(Protocol):
     """A transaction. Times are timezone-aware and in UTC, in both directions."""
 
-    def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows.
 
         A node is a dictionary of its properties; a relationship also has its `type`.

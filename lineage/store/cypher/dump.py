@@ -18,7 +18,7 @@ def dump_graph(transaction: Transaction) -> GraphDump:
     """Return all nodes and relationships, sorted, with their non-null properties."""
     nodes = []
     for label in LABELS.keys() - NOT_LINEAGE:
-        for row in transaction.read(query("dump_nodes", label=f"`{label}`"), [{}]):
+        for row in transaction.read(query("dump_nodes", label=(label,)), [{}]):
             properties = _with_value(row["n"])
             for name in MOVING_TIMES:
                 properties.pop(name, None)
@@ -26,7 +26,7 @@ def dump_graph(transaction: Transaction) -> GraphDump:
     relationships = []
     for name, kind in RELATIONSHIPS.items():
         for source, target in kind.ends:
-            statement = query("dump_relationships", **{"from": f"`{source}`", "type": f"`{name}`", "to": f"`{target}`"})
+            statement = query("dump_relationships", **{"from": (source,), "type": (name,), "to": (target,)})
             for row in transaction.read(statement, [{}]):
                 properties = _with_value(row["e"])
                 relationships.append((properties.pop("type"), row["source"], row["target"], properties))

@@ -157,7 +157,7 @@ def changed_edges(
         for name, times in ((str(relation), ("first_seen",)), (relation.retired, ("valid_from", "valid_to"))):
             for label in labels:
                 for time in times:
-                    statement = query("edges_changed", type=f"`{name}`", to=label, time=time)
+                    statement = query("edges_changed", type=(name,), to=(label,), time=time)
                     rows = transaction.read(statement, [row])
                     cut |= len(rows) == limit
                     for edge in map(edge_from, rows):

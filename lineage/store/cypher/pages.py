@@ -13,7 +13,7 @@ from lineage.model.names import split_name
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.reads import datasets, jobs
 from lineage.store.cypher.records import diagnostic_from, run_from
-from lineage.store.cypher.statements import query
+from lineage.store.cypher.statements import Statement, query
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
 from lineage.store.values import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -45,8 +45,8 @@ _AT_LEAST = 200
 class _List:
     """A pattern that binds nodes to `n`, and the conditions on them."""
 
-    pattern: str
-    conditions: tuple[str, ...] = ()
+    pattern: Statement
+    conditions: tuple[Statement, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
     admits: Callable[[str, str], bool] | None = None
     """A condition on the key and name of a dataset that Cypher cannot express."""
@@ -109,13 +109,13 @@ def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter | None 
 
 def page_of_runs(transaction: Transaction, page: PageRequest) -> list[StoredRun]:
     """Return a page of ingests."""
-    keys = _keys(transaction, _List("(n:Run)"), page)
+    keys = _keys(transaction, _List(query("page_of_runs")), page)
     return _in_order(keys, runs_by_key(transaction, keys))
 
 
 def count_runs(transaction: Transaction) -> int:
     """Return how many ingests were stored."""
-    return _count(transaction, _List("(n:Run)"))
+    return _count(transaction, _List(query("page_of_runs")))
 
 
 def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredRun]:
@@ -145,9 +145,9 @@ def usage_totals(
 
 
 def _jobs(wanted: JobFilter) -> _List:
-    found = _List("(n:Job)")
+    found = _List(query("page_of_jobs"))
     if wanted.user is not None:
-        found = _List("(:Run)-[e:OBSERVED]->(n:Job)").where("page_where_ran_by", user=wanted.user)
+        found = _List(query("page_of_observed_jobs")).where("page_where_ran_by", user=wanted.user)
     if wanted.kinds:
         found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if not wanted.retired:
@@ -165,7 +165,7 @@ def _jobs(wanted: JobFilter) -> _List:
 
 
 def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
-    found = _List("(n:`Table`)")
+    found = _List(query("page_of_datasets"))
     if wanted.namespace is not None:
         found = found.where("page_where_namespace", namespace=wanted.namespace)
     if wanted.kinds:
@@ -192,7 +192,7 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
 
 
 def _diagnostics(wanted: DiagnosticFilter) -> _List:
-    found = _List("(n:Diagnostic)")
+    found = _List(query("page_of_diagnostics"))
     if wanted.codes:
         found = found.where("page_where_codes", codes=[str(code) for code in wanted.codes])
     if wanted.severities:
@@ -244,9 +244,9 @@ def _read(transaction: Transaction, of: _List, page: PageRequest, limit: int) ->
     statement = query(
         "page",
         pattern=of.pattern,
-        where=" AND ".join(conditions) or "true",
+        where=tuple(conditions),
         property=_property(page.order),
-        shown="n.full_name" if of.admits else "n.key",
+        shown="full_name" if of.admits else "key",
         direction="DESC" if values_fall else "ASC",
         key_direction="DESC" if keys_fall else "ASC",
     )
@@ -259,7 +259,7 @@ def _property(order: Order) -> str:
 
 
 def _count(transaction: Transaction, of: _List) -> int:
-    where = " AND ".join(of.conditions) or "true"
+    where = of.conditions
     if of.admits is None:
         [row] = transaction.read(query("page_count", pattern=of.pattern, where=where), [of.parameters])
         return int(row["number"])

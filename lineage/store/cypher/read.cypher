@@ -451,7 +451,7 @@ MATCH (n:`Table`) RETURN n.key AS key
 // name: page
 MATCH <pattern>
 WHERE <where>
-RETURN DISTINCT n.key AS key, n.<property> AS value, <shown> AS name
+RETURN DISTINCT n.key AS key, n.<property> AS value, n.<shown> AS name
 ORDER BY value <direction>, key <key_direction>
 LIMIT $limit
 
@@ -464,6 +464,21 @@ RETURN count(DISTINCT n.key) AS number
 MATCH <pattern>
 WHERE <where>
 RETURN n.key AS key, n.full_name AS name
+
+// name: page_of_runs
+(n:Run)
+
+// name: page_of_jobs
+(n:Job)
+
+// name: page_of_observed_jobs
+(:Run)-[e:OBSERVED]->(n:Job)
+
+// name: page_of_datasets
+(n:`Table`)
+
+// name: page_of_diagnostics
+(n:Diagnostic)
 
 // name: page_beyond_key
 n.key <sign> $<side>_key

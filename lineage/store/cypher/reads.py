@@ -29,7 +29,7 @@ from lineage.store.cypher.records import (
     users_from,
     writes_from,
 )
-from lineage.store.cypher.statements import query
+from lineage.store.cypher.statements import Statement, query
 from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
@@ -187,7 +187,7 @@ def steps(
     for (label, to, kind), rows in groups.items():
         types = _types([EdgeType(str(kind))], as_of)
         name = "steps" if as_of is None else "steps_then"
-        statement = query(name, **{"from": f"`{label}`"}, to=f"`{to}`", types=types, when=_when(as_of))
+        statement = query(name, **{"from": (label,)}, to=(to,), types=types, when=_when(as_of))
         for row in transaction.read(statement, rows):
             if row.get("until") is not None:
                 ended[len(found)] = row["until"]
@@ -385,14 +385,12 @@ def _edges(
     return [row for row in rows if as_of is None or _is_valid(row["e"], as_of)]
 
 
-def _types(relations: Collection[EdgeType], as_of: datetime | None) -> str:
-    types = [str(relation) for relation in relations]
-    if as_of is not None:
-        types += [relation.retired for relation in relations]
-    return "|".join(f"`{name}`" for name in types)
+def _types(relations: Collection[EdgeType], as_of: datetime | None) -> tuple[str, ...]:
+    live = tuple(str(relation) for relation in relations)
+    return live if as_of is None else (*live, *(relation.retired for relation in relations))
 
 
-def _when(as_of: datetime | None) -> str:
+def _when(as_of: datetime | None) -> str | Statement:
     """Return the condition on an edge `e` for a query as of the time `$at`."""
     return "" if as_of is None else query("then")
 

@@ -158,7 +158,7 @@ def _difference(transaction: Transaction, moved: _Moved) -> Changes:
     there = {
         (label, key)
         for label, key in created
-        if (label, key) not in moved and transaction.read(query("node_by_key", label=f"`{label}`"), [{"key": key}])
+        if (label, key) not in moved and transaction.read(query("node_by_key", label=(label,)), [{"key": key}])
     }
     tied = {one.id: one for one in _ties(transaction, moved.keys())}
     kept = {one.id for one in _ties(transaction, there)}
@@ -194,7 +194,7 @@ def _ties(transaction: Transaction, nodes: Iterable[tuple[str, str]]) -> Iterato
         asked.setdefault(label, []).append({"key": key})
     for name, kind in RELATIONSHIPS.items():
         for source, target in kind.ends:
-            names = {"from": f"`{source}`", "type": f"`{name}`", "to": f"`{target}`"}
+            names = {"from": (source,), "type": (name,), "to": (target,)}
             for statement, label in (("relationships_out_of", source), ("relationships_into", target)):
                 for row in transaction.read(query(statement, **names), asked.get(label, ())):
                     edge: Mapping[str, Any] = row["e"]

@@ -1,18 +1,23 @@
-"""The Cypher statements of the stores: named statements in .cypher files, read once."""
+"""The statements of the stores: named ones in .cypher and .sql files, read once and filled with names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
+from typing import TypeAlias
 
+from lineage.frozen import frozen
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.observations import KEPT, TIME_SIZE
 
 __all__ = [
     "LADYBUG_TYPES",
+    "Filling",
+    "Statement",
+    "cypher",
     "own_queries",
     "own_query",
     "query",
@@ -52,14 +57,52 @@ _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 
 
-@cache
-def query(name: str, **names: str) -> str:
-    """Return a statement of `cypher/read.cypher` with each `<word>` replaced by labels or types.
+Filling: TypeAlias = "str | Statement | tuple[str, ...] | tuple[Statement, ...]"
+"""What a `<word>` of a statement stands for: a word, a part, names of labels or types, or conditions that all hold."""
 
-    >>> query("feeds_into", types="FEEDS").split("<-")[1].split("-(")[0]
-    '[e:FEEDS]'
+
+@frozen
+class Statement:
+    """A named statement, which each database has in its language, with what its `<word>`s stand for."""
+
+    name: str
+    names: tuple[tuple[str, Filling], ...] = ()
+
+    def text(self, statements: Mapping[str, str], quoted: Callable[[tuple[str, ...]], str]) -> str:
+        """Return the text, from those of a language; `quoted` is how it writes names of labels or types."""
+        text = statements[self.name]
+        for word, filling in self.names:
+            text = text.replace(f"<{word}>", _text_of(filling, statements, quoted))
+        return text
+
+
+def _text_of(
+    filling: Filling, statements: Mapping[str, str], quoted: Callable[[tuple[str, ...]], str]
+) -> str:
+    if isinstance(filling, str):
+        return filling
+    if isinstance(filling, Statement):
+        return filling.text(statements, quoted)
+    parts = [one.text(statements, quoted) for one in filling if isinstance(one, Statement)]
+    if parts or not filling:
+        return " AND ".join(parts) or "true"
+    return quoted(tuple(one for one in filling if isinstance(one, str)))
+
+
+@cache
+def query(name: str, **names: Filling) -> Statement:
+    """Return a statement that reads, which `cypher/read.cypher` and `sqlite/read.sql` have.
+
+    >>> cypher(query("feeds_into", types=("FEEDS",))).split("<-")[1].split("-(")[0]
+    '[e:`FEEDS`]'
     """
-    return _fill(_named_statements("cypher/read.cypher")[name], names)
+    return Statement(name, tuple(sorted(names.items())))
+
+
+@cache
+def cypher(statement: Statement) -> str:
+    """Return a statement in Cypher."""
+    return statement.text(_named_statements("cypher/read.cypher"), lambda names: "|".join(f"`{one}`" for one in names))
 
 
 @cache

@@ -18,7 +18,7 @@ import ladybug
 
 from lineage.store.cypher.rekeying import REKEYED, rekey
 from lineage.store.cypher.schema import SCHEMA_VERSION
-from lineage.store.cypher.statements import query, scripts
+from lineage.store.cypher.statements import cypher, query, scripts
 from lineage.store.embedded.deferred_writes import read_deferred
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.log_space import has_room
@@ -132,7 +132,7 @@ class EmbeddedBackend:
     def last_session(self) -> int | None:
         """The number of the session that wrote last; None if none did since sessions have numbers."""
         with self._lock.reading():
-            rows = self._statements.run_once(query("last_session")).get_all() if not self._closed else []
+            rows = self._statements.run_once(cypher(query("last_session"))).get_all() if not self._closed else []
         return int(rows[0][0]) if rows else None
 
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
@@ -265,7 +265,7 @@ class EmbeddedBackend:
             raise StoreUnreachableError(
                 f"{self._path} is a database of another program", "choose another path with --store"
             )
-        [[version]] = self._statements.run_once(query("schema_version")).get_all()
+        [[version]] = self._statements.run_once(cypher(query("schema_version"))).get_all()
         if version > SCHEMA_VERSION:
             raise StoreSchemaError(
                 f"{self._path} has schema version {version}; this program supports up to {SCHEMA_VERSION}",

@@ -10,7 +10,7 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.store.cypher.backend import Row
-from lineage.store.cypher.statements import own_queries, query
+from lineage.store.cypher.statements import cypher, own_queries, query
 
 __all__ = ["MANY_KEYS", "SCANNED_PER_KEY", "BatchedRead", "batched_read"]
 
@@ -87,5 +87,5 @@ def _of_relationships() -> Mapping[str, BatchedRead]:
     for name, text in own_queries("embedded", "batched_reads").items():
         label = _LABEL.search(text)
         assert label is not None, name
-        found[query(name)] = BatchedRead(text, label.group(1), of_units=name.endswith("_of_units"))
+        found[cypher(query(name))] = BatchedRead(text, label.group(1), of_units=name.endswith("_of_units"))
     return found

@@ -34,7 +34,7 @@ from lineage.store.cypher.schema import (
     Relationship,
     by_kind,
 )
-from lineage.store.cypher.statements import seen_again_statements, write_statement
+from lineage.store.cypher.statements import Statement, cypher, seen_again_statements, write_statement
 from lineage.store.embedded.batched_reads import MANY_KEYS, SCANNED_PER_KEY, batched_read
 from lineage.store.embedded.deferred_writes import (
     deferred_label,
@@ -96,12 +96,13 @@ class EmbeddedTransaction:
         self.defers_writes = False
         """Whether there are deferred writes, which `write_deferred` writes in a separate transaction."""
 
-    def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
-        many = batched_read(statement) if len(rows) > 1 else None
+        text = cypher(statement)
+        many = batched_read(text) if len(rows) > 1 else None
         if many is not None and many.pays(len(rows), lambda: self._statements.count(many.label)):
             return many.in_order(rows, self._answers(many.statement, list(many.parameters(rows))))
-        return self._answers(statement, rows)
+        return self._answers(text, rows)
 
     def _answers(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         projected = projection(statement) if self._version == SCHEMA_VERSION else None
@@ -135,7 +136,7 @@ class EmbeddedTransaction:
 
     def write_deferred(self) -> None:
         """Write the deferred writes of an earlier transaction, if any."""
-        pieces = [row["text"] for row in self.read(read_deferred(self._version), [{}])]
+        pieces = [row["text"] for row in self._answers(read_deferred(self._version), [{}])]
         if pieces:
             self._write_logged(from_pieces(pieces, self._version))
             self._run(delete_deferred(self._version), {})
@@ -301,7 +302,7 @@ class EmbeddedTransaction:
         """Return whether COPY is faster for this number of new rows."""
         if new < COPY_FROM:
             return False
-        there: int = sum(row["rows"] for row in self.read(_COUNTS, [{}]))
+        there: int = sum(row["rows"] for row in self._answers(_COUNTS, [{}]))
         return new >= COPY_FROM + COPY_SHARE * there
 
     def _copy_nodes(self, label: str, nodes: list[Node]) -> None:

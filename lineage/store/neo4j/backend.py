@@ -38,7 +38,15 @@ from lineage.store.cypher.schema import (
     Relationship,
     by_kind,
 )
-from lineage.store.cypher.statements import query, refresh_statement, scripts, seen_again_statements, write_statement
+from lineage.store.cypher.statements import (
+    Statement,
+    cypher,
+    query,
+    refresh_statement,
+    scripts,
+    seen_again_statements,
+    write_statement,
+)
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -294,17 +302,18 @@ class Neo4jTransaction:
         self._managed = managed
         self.has_changes = False
 
-    def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
+        text = cypher(statement)
         answers: list[dict[str, Any]] = []
         seconds_left()  # the time limit may have ended between two statements
-        if "LIMIT $" in statement:
+        if "LIMIT $" in text:
             # LIMIT applies per row, and must be a parameter, not an expression.
-            results = (self._managed.run(_with_times_as_numbers(statement), parameters=dict(row)) for row in rows)
+            results = (self._managed.run(_with_times_as_numbers(text), parameters=dict(row)) for row in rows)
         else:
-            statement, times = for_rows(statement)
+            text, times = for_rows(text)
             parts = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
-            results = (self._managed.run(statement, rows=with_times(part, times)) for part in parts)
+            results = (self._managed.run(text, rows=with_times(part, times)) for part in parts)
         for result in results:
             answers += ({name: _from_store(record[name]) for name in record.keys()} for record in result)  # noqa: SIM118
         return answers

@@ -3,7 +3,8 @@
 StoreError
 ├── StoreUnreachableError    no server answers, or the file cannot be opened
 │   ├── StoreAccessError     wrong password, or no permission on the path
-│   └── StoreLockedError     another process writes to the embedded store
+│   ├── StoreLockedError     another process writes to the embedded store
+│   └── StoreDamagedError    the file is damaged, or no lineage store
 ├── StoreSchemaError         the graph was written by a newer version of this program
 ├── StoreTimeoutError        a query exceeded its time limit
 └── StoreWriteError          a batch could not be written; nothing of it was stored
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 __all__ = [
     "StoreAccessError",
+    "StoreDamagedError",
     "StoreError",
     "StoreFullError",
     "StoreLockedError",
@@ -46,6 +48,10 @@ class StoreAccessError(StoreUnreachableError):
 
 class StoreLockedError(StoreUnreachableError):
     """Another process has the embedded store open for writing."""
+
+
+class StoreDamagedError(StoreUnreachableError):
+    """The file is damaged, or no lineage store. Nothing was written over."""
 
 
 class StoreSchemaError(StoreError):

@@ -44,6 +44,10 @@ def open_store(
         from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
         from lineage.store.embedded import EmbeddedBackend  # noqa: PLC0415
 
+        if Path(address).suffix == ".db":
+            from lineage.store.sqlite import SqliteBackend  # noqa: PLC0415
+
+            return CypherStore(SqliteBackend(Path(address).expanduser(), read_only=read_only))
         return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
     if scheme in _SERVICES:
         from lineage.store.remote import RemoteStore  # noqa: PLC0415

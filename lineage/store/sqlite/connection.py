@@ -1,0 +1,144 @@
+"""A connection to the file: how it is opened, its errors in the words of stores, and statements with a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+import apsw.sqlite_extra
+
+from lineage.store.errors import (
+    StoreAccessError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreLockedError,
+    StoreTimeoutError,
+    StoreUnreachableError,
+    StoreWriteError,
+)
+from lineage.store.sqlite.statements import Make, maker
+
+__all__ = ["Connection", "error_from"]
+
+_CHECKED = "cksmvfs"
+_RESERVED = 8
+"""Bytes that the checksum of a page takes at its end."""
+_SETTINGS = """
+PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+"""
+_STEPS = 20_000
+"""SQLite's steps between two looks at the clock: about a millisecond."""
+
+
+class Connection:
+    """A connection, which one thread at a time uses."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        """Open the file; it must exist if `read_only`.
+
+        Raises:
+            StoreUnreachableError: it cannot be opened; see the subclasses.
+        """
+        self._path = path
+        self._ends = float("inf")
+        self._makers: dict[str, Make] = {}
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        try:
+            _load_checksums()
+            self._own = apsw.Connection(str(path), flags=flags, vfs=_CHECKED, statementcachesize=400)
+            self._own.set_busy_timeout(0)
+            self._own.execute(_SETTINGS)
+            self._own.create_scalar_function("folded", str.lower, 1, deterministic=True)
+            self._own.set_progress_handler(self._is_late, _STEPS)
+        except apsw.Error as error:
+            raise error_from(path, error, StoreUnreachableError) from error
+
+    def reserve_checksums(self) -> None:
+        """Have each page of a new file end with its checksum."""
+        self._own.reserve_bytes(reserve=_RESERVED)
+
+    def execute(self, statement: str, parameters: Any = ()) -> apsw.Cursor:
+        """Run a statement and return its rows."""
+        return self._own.execute(statement, parameters)
+
+    def execute_many(self, statement: str, rows: Any) -> None:
+        """Run a statement for each row of parameters."""
+        self._own.executemany(statement, rows)
+
+    def rows(self, statement: str, parameters: Mapping[str, Any], seconds: float | None) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement.
+
+        Raises:
+            StoreTimeoutError: it took longer than so many seconds.
+        """
+        return self._limited(seconds, lambda: self._own.execute(statement, parameters).get)
+
+    def dictionaries(self, statement: str, parameters: Mapping[str, Any], seconds: float | None) -> list[dict[str, Any]]:
+        """Return the rows of a statement as dictionaries, by the names of its columns (`statements.maker`)."""
+
+        def read() -> list[dict[str, Any]]:
+            cursor = self._own.execute(statement, parameters)
+            make = self._makers.get(statement)
+            rows = cursor.fetchall() if make is not None else None
+            if make is None:
+                first = cursor.fetchone()
+                if first is None:
+                    return []
+                make = self._makers[statement] = maker(tuple(name for name, *_ in cursor.get_description()))
+                rows = [first, *cursor.fetchall()]
+            return [make(row) for row in rows or ()]
+
+        return self._limited(seconds, read)
+
+    def interrupt(self) -> None:
+        """End the statement that runs, from another thread."""
+        self._own.interrupt()
+
+    def close(self) -> None:
+        """Close it. A second call does nothing."""
+        self._own.close()
+
+    def _limited(self, seconds: float | None, read: Callable[[], Any]) -> Any:
+        self._ends = float("inf") if seconds is None else time.monotonic() + seconds
+        try:
+            return read()
+        except apsw.InterruptError as error:
+            raise StoreTimeoutError from error
+        finally:
+            self._ends = float("inf")
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._ends
+
+
+def error_from(path: Path, error: apsw.Error, failure: type[StoreError]) -> StoreError:
+    """Return the error of a store for an error of SQLite; `failure` if it is none of the known ones."""
+    if isinstance(error, apsw.BusyError):
+        return StoreLockedError(f"another process writes to {path}", "wait until it has ended, or raise --lock-timeout")
+    if isinstance(error, apsw.FullError):
+        return StoreFullError(f"{path}: the disk is full", "make room: nothing was stored, and reads still work")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError) or _is_checksum(error):
+        return StoreDamagedError(
+            f"{path} is damaged, or no lineage store",
+            "restore a backup, or remove the file and ingest again; nothing was written over",
+        )
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError):
+        return StoreAccessError(f"{path} cannot be opened: {error}", "look at the permissions of the file and its folder")
+    if isinstance(error, apsw.IOError):
+        return StoreUnreachableError(f"{path} cannot be read or written: {error}", "look at the disk and the file system")
+    return failure(f"{path}: {error}")
+
+
+def _is_checksum(error: apsw.Error) -> bool:
+    return isinstance(error, apsw.IOError) and error.extendedresult == apsw.SQLITE_IOERR_DATA
+
+
+def _load_checksums() -> None:
+    if _CHECKED not in apsw.vfs_names():
+        with apsw.Connection(":memory:") as memory:
+            apsw.sqlite_extra.load(memory, "cksumvfs")

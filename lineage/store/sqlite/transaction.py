@@ -1,0 +1,321 @@
+"""A transaction on SQLite: it reads rows of statements, and writes changes by number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from lineage.model.names import dataset_of
+from lineage.store.cypher.backend import EndMissingError, Row
+from lineage.store.cypher.schema import (
+    LABELS,
+    RELATIONSHIPS,
+    Changes,
+    Node,
+    Properties,
+    Refresh,
+    Relationship,
+    SeenAgain,
+    by_kind,
+)
+from lineage.store.cypher.statements import Statement
+from lineage.store.planning.graph_state import EdgeType
+from lineage.store.planning.observations import KEPT, TIME_SIZE
+from lineage.store.sqlite.connection import Connection
+from lineage.store.sqlite.statements import KINDS, sql
+from lineage.store.sqlite.values import ENCODERS, parameter, to_microseconds
+from lineage.store.time_limit import seconds_left
+
+__all__ = ["SqliteTransaction"]
+
+_Encode: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+
+_OWN_TABLE = {
+    "Table": "dataset", "Column": "dataset_column", "Job": "job", "Run": "run", "Change": "change",
+    "Diagnostic": "diagnostic", "Usage": "usage_day", "Prune": "prune", "BufferedText": "buffered_text",
+}  # fmt: skip
+_KEYS = {"Table": "node", "Column": "node", "Job": "job_key"}
+"""The tables of keys of labels whose own table has none."""
+_LINKS = {
+    "READS": ("reads", "job", "dataset"),
+    "WRITES": ("writes", "job", "dataset"),
+    "OBSERVED": ("observed", "run", "job"),
+}
+"""The tables of relationships, and their columns for the two ends."""
+_REFERENCES = {"REPORTED": ("diagnostic", "reported_by"), "ABOUT": ("diagnostic", "about"), "OF": ("usage_day", "node")}
+"""Relationships that are a column of one of their ends."""
+_PART_OF_NODE = frozenset({"HAS_COLUMN", "HAS_FIELD"})
+"""Relationships that the columns' own rows say."""
+_ORDER = {"Table": 0, "Column": 1}
+"""Tables are written before their columns, and deleted after them."""
+_OF_NODE = {
+    "Table": ("DELETE FROM lineage WHERE source = ?1", "DELETE FROM lineage WHERE target = ?1",
+              "DELETE FROM reads WHERE dataset = ?1", "DELETE FROM writes WHERE dataset = ?1",
+              "UPDATE usage_day SET node = NULL WHERE node = ?1", "DELETE FROM node WHERE id = ?1"),
+    "Column": ("DELETE FROM lineage WHERE source = ?1", "DELETE FROM lineage WHERE target = ?1",
+               "UPDATE usage_day SET node = NULL WHERE node = ?1", "DELETE FROM node WHERE id = ?1"),
+    "Job": ("DELETE FROM reads WHERE job = ?1", "DELETE FROM writes WHERE job = ?1",
+            "DELETE FROM observed WHERE job = ?1", "UPDATE diagnostic SET about = NULL WHERE about = ?1"),
+    "Run": ("DELETE FROM observed WHERE run = ?1", "UPDATE diagnostic SET reported_by = NULL WHERE reported_by = ?1"),
+}  # fmt: skip
+"""What goes with a node that is deleted."""
+
+_LINEAGE = "source, kind, target, job, period, since, until, last_seen, masking, limited, ambiguous, subtypes, partly_masking, spans"  # noqa: E501
+_ADD_LINEAGE = f"INSERT OR REPLACE INTO lineage ({_LINEAGE}) VALUES ({', '.join('?' * 14)})"
+_DELETE_LINEAGE = "DELETE FROM lineage WHERE source = ? AND kind = ? AND target = ? AND job = ? AND period = ?"
+_REFRESH = {
+    "Column": "UPDATE lineage SET last_seen = ?1 WHERE kind = ?2 AND job = ?3 "
+    "AND target IN (SELECT id FROM node WHERE dataset = ?4 AND id <> ?4)",
+    "Table": "UPDATE lineage SET last_seen = ?1 WHERE kind = ?2 AND job = ?3 AND target = ?4",
+}
+_SEEN_AGAIN = (
+    f"""UPDATE job SET last_seen = :last_seen, observed_at = substr(observed_at, -{TIME_SIZE * (KEPT - 1)}) || :observed
+    WHERE id IN (SELECT k.id FROM json_each(:jobs) AS w JOIN job_key AS k ON k.key = w.value)
+      AND last_seen = :valid_from AND last_seen < :last_seen""",
+    """UPDATE dataset SET last_seen = :last_seen WHERE last_seen < :last_seen AND id IN (
+      SELECT e.dataset FROM json_each(:jobs) AS w JOIN job_key AS k ON k.key = w.value JOIN job AS j ON j.id = k.id
+      JOIN reads AS e ON e.job = j.id WHERE e.last_seen IS NULL AND j.last_seen = :last_seen)""",
+    """UPDATE dataset SET last_seen = max(last_seen, :last_seen),
+      written_at = CASE WHEN written_at = :valid_from THEN :last_seen ELSE written_at END,
+      schema_at = CASE WHEN schema_at = :valid_from THEN :last_seen ELSE schema_at END,
+      kind_at = CASE WHEN kind_at = :valid_from THEN :last_seen ELSE kind_at END,
+      spelled_at = CASE WHEN spelled_at = :valid_from THEN :last_seen ELSE spelled_at END
+    WHERE id IN (SELECT n.id FROM json_each(:datasets) AS w JOIN node AS n ON n.key = w.value)""",
+)
+
+
+class SqliteTransaction:
+    """A transaction of the backend, between BEGIN and COMMIT."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._ids: dict[str, dict[str, int | None]] = defaultdict(dict)
+        """The numbers of keys looked up so far, by the table that has them."""
+        self._next: dict[str, int] = {}
+
+    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Run a statement for each row of parameters and return all result rows."""
+        text = sql(statement)
+        answers: list[dict[str, Any]] = []
+        for row in rows:
+            given = {name: parameter(value) for name, value in row.items()}
+            answers += self._connection.dictionaries(text, given, seconds_left())
+        return answers
+
+    def write(self, changes: Changes) -> None:
+        """Write the changes, in an order in which both ends of every relationship exist.
+
+        Raises:
+            EndMissingError: a node of a relationship does not exist.
+        """
+        for (name, *_), deleted in by_kind(changes.deleted_relationships):
+            self._delete_relationships(name, deleted)
+        for (label,), nodes in sorted(by_kind(changes.deleted_nodes), key=_last_tables):
+            self._delete_nodes(label, nodes)
+        for (label,), nodes in sorted(by_kind(changes.created_nodes), key=_first_tables):
+            self._create_nodes(label, nodes)
+        for (label,), nodes in by_kind(changes.updated_nodes):
+            self._update_nodes(label, nodes)
+        for created in (changes.created_relationships, changes.updated_relationships):
+            for (name, *_), relationships in by_kind(created):
+                self._put_relationships(name, relationships)
+        for unit in changes.refreshed_units:
+            self._refresh(unit)
+        for seen in changes.seen_again:
+            self._see_again(seen)
+
+    def _create_nodes(self, label: str, nodes: Sequence[Node]) -> None:
+        own, keys = _OWN_TABLE[label], _KEYS.get(label)
+        ids = self._new_ids(label, [node.key for node in nodes])
+        encode = _encoder(label)
+        if keys == "node":
+            rows = [(ids[node.key], node.key, self._dataset_id(label, node.key, ids)) for node in nodes]
+            self._connection.execute_many("INSERT INTO node (id, key, dataset) VALUES (?, ?, ?)", rows)
+        columns = ["id", *_stored(label)] if keys else ["id", "key", *_stored(label)]
+        statement = f"INSERT INTO {own} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        self._connection.execute_many(
+            statement,
+            (
+                (ids[node.key], *encode(node.properties)) if keys else (ids[node.key], node.key, *encode(node.properties))
+                for node in nodes
+            ),
+        )
+
+    def _dataset_id(self, label: str, key: str, ids: Mapping[str, int]) -> int:
+        if label == "Table":
+            return ids[key]
+        return self._id("node", dataset_of(key))
+
+    def _update_nodes(self, label: str, nodes: Sequence[Node]) -> None:
+        table, stored = _KEYS.get(label) or _OWN_TABLE[label], _stored(label)
+        alike: dict[tuple[str, ...], list[Node]] = defaultdict(list)
+        for node in nodes:
+            alike[tuple(one for one in node.changed or stored if one in stored)].append(node)
+        for names, group in alike.items():
+            if not names:
+                continue
+            encode = _encoder(label, names)
+            assigned = ", ".join(f"{name} = ?" for name in names)
+            self._connection.execute_many(
+                f"UPDATE {_OWN_TABLE[label]} SET {assigned} WHERE id = ?",
+                ((*encode(node.properties), self._find(table, node.key)) for node in group),
+            )
+
+    def _delete_nodes(self, label: str, nodes: Sequence[Node]) -> None:
+        table = _KEYS.get(label) or _OWN_TABLE[label]
+        ids = [(found,) for node in nodes if (found := self._find(table, node.key)) is not None]
+        for statement in (*_OF_NODE.get(label, ()), f"DELETE FROM {_OWN_TABLE[label]} WHERE id = ?1"):
+            self._connection.execute_many(statement, ids)
+        if table != "job_key":  # the names of jobs stay: retired lineage may have them
+            for node in nodes:
+                self._ids[table].pop(node.key, None)
+
+    def _put_relationships(self, name: str, relationships: Sequence[Relationship]) -> None:
+        """Create relationships, or replace the properties of those that are there."""
+        if name in _PART_OF_NODE:
+            for one in relationships:
+                self._id("node", one.source)
+                self._id("node", one.target)
+            return
+        if name in KINDS:
+            self._connection.execute_many(_ADD_LINEAGE, [self._lineage_row(name, one) for one in relationships])
+            return
+        if name in _REFERENCES:
+            table, column = _REFERENCES[name]
+            self._connection.execute_many(
+                f"UPDATE {table} SET {column} = ? WHERE id = ?", [self._reference(name, one) for one in relationships]
+            )
+            return
+        table, source, target = _LINKS[name]
+        names = tuple(RELATIONSHIPS[name].properties)
+        encode = _encoder_of(RELATIONSHIPS[name].properties, names)
+        listed = ", ".join((source, target, *names))
+        places = ", ".join("?" * (len(names) + 2))
+        self._connection.execute_many(
+            f"INSERT OR REPLACE INTO {table} ({listed}) VALUES ({places})",
+            [(*self._ends(one), *encode(one.properties)) for one in relationships],
+        )
+
+    def _delete_relationships(self, name: str, relationships: Sequence[Relationship]) -> None:
+        if name in _PART_OF_NODE:
+            return
+        if name in KINDS:
+            rows = [self._lineage_row(name, one)[:5] for one in relationships]
+            self._connection.execute_many(_DELETE_LINEAGE, rows)
+        elif name in _REFERENCES:
+            table, column = _REFERENCES[name]
+            rows = [self._reference(name, one) for one in relationships]
+            self._connection.execute_many(f"UPDATE {table} SET {column} = NULL WHERE {column} = ? AND id = ?", rows)
+        else:
+            table, source, target = _LINKS[name]
+            rows = [self._ends(one) for one in relationships]
+            self._connection.execute_many(f"DELETE FROM {table} WHERE {source} = ? AND {target} = ?", rows)
+
+    def _lineage_row(self, name: str, edge: Relationship) -> tuple[Any, ...]:
+        given = edge.properties
+        number = KINDS[name]
+        live = number <= len(EdgeType)
+        since = given["first_seen"] if live else given["valid_from"]
+        begin = to_microseconds(since) if since is not None else 0
+        return (
+            self._id("node", edge.source), number, self._id("node", edge.target), self._job_id(given["job"]),
+            0 if live else begin, begin, None if live else _stored_as("time", given["valid_to"]),
+            _stored_as("time", given["last_seen"]), given.get("masking"), given.get("limited"), given.get("ambiguous"),
+            _stored_as("texts", given.get("subtypes")), _stored_as("texts", given.get("partly_masking")),
+            _stored_as("texts", given.get("spans")),
+        )  # fmt: skip
+
+    def _reference(self, name: str, one: Relationship) -> tuple[int, int]:
+        source, target = self._ends(one)
+        return (source, target) if name == "REPORTED" else (target, source)
+
+    def _ends(self, one: Relationship) -> tuple[int, int]:
+        source, target = (_KEYS.get(label) or _OWN_TABLE[label] for label in (one.source_label, one.target_label))
+        return self._id(source, one.source), self._id(target, one.target)
+
+    def _refresh(self, unit: Refresh) -> None:
+        job, output = self._job_id(unit.job), self._find("node", unit.output)
+        row = (to_microseconds(unit.last_seen), KINDS[unit.type], job, output)
+        self._connection.execute(_REFRESH[unit.target_label], row)
+
+    def _see_again(self, seen: SeenAgain) -> None:
+        given = {name: parameter(value) for name, value in seen.row.items()}
+        for statement in _SEEN_AGAIN:
+            self._connection.execute(statement, given)
+
+    def _new_ids(self, label: str, keys: Sequence[str]) -> dict[str, int]:
+        table = _KEYS.get(label) or _OWN_TABLE[label]
+        if table == "job_key":
+            return {key: self._job_id(key) for key in keys}
+        if table not in self._next:
+            self._next[table] = int(self._connection.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").get)
+        first = self._next[table]
+        self._next[table] += len(keys)
+        ids = dict(zip(keys, range(first, first + len(keys)), strict=True))
+        self._ids[table].update(ids)
+        return ids
+
+    def _job_id(self, key: str) -> int:
+        """Return the number of a job's key, also of a job of which there is nothing else."""
+        found = self._find("job_key", key)
+        if found is None:
+            found = int(self._connection.execute("INSERT INTO job_key (key) VALUES (?) RETURNING id", (key,)).get)
+            self._ids["job_key"][key] = found
+        return found
+
+    def _id(self, table: str, key: str) -> int:
+        found = self._find(table, key)
+        if found is None:
+            raise EndMissingError(f"{key} is not in the graph")
+        return found
+
+    def _find(self, table: str, key: str) -> int | None:
+        known = self._ids[table]
+        if key not in known:
+            known[key] = self._connection.execute(f"SELECT id FROM {table} WHERE key = ?", (key,)).get
+        return known[key]
+
+
+def _first_tables(group: tuple[tuple[str, ...], Any]) -> int:
+    return _ORDER.get(group[0][0], 2)
+
+
+def _last_tables(group: tuple[tuple[str, ...], Any]) -> int:
+    return -_ORDER.get(group[0][0], 2)
+
+
+@cache
+def _stored(label: str) -> tuple[str, ...]:
+    """Return the properties that the table of a label has: the dataset of a column is in `node`."""
+    return tuple(name for name in LABELS[label] if (label, name) != ("Column", "dataset"))
+
+
+@cache
+def _encoder(label: str, names: tuple[str, ...] | None = None) -> _Encode:
+    return _encoder_of(LABELS[label], names or _stored(label))
+
+
+def _encoder_of(types: Properties, names: Iterable[str]) -> _Encode:
+    """Return a function from properties to the values that are stored, in the order of their names."""
+    listed = tuple(names)
+    get = itemgetter(*listed) if len(listed) > 1 else lambda row: (row[listed[0]],)
+    encoders = [(place, ENCODERS[types[name]]) for place, name in enumerate(listed) if types[name] in ENCODERS]
+
+    def encode(properties: Mapping[str, Any]) -> tuple[Any, ...]:
+        values = list(get(properties))
+        for place, one in encoders:
+            if values[place] is not None:
+                values[place] = one(values[place])
+        return tuple(values)
+
+    return encode
+
+
+_BY_NAME = {of.value: encode for of, encode in ENCODERS.items()}
+
+
+def _stored_as(kind: str, value: Any) -> Any:
+    return None if value is None else _BY_NAME[kind](value)

@@ -13,7 +13,7 @@ from lineage.store.protocol import GraphStore
 
 __all__ = ["DEFAULT_PATH", "open_store"]
 
-DEFAULT_PATH = "lineage.lbug"
+DEFAULT_PATH = "lineage.db"
 
 _SCHEMES = frozenset(f"{name}{security}" for name in ("bolt", "neo4j") for security in ("", "+s", "+ssc"))
 _SERVICES = frozenset({"http", "https"})
@@ -29,7 +29,7 @@ def open_store(
 ) -> GraphStore:
     """Return the store at an address: a path, `bolt://…` or `neo4j://…`, or `http://…` of a running service.
 
-    The default address is `LINEAGE_STORE`, else `./lineage.lbug`. User and password of Neo4j come from the arguments,
+    The default address is `LINEAGE_STORE`, else `./lineage.db`. User and password of Neo4j come from the arguments,
     else the address, else `LINEAGE_NEO4J_USER` and `LINEAGE_NEO4J_PASSWORD`, else the server that `lineage neo4j
     start` runs. The token of a service is `password`, else `LINEAGE_TOKEN`.
 
@@ -42,13 +42,9 @@ def open_store(
     # Stores are imported when they are opened, so that other commands start faster.
     if not separator or isinstance(address, Path):
         from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
-        from lineage.store.embedded import EmbeddedBackend  # noqa: PLC0415
+        from lineage.store.sqlite import SqliteBackend  # noqa: PLC0415
 
-        if Path(address).suffix == ".db":
-            from lineage.store.sqlite import SqliteBackend  # noqa: PLC0415
-
-            return CypherStore(SqliteBackend(Path(address).expanduser(), read_only=read_only))
-        return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
+        return CypherStore(SqliteBackend(Path(address).expanduser(), read_only=read_only))
     if scheme in _SERVICES:
         from lineage.store.remote import RemoteStore  # noqa: PLC0415
 

@@ -76,7 +76,7 @@ class Connection:
         Raises:
             StoreTimeoutError: it took longer than so many seconds.
         """
-        return self._limited(seconds, lambda: self._own.execute(statement, parameters).get)
+        return self._limited(seconds, lambda: self._own.execute(statement, parameters).fetchall())
 
     def dictionaries(self, statement: str, parameters: Mapping[str, Any], seconds: float | None) -> list[dict[str, Any]]:
         """Return the rows of a statement as dictionaries, by the names of its columns (`statements.maker`)."""

@@ -48,4 +48,4 @@ def answer(command: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "demo.lbug")
+    main(sys.argv[1] if len(sys.argv) > 1 else "demo.db")

@@ -37,7 +37,7 @@ def page() -> str:
 def _line(form: Form) -> str:
     found, expected = read_rows(form), form.expected_rows
     with tempfile.TemporaryDirectory() as folder:
-        edges = read_edges(form, Path(folder) / "graph.lbug")
+        edges = read_edges(form, Path(folder) / "graph.db")
     cells = (
         _cell(sorted(_texts(found)), sorted(_texts(expected))),
         _cell(_of(found, "query_text"), _of(expected, "query_text")),

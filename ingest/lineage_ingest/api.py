@@ -73,7 +73,7 @@ def ingest_sql(
     Args:
         paths: SQL files and folders of them.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: dialect, schemas, names, project.
         progress: called with the name of each stage, the amount done, and the total.
 
@@ -130,7 +130,7 @@ def _stated_before(
 
     Others may write to a store that was opened elsewhere, in the same session.
     """
-    if not options.cache or is_open_store(given) or not store.is_exclusive:
+    if not options.cache or is_open_store(given) or not store.is_file:
         return None
     from lineage_ingest.sql_files.saved_batch import BatchStateFiles  # noqa: PLC0415  the other ingests start faster
 
@@ -153,7 +153,7 @@ def ingest_dbt(
     Args:
         target: dbt's target folder, which has `manifest.json`; by default `target` in `options.project_dir`.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: names, dialect, schemas, project.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
@@ -188,7 +188,7 @@ def ingest_postgres(
         uri: address of the database, `postgresql://user@host:5432/database`. The password may be in it, in PGPASSWORD
             or in ~/.pgpass.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: schemas, names.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
@@ -239,7 +239,7 @@ def ingest_bi(
         kind: the tool: metabase, superset, lookml, tableau, powerbi, or plain for a form of our own.
         paths: files of the export, folders and zip archives of them.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: the server, names of tables by connection.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
@@ -283,7 +283,7 @@ def ingest_openlineage(
     Args:
         paths: files, folders and patterns of JSON lines or arrays, gzipped or not; `-` is standard input.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         progress: called with the number of events read.
 
     Raises:
@@ -313,7 +313,7 @@ def ingest_duckdb(
     Args:
         path: the file.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: names, limits.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
@@ -341,7 +341,7 @@ def ingest_sqlite(
     Args:
         path: the file.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: names, limits.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 

@@ -56,7 +56,7 @@ def compare_lineage(
         kind: the product: snowflake, databricks, bigquery, trino, hive, dbt or openlineage.
         paths: the files of the export, folders and patterns of them; for dbt its target folder.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`.
+            else `./lineage.db`.
         options: names, and the time of the graph.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 

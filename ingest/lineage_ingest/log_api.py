@@ -47,7 +47,7 @@ def ingest_log(
         paths: files, folders and patterns; none, if `options.jdbc` is set.
         source: the log's format, one of `lineage_ingest.query_log.SOURCES`; `auto` detects it from local files.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
-            else `./lineage.lbug`. Large batches are written to Neo4j in parallel only if the address is given.
+            else `./lineage.db`. Large batches are written to Neo4j in parallel only if the address is given.
         options: format, names, schemas, engine.
         progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
@@ -136,7 +136,7 @@ def follow_log(
         paths: folders, or patterns of them, into which whole files are moved; none, if `follow.kafka` is set.
         source: the log's format; `auto` detects it from the existing files.
         store: the address of a store (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`, else
-            `./lineage.lbug`. It is closed between micro-batches.
+            `./lineage.db`. It is closed between micro-batches.
         options: format, names, schemas, Spark.
         follow: Kafka, checkpoint, interval.
         stopping: when set, the stream stops after the current micro-batch.

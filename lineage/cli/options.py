@@ -163,7 +163,7 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         "-s",
-        help="Path of an embedded store, bolt://… (Neo4j) or http://… (a running service). Default: ./lineage.lbug.",
+        help="Path of an embedded store, bolt://… (Neo4j) or http://… (a running service). Default: ./lineage.db.",
         envvar="LINEAGE_STORE",
     ),
 ]

@@ -60,14 +60,15 @@ class GraphStore(Protocol):
         """The version of the graph's schema, after migration."""
 
     @property
-    def is_exclusive(self) -> bool:
-        """Whether no other process can write to it as long as it is open."""
+    def is_file(self) -> bool:
+        """Whether it is a file that this program opens itself, not a server."""
 
     @property
     def last_session(self) -> int | None:
-        """The number of the session that wrote last, this one included; None if other writers are not noticed.
+        """The number of the session that wrote last, this one included; None if another one has written meanwhile.
 
-        A session is an open store of one process. It has no number before its first write.
+        A session is an open store of one process. It has no number before its first write. A server has none: any
+        number of processes write to it.
         """
 
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:

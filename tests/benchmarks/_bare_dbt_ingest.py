@@ -7,51 +7,33 @@ in a process of its own, and nothing in between: it resolves no column and knows
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
-
-import ladybug
-import pyarrow as pa
-import pyarrow.feather
 
 from lineage.model.dialects import dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse.statements import parse_statements
-from lineage.store.cypher.schema import LABELS, RELATIONSHIPS
-from lineage.store.cypher.statements import scripts
-from lineage.store.embedded.arrow_tables import without_pandas
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.statements import migrations
 
 __all__ = ["save_rows"]
 
 
 def save_rows(store: Path, folder: Path) -> int:
-    """Write the rows of a store's labels and relationship types as files; return how many rows there are."""
+    """Write the rows of a store's tables as files; return how many rows there are."""
     folder.mkdir()
     rows = 0
-    with ladybug.Database(store, read_only=True) as database, ladybug.Connection(database) as connection:
-        reads = {
-            f"COPY `{label}` FROM $rows": f"MATCH (n:`{label}`) RETURN {_properties('n', ['key', *types])}"
-            for label, types in LABELS.items()
-        }
-        for name, kind in RELATIONSHIPS.items():
-            for start, end in kind.ends:
-                values = "".join(f", {_properties('e', [one])}" for one in kind.properties)
-                reads[f"COPY `{name}` FROM $rows (from = '{start}', to = '{end}')"] = (
-                    f"MATCH (a:`{start}`)-[e:`{name}`]->(b:`{end}`) RETURN a.key AS source, b.key AS target{values}"
-                )
-        for number, (copy, read) in enumerate(reads.items()):
-            with without_pandas():
-                table = connection.execute(read).get_as_arrow()
-            if table.num_rows:
-                table = table.replace_schema_metadata({"copy": copy})
-                pyarrow.feather.write_feather(table, folder / f"{number:02}.arrow", compression="uncompressed")
-                rows += table.num_rows
+    with closing(SqliteConnection(store, read_only=True)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'meta'").fetchall()
+        for name in (str(row[0]) for row in tables):
+            found = connection.execute(f"SELECT * FROM {name}").fetchall()
+            if found:
+                (folder / name).write_bytes(pickle.dumps(found))
+                rows += len(found)
     return rows
-
-
-def _properties(of: str, names: list[str]) -> str:
-    return ", ".join(f"{of}.`{name}` AS `{name}`" for name in names)
 
 
 def _run(manifest: Path, rows: Path, store: Path) -> None:
@@ -61,15 +43,14 @@ def _run(manifest: Path, rows: Path, store: Path) -> None:
     for node in nodes.values():
         list(parse_statements(node.get("compiled_code") or "", dialect, Budget()))
     parsed = time.process_time()
-    with ladybug.Database(store) as database, ladybug.Connection(database) as connection:
-        for statements in scripts("embedded").values():
-            for statement in statements:
-                connection.execute(statement)
-        connection.execute("BEGIN TRANSACTION")
+    with closing(SqliteConnection(store, read_only=False)) as connection:
+        connection.reserve_checksums()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(migrations()[1])
+        connection.execute("BEGIN IMMEDIATE")
         for path in sorted(rows.iterdir()):
-            table: pa.Table = pyarrow.feather.read_table(path)
-            with without_pandas():
-                connection.execute((table.schema.metadata or {})[b"copy"].decode(), {"rows": table})
+            table = pickle.loads(path.read_bytes())
+            connection.execute_many(f"INSERT INTO {path.name} VALUES ({', '.join('?' * len(table[0]))})", table)
         connection.execute("COMMIT")
     print(json.dumps({"reading_and_parsing": parsed - began, "copying": time.process_time() - parsed}))
 

@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import ladybug
 import neo4j
 import numpy as np
 import pyarrow as pa
@@ -25,18 +26,23 @@ from lineage.neo4j_server.java import find_java
 from lineage.neo4j_server.ports import free_port
 from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
 from lineage.store import open_store
-from lineage.store.cypher.schema import SCHEMA_VERSION
+from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, Node, Relationship
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.transaction import SqliteTransaction
 from tests.benchmarks._layered_graph import LayeredGraph
 
 __all__ = ["embedded_path", "running_neo4j"]
 
+T = TypeVar("T")
+
+ROWS_AT_ONCE = 50_000
 HEAP = PAGE_CACHE = "3g"
 _TYPES = {pa.bool_(): "boolean", pa.int64(): "long", pa.timestamp("us"): "datetime", pa.list_(pa.string()): "string[]"}
 
 
 def embedded_path(graph: LayeredGraph) -> Path:
     """Return the embedded store that holds the graph; it is made where it is not there."""
-    path = _cache() / f"{graph.name}-{SCHEMA_VERSION}.lbug"
+    path = _cache() / f"{graph.name}-{SCHEMA_VERSION}.db"
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=_cache()) as folder:
             made = Path(folder) / path.name
@@ -105,26 +111,41 @@ def _cache() -> Path:
     return folder
 
 
+def _batched(items: Iterator[T], size: int) -> Iterator[tuple[T, ...]]:
+    while some := tuple(islice(items, size)):
+        yield some
+
+
 def _copy(graph: LayeredGraph, path: Path) -> None:
-    """Copy the graph into an empty embedded store."""
-    keys: dict[str, pa.Array] = {}
-    with ladybug.Database(path, buffer_pool_size=4 << 30) as database, ladybug.Connection(database) as connection:
+    """Write the graph into an empty embedded store."""
+    with closing(SqliteConnection(path, read_only=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        transaction = SqliteTransaction(connection)
+        keys: dict[str, list[str]] = {}
         for nodes in graph.nodes():
-            keys[nodes.label] = nodes.rows.column("key").combine_chunks()
-            names = [row[1] for row in connection.execute(f"CALL table_info('{nodes.label}') RETURN *").get_all()]
-            rows = nodes.rows.select([name for name in names if name in nodes.rows.column_names])
-            listed = ", ".join(f"`{name}`" for name in rows.column_names)
-            connection.execute(f"COPY `{nodes.label}` ({listed}) FROM $rows", {"rows": rows}).close()
+            keys[nodes.label] = nodes.rows.column("key").to_pylist()
+            empty = dict.fromkeys(LABELS[nodes.label])
+            made = (Node(nodes.label, row["key"], {**empty, **row}) for row in _rows(nodes.rows))
+            for some in _batched(made, ROWS_AT_ONCE):
+                transaction.write(Changes(created_nodes=some))
         for edges in graph.relationships():
             source, target = edges.ends
-            columns = {
-                "source": keys[source].take(pa.array(edges.sources)),
-                "target": keys[target].take(pa.array(edges.targets)),
-            }
-            if edges.rows is not None:
-                columns |= {name: edges.rows.column(name) for name in edges.rows.column_names}
-            statement = f"COPY `{edges.type}` FROM $rows (from = '{source}', to = '{target}')"
-            connection.execute(statement, {"rows": pa.table(columns)}).close()
+            ends = zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)
+            properties = _rows(edges.rows) if edges.rows is not None else repeat({})
+            empty = dict.fromkeys(RELATIONSHIPS[edges.type].properties)
+            tied = (
+                Relationship(edges.type, source, keys[source][a], target, keys[target][b], {**empty, **row})
+                for (a, b), row in zip(ends, properties, strict=False)
+            )
+            for many in _batched(tied, ROWS_AT_ONCE):
+                transaction.write(Changes(created_relationships=many))
+        connection.execute("COMMIT")
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for part in table.to_batches(ROWS_AT_ONCE):
+        for row in part.to_pylist():
+            yield {name: one.replace(tzinfo=UTC) if isinstance(one, datetime) else one for name, one in row.items()}
 
 
 def _import(graph: LayeredGraph, home: Path) -> None:

@@ -85,10 +85,10 @@ def _parse(texts: list[str]) -> float:
 
 def _bare(manifest: Path, folder: Path) -> float:
     """Return the processor seconds that reading, parsing and copying alone take; the store is filled."""
-    save_rows(folder / "store.lbug", folder / "rows")
+    save_rows(folder / "store.db", folder / "rows")
     command = [sys.executable, "-m", _bare_dbt_ingest.__name__, str(manifest), str(folder / "rows")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*command, str(folder / "bare.lbug")], check=True, capture_output=True)
+    subprocess.run([*command, str(folder / "bare.db")], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -108,7 +108,7 @@ def _compile_modules(folder: Path) -> None:
 def _ingest(target: Path) -> dict[str, Any]:
     """Run the command in a process of its own; return its time, processor time, memory and the unchanged models."""
     command = [sys.executable, "-c", "from lineage.cli.main import run; run()", "ingest", "dbt", str(target),
-               "--store", str(target.parent / "store.lbug"), "--format", "json"]  # fmt: skip
+               "--store", str(target.parent / "store.db"), "--format", "json"]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     environment = command_environment(target.parent / "cache")

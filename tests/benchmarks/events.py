@@ -55,8 +55,8 @@ def run() -> dict[str, Any]:
     numbers = itertools.count(1)
     rates: dict[str, Rate] = {}
     with tempfile.TemporaryDirectory() as folder:
-        rates["store_only"] = _store_only(Path(folder) / "alone.lbug", numbers)
-        with served("--store", str(Path(folder) / "store.lbug")) as (address, process):
+        rates["store_only"] = _store_only(Path(folder) / "alone.db", numbers)
+        with served("--store", str(Path(folder) / "store.db")) as (address, process):
             threading.Thread(target=_read_log, args=(process.stderr,), daemon=True).start()
             _send(address, [_events(numbers, 2 * JOBS)])
             for clients in (1, 4):
@@ -66,7 +66,7 @@ def run() -> dict[str, Any]:
                 runs = _in_batches(_events(numbers, SINGLE_EVENTS), 2)
                 rates[f"{clients}_clients_one_by_one"] = _over_http(address, process.pid, runs, clients, SINGLE_EVENTS)
             status = Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1]
-        rates["kafka"] = _topic(Path(folder) / "topic.lbug", numbers)
+        rates["kafka"] = _topic(Path(folder) / "topic.db", numbers)
     alone = rates["store_only"]
     return {
         "events_per_second": {name: round(rate.by_clock) for name, rate in rates.items()},

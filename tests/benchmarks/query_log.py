@@ -53,7 +53,7 @@ def run() -> dict[str, Any]:
         )
         spark.range(1_000).count()  # the first job loads classes
         read = _timed(lambda: _read(spark, folder))
-        stages, peaks, found = _ours(given, Path(own) / "store.lbug")
+        stages, peaks, found = _ours(given, Path(own) / "store.db")
         texts = [(part.text, part.dialect) for part in found]
         extracted = _timed(lambda: _extract_bare(texts))
     total = sum(stages.values())

@@ -42,7 +42,7 @@ def run() -> dict[str, Any]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         address = first_there_is(stack)
-        with open_store(folder / "store.lbug") as embedded:
+        with open_store(folder / "store.db") as embedded:
             figures = _applied("embedded", embedded)
         figures["embedded_mb"] = round(sum(path.stat().st_size for path in folder.iterdir()) / 1e6, 1)
         _emptied(address)

@@ -27,7 +27,7 @@ def test_a_zip_bomb_and_half_an_archive(tmp_path: Path) -> None:
     (folder / "db.json").write_text(json.dumps(DATABASE), encoding="utf-8")
     (folder / "half.json").write_text(json.dumps([card(2, {})])[:-9], encoding="utf-8")
     (folder / "cards.json").write_text(json.dumps([card(1, {"source-table": 10})]), encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", folder)
         assert codes(summary) == {"UNREADABLE_FILE", "ARTIFACT_DAMAGED"}
         assert any("zip bomb" in one.diagnostic.message for one in summary.diagnostics)
@@ -38,7 +38,7 @@ def test_a_zip_bomb_and_half_an_archive(tmp_path: Path) -> None:
 def test_aliases_of_yaml_that_expand_without_end(tmp_path: Path) -> None:
     levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12))
     (tmp_path / "bomb.yaml").write_text(f"l0: &l0 [x]\n{levels}", encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "superset", [tmp_path / "bomb.yaml", DATA / "superset"])
         assert any("aliases" in one.diagnostic.message for one in summary.diagnostics)
         assert summary.batch.run.counts["dashboards"] == 1
@@ -62,7 +62,7 @@ def test_a_file_of_superset_that_is_cut_anywhere(tmp_path: Path, file: str) -> N
 def test_entities_of_xml(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE w [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><workbook>&b;</workbook>'
     (tmp_path / "bomb.twb").write_text(bomb, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", [tmp_path / "bomb.twb", DATA / "tableau" / "sample-superstore.twb"])
         assert codes(summary) == {"UNREADABLE_FILE"}
         assert summary.batch.run.counts["resolved"] == 2
@@ -78,14 +78,14 @@ def test_a_corrupt_pbix(tmp_path: Path) -> None:
             if member.filename == "DataModel":
                 data[200:4000] = bytes(3800)
             written.writestr(member.filename, bytes(data))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "powerbi", [tmp_path / "half.pbix", tmp_path / "corrupt.pbix", good])
         assert codes(summary) == {"ARTIFACT_DAMAGED"}
         assert summary.batch.run.counts["resolved"] == 6
 
 
 def test_files_of_another_tool(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", DATA / "superset")
         assert summary.has_errors
         [record] = [one for one in summary.diagnostics if one.diagnostic.severity == "error"]
@@ -95,7 +95,7 @@ def test_files_of_another_tool(tmp_path: Path) -> None:
 def test_a_file_that_is_there_twice(tmp_path: Path) -> None:
     book = DATA / "tableau" / "sample-superstore.twb"
     view = "view: v { sql_table_name: t ;; dimension: id { %s } }"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", [book, DATA / "tableau" / "sample-superstore.twb"]).diagnostics
         for folder, more in (("a", ""), ("b", ""), ("c", "sql: ${TABLE}.key ;;")):
             (tmp_path / "in" / folder).mkdir(parents=True)

@@ -50,7 +50,7 @@ def project(store: GraphStore, folder: Path, explore: str, dashboard: str = "") 
     ],
 )  # fmt: skip
 def test_the_fields_that_an_explore_shows(tmp_path: Path, explore: str, fields: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not project(store, tmp_path / "in", explore)
         assert columns_of(store, "lookml://bi.test/explore/orders") == fields.split()
         assert completeness(store)["explore/orders"] is Completeness.FULL
@@ -68,7 +68,7 @@ def test_the_fields_that_an_explore_shows(tmp_path: Path, explore: str, fields: 
     ],
 )
 def test_what_always_filters_an_explore(tmp_path: Path, explore: str, column: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not project(store, tmp_path / "in", f"fields: [orders.id] {explore}")
         found = {one for one in into(store, "explore/orders", rows=True) if "FILTER" in one}
         assert found == {f"view/orders.{column} ~> explore/orders [FILTER]"}
@@ -77,14 +77,14 @@ def test_what_always_filters_an_explore(tmp_path: Path, explore: str, column: st
 
 @pytest.mark.parametrize("explore", ["fields: [orders.nothing]", "access_filter: { field: a.b user_attribute: c }"])
 def test_fields_that_are_not_there(tmp_path: Path, explore: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in project(store, tmp_path / "in", explore)
         assert completeness(store)["explore/orders"] is Completeness.PARTIAL
 
 
 def test_a_field_that_reads_two_views(tmp_path: Path) -> None:
     folder = tmp_path / "in"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         folder.mkdir()
         refined = "view: +orders { dimension: mixed { sql: ${TABLE}.note || ${people.name} ;; } }"
         (folder / "z.view.lkml").write_text(refined, encoding="utf-8")
@@ -97,7 +97,7 @@ def test_a_field_that_reads_two_views(tmp_path: Path) -> None:
 
 def test_values_of_filters_in_liquid(tmp_path: Path) -> None:
     folder = tmp_path / "in"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         folder.mkdir()
         sql = "CASE WHEN ${id} > {% date_start period %} THEN ${amount} END"
         refined = f"view: +orders {{ filter: period {{}} dimension: late {{ sql: {sql} ;; }} }}"
@@ -123,7 +123,7 @@ DASHBOARDS = """
 
 
 def test_tiles(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert project(store, tmp_path / "in", "", DASHBOARDS) == {"EXPRESSION_NOT_READ"}
         assert {one for one in edges_of(store, rows=True) if "> tile" in one} == {
             "explore/orders.orders:id -> tile/own/1-One.orders:id [IDENTITY]",
@@ -139,7 +139,7 @@ def test_tiles(tmp_path: Path) -> None:
 
 def test_a_view_in_two_files(tmp_path: Path) -> None:
     folder = tmp_path / "in"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         project(store, folder, "")
         (folder / "w.view.lkml").write_text("view: orders { dimension: other {} }", encoding="utf-8")
         assert "DEFINED_TWICE" in project(store, folder, "")
@@ -158,7 +158,7 @@ view: c { sql_table_name: ${c.SQL_TABLE_NAME} ;; dimension: id {} }
 
 def test_what_reads_itself_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     (tmp_path / "m.model.lkml").write_text(BY_ANOTHER, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "lookml", tmp_path / "m.model.lkml", dialect="postgres", namespace="postgres://db:5432")
         messages = {one.diagnostic.message for one in summary.diagnostics}
         assert {"the field a.x reads itself", "the table of the view c is that of itself"} <= messages
@@ -177,7 +177,7 @@ def test_a_native_derived_table_names_fields_of_its_explore_without_the_view(tmp
     }
     """
     (tmp_path / "m.model.lkml").write_text(text, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "lookml", tmp_path / "m.model.lkml", dialect="postgres", namespace="postgres://db:5432")
         assert not summary.diagnostics
         assert completeness(store)["derived_table/paid"] is Completeness.FULL

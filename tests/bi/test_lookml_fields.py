@@ -56,7 +56,7 @@ def of_tables(store: GraphStore, key: str) -> set[str]:
     ],
 )  # fmt: skip
 def test_the_sources_of_a_field(tmp_path: Path, field: str, name: str, columns: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", o_view=VIEW % field)
         assert of_tables(store, f"view/orders.{name}") == set(columns.split())
         assert completeness(store)["view/orders"] is (Completeness.PARTIAL if "{%" in field else Completeness.FULL)
@@ -76,7 +76,7 @@ view: below { sql_table_name: raw.orders ;; dimension: amount { sql: ${TABLE}.am
     ],
 )
 def test_a_field_over_the_one_that_it_extends(tmp_path: Path, above: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not read(store, tmp_path / "in", a_view=above, b_view=BELOW).diagnostics
         key = "view/below" if "+" in above else "view/above"
         assert of_tables(store, f"{key}.amount") == {"raw.orders.amt"}
@@ -91,7 +91,7 @@ def test_what_a_refinement_leaves_stays(tmp_path: Path) -> None:
     explore: +v { access_filter: { field: v.id user_attribute: b } sql_always_where: ${id} > 1 ;; }
     explore: +v { sql_always_where: ${EXTENDED} AND ${id} < 9 ;; }"""
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not read(store, tmp_path / "in", m_model=model, v_view=view, w_view=refined).diagnostics
         assert of_tables(store, "derived_table/v.id") == {"raw.t.id"}
         assert into(store, "explore/v", rows=True) >= {"view/v.id ~> explore/v [FILTER]"}
@@ -103,7 +103,7 @@ def test_explores_and_joins_over_other_tables(tmp_path: Path) -> None:
         + """explore: orders { sql_table_name: old.orders ;; access_filter_fields: [orders.region]
       join: others { from: orders sql_table_name: old.others ;; sql_on: ${orders.id} = ${others.id} ;; } }"""
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not read(store, tmp_path / "in", m_model=model, o_view=VIEW % "").diagnostics
         assert of_tables(store, "explore/orders.orders:region") == {"old.orders.region"}
         assert of_tables(store, "explore/orders.others:total") == {"old.others.amount"}
@@ -123,7 +123,7 @@ def test_explores_and_joins_over_other_tables(tmp_path: Path) -> None:
 )
 def test_a_table_that_a_template_decides(tmp_path: Path, table: str, tables: set[str]) -> None:
     view = f"view: v {{ sql_table_name: {table} ;; dimension: id {{}} }}"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", v_view=view)
         assert of_tables(store, "view/v.id") == tables
         said = "which table it reads is decided by a template, and not known"
@@ -140,7 +140,7 @@ def test_names_without_quotes_of_snowflake(tmp_path: Path) -> None:
         expression_custom_filter: ${orders.id} > 3 ;; } }
       dimension: region {} dimension: sum { sql: facts.sum ;; } dimension: rank { sql: ${TABLE}.RANK ;; } }
     """
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", "snowflake", m_model=MODEL + "explore: orders {}", o_view=VIEW % "",
                        f_view=text)  # fmt: skip
         assert [one.diagnostic.message for one in summary.diagnostics] == [
@@ -169,7 +169,7 @@ DASHBOARD = """
 
 def test_fields_that_a_tile_makes(tmp_path: Path) -> None:
     view = (VIEW % "").replace("region {}", "region { alias: [area] }")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", m_model=MODEL + "explore: orders {}", o_view=view, d_dashboard=DASHBOARD)
         assert {one.diagnostic.message for one in summary.diagnostics} == {
             "the field endless of the tile is made of itself"
@@ -188,7 +188,7 @@ def test_fields_that_a_tile_makes(tmp_path: Path) -> None:
 
 def test_columns_of_tables_in_an_explore(tmp_path: Path) -> None:
     model = MODEL + "explore: orders { sql_always_where: orders.deleted = 0 AND ${orders.id} > 1 ;; }"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         tier = "dimension: tier { type: tier tiers: [1, 2] sql: ${id} ;; }"
         assert not read(store, tmp_path / "in", m_model=model, o_view=VIEW % tier).diagnostics
         assert {one for one in into(store, "explore/orders", rows=True) if "FILTER" in one} == {
@@ -202,7 +202,7 @@ def test_columns_of_tables_in_an_explore(tmp_path: Path) -> None:
 
 def test_a_view_in_models_of_two_connections(tmp_path: Path) -> None:
     files = {"o_view": VIEW % "", "n_model": MODEL.replace("pg", "other"), "x_view": "test: a {}\nvisualization: {}"}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", **files)
         messages = {one.diagnostic.message for one in summary.diagnostics}
         assert "models of several connections include it (pg, other): that of 'pg' is taken" in messages
@@ -212,7 +212,7 @@ def test_a_view_in_models_of_two_connections(tmp_path: Path) -> None:
     (folders / "views" / "o.view.lkml").write_text(VIEW % "", encoding="utf-8")
     (folders / "n.model.lkml").write_text('connection: "other"', encoding="utf-8")
     (folders / "m.model.lkml").write_text('connection: "pg"\ninclude: "/views/**/*.view"', encoding="utf-8")
-    with open_store(tmp_path / "other.lbug") as store:
+    with open_store(tmp_path / "other.db") as store:
         assert not ingest(store, "lookml", folders, dialect="postgres", namespace="postgres://db:5432").diagnostics
 
 
@@ -234,7 +234,7 @@ TILE = """- dashboard: d
 @pytest.mark.parametrize("field", ["b.status", "b.v"])
 def test_values_of_templates_are_no_columns(tmp_path: Path, field: str) -> None:
     """A filter without SQL is one of its own view only: another view may have a column of its name."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         files = {"v_view": VALUES, "m_model": MODEL + EXPLORE, "d_dashboard": TILE.replace("FIELD", field)}
         messages = [one.diagnostic.message for one in read(store, tmp_path / "in", **files).diagnostics]
         assert not [one for one in messages if "which is not in it" in one or "not in the explore" in one], messages

@@ -25,7 +25,7 @@ TILES = """
 
 def test_tiles(tmp_path: Path) -> None:
     model = MODEL + "explore: orders {}"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", m_model=model, v_view=VIEW % "", d_dashboard=TILES)
         assert [one.diagnostic.message for one in summary.diagnostics] == [
             "an element of the dashboard is not of a known form"
@@ -48,7 +48,7 @@ def test_a_filter_with_sql_is_a_condition_on_the_rows_of_a_tile(tmp_path: Path) 
 filter: plain { type: string }"""
     tile = "- {dashboard: d, elements: [{name: a, explore: orders, fields: [orders.id], filters: {orders.%s: x}}]}"
     model = MODEL + "explore: orders {}"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for name, columns in (("recent", {"explore/orders.orders:recent"}), ("plain", set())):
             files = {"m_model": model, "v_view": VIEW % own, "d_dashboard": tile % name}
             assert not read(store, tmp_path / "in", **files).diagnostics
@@ -60,7 +60,7 @@ filter: plain { type: string }"""
 def test_the_order_of_a_native_derived_table(tmp_path: Path) -> None:
     table = """view: best { derived_table: { explore_source: orders {
 column: key { field: orders.id } sorts: [orders.total: desc] %s } } dimension: key {} }"""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for limit, column in (("limit: 10", {"~view/orders.total"}), ("", set())):
             files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % "", "b_view": table % limit}
             assert not read(store, tmp_path / "in", **files).diagnostics
@@ -75,7 +75,7 @@ def test_what_is_defined_twice_or_is_no_dashboard(tmp_path: Path) -> None:
     )
     model = MODEL + "explore: orders {} explore: o { from: orders view_name: p sql_always_where: ${p.id} > 1 ;; }"
     view = VIEW % "measure: total { type: max sql: ${TABLE}.qty ;; } dimension: total {}"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", m_model=model, v_view=view, d_dashboard=dashboards)
         messages = {one.diagnostic.message.partition("/")[0] for one in summary.diagnostics}
         assert messages == {
@@ -103,7 +103,7 @@ def test_the_last_refinement_that_a_model_includes_counts(
     files = {"m_model": f'connection: "pg"\n{includes}', "v_view": ORDERS, "z_view": FIRST, "a_view": SECOND}
     if "c.view" in includes:
         files["c_view"] = 'include: "v.view" include: "z.view" include: "a.view"'
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", **files)
         assert of_tables(store, "view/orders.a") == {f"raw.orders.{column}"}
         messages = {one.diagnostic.message for one in summary.diagnostics}
@@ -114,14 +114,14 @@ def test_the_last_refinement_that_a_model_includes_counts(
 def test_refinements_that_state_the_same_or_how_it_looks(tmp_path: Path) -> None:
     label = "view: +orders { dimension: a { label: %s sql: ${TABLE}.x ;; } dimension: b { hidden: %s } }"
     files = {"m_model": MODEL, "v_view": ORDERS, "a_view": label % ('"A"', "yes"), "b_view": label % ('"B"', "no")}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not read(store, tmp_path / "in", **files).diagnostics
         assert of_tables(store, "view/orders.a") == {"raw.orders.x"}
 
 
 def test_a_measure_with_cases_and_one_without_sql(tmp_path: Path) -> None:
     case = "measure: tier { type: string case: { when: { sql: ${total} > 10 ;; label: 'a' } else: 'b' } }"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % (case.replace("'", '"') + BARE))
         assert of_tables(store, "view/orders.tier") == {"~raw.orders.amount"}
         assert [one.diagnostic.message for one in summary.diagnostics] == [
@@ -137,7 +137,7 @@ dimension: name { html: <i>{{ value }} {{ orders.name._value }} {{ email._render
 
 
 def test_values_that_only_html_shows(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % SHOWN).diagnostics
         assert found.diagnostic.message == (
             "HTML or links of orders show values of other fields (email in name, users.id in name): "
@@ -148,7 +148,7 @@ def test_values_that_only_html_shows(tmp_path: Path) -> None:
 
 def test_a_tile_without_an_explore(tmp_path: Path) -> None:
     tiles = "- {dashboard: d, elements: [{name: a, type: text}, {name: b}, {name: c, type: looker_line, look: 12}]}"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % "", d_dashboard=tiles).diagnostics
         assert found.diagnostic.message == "the tile 'c' has no explore: what it shows is not in the project"
         assert completeness(store)["dashboard/d"] is Completeness.TABLES
@@ -158,7 +158,7 @@ def test_a_filter_that_is_bound_to_one_of_the_explore(tmp_path: Path) -> None:
     table = """view: best { derived_table: { explore_source: orders { column: key { field: orders.id }
 bind_filters: { to_field: orders.region from_field: best.place } } } dimension: key {} dimension: place {} }"""
     files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % "", "b_view": table}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         read(store, tmp_path / "in", **files)
         found = {one for one in into(store, "derived_table/best", rows=True) if "~>" in one}
         assert found == {
@@ -179,7 +179,7 @@ join: near { type: inner sql_on: ${orders.id} = ${near.id} ;; } }"""
         "v_view": VIEW % "" + "view: near { dimension: id {} } view: far { dimension: id {} dimension: b {} }",
         "b_view": table + " dimension: k {} dimension: total {} }",
     }
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not read(store, tmp_path / "in", **files).diagnostics
         found = into(store, "derived_table/best", rows=True)
         assert {"view/near.id ~> derived_table/best [JOIN]", "view/far.id ~> derived_table/best [JOIN]"} <= found

@@ -39,7 +39,7 @@ def native(identity: int, sql: str, tags: dict[str, object] | None = None) -> di
 def test_columns_are_those_that_metabase_states(tmp_path: Path, version: str) -> None:
     """`result_metadata` is Metabase's own list of a card's columns."""
     folder = DATA / "metabase" / version
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", folder)
         assert not summary.diagnostics
         assert set(completeness(store).values()) == {Completeness.FULL}
@@ -54,7 +54,7 @@ def test_both_versions_of_mbql_have_the_same_edges(tmp_path: Path) -> None:
     found = []
     for version in ("mbql4", "mbql5"):
         folder = DATA / "metabase" / version
-        with open_store(tmp_path / f"{version}.lbug") as store:
+        with open_store(tmp_path / f"{version}.db") as store:
             ingest(store, "metabase", [folder / "card", folder / "metadata.json"])
             found.append(edges_of(store, rows=True))
     assert found[0] == found[1]
@@ -71,7 +71,7 @@ def test_a_structured_query(tmp_path: Path) -> None:
         "order-by": [["desc", ["aggregation", 0]]],
     }
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query)]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         own = "card/1-Card"
         assert into(store, own, rows=True) == {
@@ -98,7 +98,7 @@ def test_the_join_distinguishes_columns_of_one_name(tmp_path: Path) -> None:
     query = {"source-query": joined, "aggregation": [["max", ["field", 106, {"join-alias": "C"}]],
              ["min", ["field", 101, None]], ["max", ["field", "C__id", {"base-type": "type/Integer"}]]]}  # fmt: skip
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query)]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         shop = "postgres://db:5432/shop.public"
         assert {
@@ -116,7 +116,7 @@ def test_archived_cards_are_read_only_for_those_that_read_them(tmp_path: Path) -
     assert isinstance(query, dict)
     query["database"] = -1337  # the virtual database of cards
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [sums, base, other]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", folder)
         assert [one.diagnostic.message for one in summary.diagnostics] == ["1 archived card left out: nobody sees them"]
         assert "card/1-Base.amount -> card/3-Sum.sum [AGGREGATION]" in edges_of(store)
@@ -136,7 +136,7 @@ def test_metrics_and_segments_of_older_versions_have_ids_of_their_own(tmp_path: 
     }
     query = {"source-table": 10, "filter": ["segment", 1], "aggregation": [["metric", 1]]}
     files = {"db.json": DATABASE, "a.json": [segment], "b.json": [metric], "cards.json": [card(2, query)]}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
         orders = "postgres://db:5432/shop.public.orders"
         assert into(store, "card/2-Card", rows=True) == {
@@ -162,7 +162,7 @@ def test_filters_of_dashboards(tmp_path: Path) -> None:
                  for number, one in targets]  # fmt: skip
     board = {"id": 9, "name": "Board", "dashcards": dashcards}
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards, "board.json": board})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         assert {one for one in into(store, "dashboard/9-Board", rows=True) if "FILTER" in one} == {
             "postgres://db:5432/shop.public.orders.status ~> dashboard/9-Board [FILTER]",
@@ -179,7 +179,7 @@ def test_filters_of_dashboards(tmp_path: Path) -> None:
 
 def test_an_error_in_place_of_an_answer_retires_nothing(tmp_path: Path) -> None:
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, {"source-table": 10})]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "metabase", folder)
         write_json(folder, {"cards.json": {"message": "Unauthenticated"}})
         summary = ingest(store, "metabase", folder)
@@ -196,7 +196,7 @@ def test_what_is_referred_to_is_not_retired(tmp_path: Path) -> None:
     readers = [card(5, {"source-table": "card__2"}), native(6, "SELECT * FROM {{#3}} AS x")]
     board = {"id": 9, "name": "Board", "dashcards": [{"card_id": 1}]}
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "board.json": board, "cards.json": [*cards, *readers]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "metabase", folder)
         write_json(folder, {"cards.json": readers})
         assert ingest(store, "metabase", folder).gone == ("card/4-C4",)
@@ -221,7 +221,7 @@ def test_native_queries_with_variables_cards_and_snippets(tmp_path: Path) -> Non
     folder = write_json(
         tmp_path / "in", {"db.json": DATABASE, "c.json": [native(2, sql, tags), base], "s.json": snippet}
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", folder)
         assert [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity == "error"] == []
         found = into(store, "card/2-Native", rows=True)
@@ -271,7 +271,7 @@ def test_what_is_not_known_is_reported_and_the_card_is_not_full(tmp_path: Path, 
     folder = write_json(
         tmp_path / "in", {"db.json": DATABASE, "cards.json": [card(1, query), card(2, {"source-table": 10})]}
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
         found = completeness(store)
         assert found["card/1-Card"] is not Completeness.FULL
@@ -280,7 +280,7 @@ def test_what_is_not_known_is_reported_and_the_card_is_not_full(tmp_path: Path, 
 
 def test_a_statement_that_is_no_query_is_not_full(tmp_path: Path) -> None:
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "c.json": [native(1, "DELETE FROM orders")]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "metabase", folder))
         assert completeness(store)["card/1-Native"] is not Completeness.FULL
 
@@ -288,7 +288,7 @@ def test_a_statement_that_is_no_query_is_not_full(tmp_path: Path) -> None:
 def test_a_card_that_reads_itself(tmp_path: Path) -> None:
     cards = [card(1, {"source-table": "card__2"}, "A"), card(2, {"source-table": "card__1"}, "B")]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "CYCLIC_DEFINITION" in codes(ingest(store, "metabase", folder))
         assert Completeness.FULL not in completeness(store).values()
 
@@ -319,7 +319,7 @@ def test_a_serialization_export(tmp_path: Path) -> None:
     for name, text in SERIALIZED.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_text(text, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", tmp_path / "in", connections=("Shop=postgres://db:5432,database=shop",))
         assert not summary.diagnostics
         assert edges_of(store) == {
@@ -333,7 +333,7 @@ def test_a_serialization_export(tmp_path: Path) -> None:
 
 def test_an_unknown_connection_is_reported(tmp_path: Path) -> None:
     folder = write_json(tmp_path / "in", {"cards.json": [native(1, "SELECT a FROM t")]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "CONNECTION_UNKNOWN" in codes(ingest(store, "metabase", folder))
         assert completeness(store)["card/1-Native"] is Completeness.PARTIAL
         mapped = ingest(store, "metabase", folder, connections=("2=postgres://db:5432,dialect=postgres,schema=s",))
@@ -343,7 +343,7 @@ def test_an_unknown_connection_is_reported(tmp_path: Path) -> None:
 def test_replacing_renaming_and_two_servers(tmp_path: Path) -> None:
     one, other = card(1, {"source-table": 10}, "One"), card(2, {"source-table": 10}, "Two")
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [one, other]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "metabase", folder)
         again = ingest(store, "metabase", folder)
         assert (again.applied.edges_created, again.applied.edges_ended, again.gone) == (0, 0, ())
@@ -369,7 +369,7 @@ def test_a_foreign_key_of_a_joined_table(tmp_path: Path) -> None:
         "fields": [["field", 104, {"source-field": 109, "source-field-join-alias": "P"}]],
     }  # fmt: skip
     files = {"db.json": DATABASE, "people.json": people, "c.json": [card(1, query)]}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
         assert {one for one in into(store, "card/1-Card", rows=True) if "people.land" in one} == {
             "postgres://db:5432/shop.public.people.land ~> card/1-Card [JOIN]"
@@ -380,7 +380,7 @@ def test_a_card_in_two_files(tmp_path: Path) -> None:
     one, two = (card(1, {"source-table": 10, "fields": [["field", number, None]]}) for number in (101, 102))
     board = {"id": 5, "name": "B", "dashcards": [{"card_id": 1, "card": one}]}
     folder = write_json(tmp_path / "in", {"a.json": board, "b.json": one, "c.json": one, "db.json": DATABASE})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         write_json(folder, {"c.json": two})
         [record] = ingest(store, "metabase", folder).diagnostics
@@ -394,7 +394,7 @@ def test_objects_without_an_id(tmp_path: Path) -> None:
     by_entity = {**card(1, {"source-table": 10}, "E"), "id": None, "entity_id": "abc"}
     nameless = {**card(1, {"source-table": 10}, "N"), "id": None}
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [by_entity, nameless, card(2, {})]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", folder)
         assert "a card has no id, and is not read" in {one.diagnostic.message for one in summary.diagnostics}
         assert set(completeness(store)) == {"card/abc-E", "card/2-Card"}

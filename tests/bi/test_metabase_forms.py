@@ -30,7 +30,7 @@ STAGE = {"lib/type": "mbql.stage/mbql", "source-table": 10}
 def test_parts_of_a_query_that_are_not_read(tmp_path: Path, query: dict[str, Any], message: str) -> None:
     cards = [card(1, query), card(2, {"source-table": 11}, "Customers")]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics] == [message]
         assert completeness(store)["card/1-Card"] is Completeness.PARTIAL
 
@@ -42,7 +42,7 @@ def test_a_stage_that_is_no_object(tmp_path: Path) -> None:
         {"card_id": 1, "parameter_mappings": [{"target": one, "card_id": 1} for one in targets]}
     ]}  # fmt: skip
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "card.json": five, "board.json": board})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics} == {
             "the card's query is not of a known form (TypeError)",
             "what a filter of the dashboard filters is not of a known form",
@@ -57,7 +57,7 @@ def test_a_metric_that_filters_by_a_foreign_key(tmp_path: Path) -> None:
     )
     query = {"source-table": 10, "aggregation": [["metric", 2]], "breakout": [["field", 103, None]]}
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [metric, card(1, query)]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         assert {one for one in into(store, "card/1-Card", rows=True) if "customers" in one} == {
             f"{SHOP}.customers.country ~> card/1-Card.sum [CONDITIONAL]",
@@ -68,7 +68,7 @@ def test_a_metric_that_filters_by_a_foreign_key(tmp_path: Path) -> None:
 def test_a_table_that_two_files_describe(tmp_path: Path) -> None:
     other = {**DATABASE, "tables": [{**DATABASE["tables"][1], "fields": [{"id": 106, "name": "id"}]}]}  # type: ignore[index]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "later.json": other, "again.json": DATABASE})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "metabase", folder).diagnostics
         assert found.diagnostic.message.startswith("the table public.customers is in another file, too")
 
@@ -107,7 +107,7 @@ def test_yaml_as_the_serialization_export_has_it(tmp_path: Path) -> None:
     """`=` stands there without quotes, which YAML 1.1 reads as a value of its own, and `on` as true."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "card.yaml").write_text(EXPORTED, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert codes(ingest(store, "metabase", tmp_path / "in", dialect="postgres")) == {"CONNECTION_UNKNOWN"}
         assert {one.split(" [")[0] for one in into(store, "card/", rows=True)} == {
             "postgres/public.orders.amount -> card/abcdefghijklmnopqrstu-Paid.sum",
@@ -141,7 +141,7 @@ def test_fields_that_a_serialization_export_has_in_its_tables(tmp_path: Path) ->
     stages = [{"lib/type": "mbql.stage/mbql", "source-table": [*field, "orders"]}]
     plain = {**names, "entity_id": "c2", "name": "Plain", "dataset_query": {"database": "Warehouse", "stages": stages}}
     files = {f"{number}.json": one for number, one in enumerate([grouped, plain, *tables])}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", write_json(tmp_path / "in", files), dialect="postgres", namespace="pg")
         assert [one.diagnostic.message for one in summary.diagnostics] == [
             "in place of customer, people see public.customers.name: that is not followed"
@@ -159,7 +159,7 @@ def test_transforms_are_reported(tmp_path: Path) -> None:
     api = {"id": 1, "name": "Daily", "source": {"type": "query"}, "target": {"type": "table", "name": "daily"}}
     exported = {"name": "Weekly", "entity_id": "t2", "serdes/meta": [{"id": "t2", "model": "Transform"}]}
     files = {"db.json": DATABASE, "api.json": api, "exported.json": exported}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         messages = {
             one.diagnostic.message for one in ingest(store, "metabase", write_json(tmp_path / "in", files)).diagnostics
         }
@@ -193,7 +193,7 @@ def test_a_query_that_begins_with_a_metric_reads_what_the_metric_aggregates(tmp_
     )  # fmt: skip
     above = stages(4, {"source-card": 3, "fields": [["field", {}, "sum"]]}, name="Above")
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": [metric, days, above]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         assert into(store, "card/3-Days.") == {
             f"{SHOP}.orders.amount -> card/3-Days.sum [AGGREGATION]",
@@ -210,7 +210,7 @@ def test_the_column_of_an_aggregation_has_its_name_not_its_title(tmp_path: Path)
     above = {"source-table": "card__1", "fields": [["field", "sum", {"base-type": "type/Integer"}]]}
     cards = [card(1, {"source-table": 10, "aggregation": [named]}), card(2, above)]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "metabase", folder).diagnostics
         assert into(store, "card/2-Card.") == {"card/1-Card.sum -> card/2-Card.sum [IDENTITY]"}
 
@@ -221,7 +221,7 @@ def test_metrics_that_are_made_of_each_other(tmp_path: Path) -> None:
         for one, other in ((1, 2), (2, 1))
     ]
     folder = write_json(tmp_path / "in", {"db.json": DATABASE, "cards.json": cards})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert codes(ingest(store, "metabase", folder)) == {"EXPRESSION_NOT_READ"}
         assert set(completeness(store).values()) == {Completeness.PARTIAL}
 
@@ -242,7 +242,7 @@ def test_a_foreign_key_of_what_a_query_reads(tmp_path: Path, shown: list[int], c
     inner = {"source-table": 10, "joins": [join], "fields": fields}
     query = {"source-query": inner, "aggregation": [["count"]], "breakout": [["field", 104, {"source-field": 105}]]}
     folder = write_json(tmp_path / "in", {"db.json": database, "cards.json": [card(1, query)]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         messages = [one.diagnostic.message for one in ingest(store, "metabase", folder).diagnostics]
         assert messages == ([] if column else ["the foreign key customer_id is not in what the query reads"])
         joined = {one for one in into(store, "card/1-Card ", rows=True) if "JOIN" in one}

@@ -22,7 +22,7 @@ def test_superset(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
         for file in sorted((DATA / "superset").rglob("*.yaml")):
             written.write(file, f"dashboard_export/{file.relative_to(DATA / 'superset')}")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "superset", archive, **WAREHOUSE)
         assert not summary.diagnostics
         assert set(completeness(store).values()) == {Completeness.FULL}
@@ -43,13 +43,13 @@ def test_jinja_in_superset_is_reported(tmp_path: Path) -> None:
     file = folder / "datasets" / "messages_channels.yaml"
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("JOIN channels c", "{% if x %}JOIN{% endif %} channels c"), encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "superset", folder, **WAREHOUSE))
         assert completeness(store)["dataset/messages_channels-6e533506"] is not Completeness.FULL
 
 
 def test_lookml(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "lookml", DATA / "lookml", server="", dialect="bigquery", namespace="bigquery")
         assert summary.server == "block-shopify"  # as the manifest says
         found = edges_of(store)
@@ -90,7 +90,7 @@ def test_refinements_extensions_and_liquid(tmp_path: Path) -> None:
     (tmp_path / "in" / "manifest.lkml").write_text(
         'project_name: "shop"\nconstant: SCHEMA { value: "raw" }', encoding="utf-8"
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "lookml", tmp_path / "in", server="", namespace="postgres://db:5432")
         found = edges_of(store)
         raw = "postgres://db:5432/raw.orders"
@@ -111,7 +111,7 @@ def test_refinements_extensions_and_liquid(tmp_path: Path) -> None:
 
 
 def test_tableau(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(
             store, "tableau", [DATA / "tableau" / "sample-superstore.twb", DATA / "tableau" / "Cache.twbx"]
         )
@@ -148,7 +148,7 @@ formula='IF [amount] &gt; 10 THEN [country] ELSE "none" END'/></column>
 <dashboards><dashboard name='D'><zones><zone name='W'/></zones></dashboard></dashboards></workbook>""",
         encoding="utf-8",
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", file)
         shop, own = "postgres://db:5432/shop.public", "Sales/datasource/Sales"
         assert {
@@ -173,7 +173,7 @@ def _all_jobs(store: object) -> list[str]:
 
 
 def test_powerbi(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "powerbi", DATA / "powerbi" / "directquery-parameters.pbix")
         assert not summary.diagnostics
         report = "directquery-parameters"
@@ -187,7 +187,7 @@ def test_powerbi(tmp_path: Path) -> None:
 
 
 def test_a_report_on_a_published_model(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "powerbi", DATA / "powerbi" / "live-connection-ssas.pbix")
         assert codes(summary) == {"EXPRESSION_NOT_READ"}
         visuals = {level for key, level in completeness(store).items() if "/visual/" in key}

@@ -50,7 +50,7 @@ def test_forms(tmp_path: Path, files: Mapping[str, str], message: str | None, ed
     (tmp_path / "in").mkdir()
     for name, text in files.items():
         (tmp_path / "in" / name).write_text(text, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "plain", tmp_path / "in", dialect="postgres", namespace="pg", default_schema="public")
         messages = [one.diagnostic.message for one in summary.diagnostics]
         assert (not messages) if message is None else any(message in one for one in messages), messages
@@ -69,7 +69,7 @@ queries:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.yaml").write_text(queries, encoding="utf-8")
     (tmp_path / "in" / "b.yaml").write_text(connection % "", encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "plain", tmp_path / "in").diagnostics
         assert edges_of(store) == {
             "snowflake://acme/SHOP.PUBLIC.ORDERS.AMOUNT -> query/Q.a [IDENTITY]",
@@ -85,7 +85,7 @@ queries:
 def test_half_a_file_retires_nothing(tmp_path: Path) -> None:
     file = tmp_path / "boards.csv"
     file.write_text(HEAD + "D,Q,a,public.t,a\nD,R,a,public.t,a\n", encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "plain", file)
         file.write_text(HEAD + "D,Q,a,public.t,a\nD,R,a,pub", encoding="utf-8")
         assert ingest(store, "plain", file).gone == ()

@@ -141,7 +141,7 @@ def test_columns_of_a_calculated_table_and_visuals_with_names(tmp_path: Path) ->
         f"{pages}/visuals/{name}/visual.json": {"name": name, "visual": {"visualType": "card", "query": query}}
         for name in names
     }
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "powerbi", _with_pages(tmp_path, parts, "calculated-table.pbix"))
         assert "DEFINED_TWICE" not in codes(summary)
         levels = completeness(store)
@@ -168,7 +168,7 @@ def test_a_report_in_the_enhanced_format(tmp_path: Path) -> None:
     }
     page = "Report/definition/pages/p1"
     parts = {f"{page}/page.json": {"name": "p1", "displayName": "Home"}, f"{page}/visuals/v1/visual.json": visual}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "powerbi", _with_pages(tmp_path, parts))
         found = {one.casefold() for one in edges_of(store, rows=True)}
         own = "sales/visual/home-linechart-v1"
@@ -219,7 +219,7 @@ def _sliced(form: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("form", ["definition", "layout"])
 def test_a_slicer_filters_the_visuals_of_its_page(tmp_path: Path, form: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "powerbi", _with_pages(tmp_path, _sliced(form)))
         found = {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
         assert {one.partition("~> ")[2] for one in found} == {f"Sales/visual/p1-card-{name} [FILTER]" for name in "ab"}
@@ -251,7 +251,7 @@ def test_filters_that_readers_set(tmp_path: Path, level: str, more: dict[str, ob
         assert isinstance(layout, dict)
         place = layout["sections"][1] if level == "section" else layout
         place["filters"] = json.dumps([{"expression": year, **more}])
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "powerbi", _with_pages(tmp_path, parts))
         found = {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
         assert any("visual/p2-card-d " in one for one in found) is is_filter
@@ -262,7 +262,7 @@ def test_a_slicer_filters_only_what_the_model_relates_to_its_table(
 ) -> None:
     read = reader._read_model
     monkeypatch.setattr(reader, "_read_model", lambda path: {**read(path), "relationships": []})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "powerbi", _with_pages(tmp_path, _sliced("layout")))
         assert not {one for one in edges_of(store, rows=True) if ".calendaryear ~> " in one.casefold()}
 
@@ -282,7 +282,7 @@ def test_what_a_slicer_shows_by_its_format_filters_nothing(tmp_path: Path, form:
         config = json.loads(container["config"])
         config["singleVisual"]["vcObjects"] = title
         container["config"] = json.dumps(config)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "powerbi", _with_pages(tmp_path, parts))
         found = {one.casefold() for one in edges_of(store, rows=True)}
         assert any(".monthnumberofyear -> sales/visual/p1-listslicer-s" in one for one in found)
@@ -305,6 +305,6 @@ def _with_pages(folder: Path, parts: Mapping[str, object], name: str = "directqu
 def test_other_files_of_power_bi_say_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / name).write_bytes(b"x")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [record] = ingest(store, "powerbi", tmp_path / "in").diagnostics
         assert "Power BI Desktop" in record.diagnostic.message

@@ -88,7 +88,7 @@ def test_tables_that_are_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     past = SHOP + 'd = S{[Schema="old", Item="orders"]}[Data], r = Table.Combine({u, d}) in r'
     queries = [{"TableName": "All", "Expression": text}]
     mashup = [{"name": "Past", "expression": past}]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=columns(All="key"), queries=queries, mashup=mashup)
         summary = ingest(store, "powerbi", file)
         assert into(store, "Sales/table/All.key") == {
@@ -107,7 +107,7 @@ def test_tables_that_are_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_equal_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for step, columns_ in (("t", ""), ('t, {"a"}', "a"), ("Table.SelectRows(t, each [b] > 1)", "ab")):
             queries = [{"TableName": "T", "Expression": SHOP + f"d = Table.Distinct({step}) in d"}]
             kept = "ab" if step == "t" else columns_
@@ -127,7 +127,7 @@ def test_a_measure_that_chooses_another_by_its_name(tmp_path: Path, monkeypatch:
         },
         {"TableName": "T", "Name": "Made", "Expression": 'SUMX(ADDCOLUMNS(T, "new", T[b]), [new])'},
     ]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=columns(T="a b"), measures=measures)
         assert "is not in the model" not in str(ingest(store, "powerbi", file).diagnostics)
         own = "Sales/calculated/T"
@@ -146,7 +146,7 @@ def test_tables_and_visuals_of_names_that_are_alike(tmp_path: Path, monkeypatch:
     names = ("0123456789abcdef0123", "01234567fedcba9876543")
     parts = {f"{pages}/{page}/visuals/{name}/visual.json": visual(table, name)
              for page in "pq" for table, name in zip(("Sales A", "Sales-A"), names, strict=True)}  # fmt: skip
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         schema = columns(**{"Sales A": "a", "Sales-A": "a"})
         summary = ingest(store, "powerbi", model(monkeypatch, tmp_path / "in", parts, schema=schema))
         assert "DEFINED_TWICE" not in codes(summary)
@@ -165,7 +165,7 @@ def test_roles_and_calculation_groups_are_reported(tmp_path: Path, monkeypatch: 
     parts = {"Report/definition/pages/p/visuals/v/visual.json": visual}
     roles = [{"TableName": "T", "RoleName": "EU", "FilterExpression": "[a] = 1"},
              {"TableName": "T", "RoleName": "All", "FilterExpression": None}]  # fmt: skip
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = model(
             monkeypatch, tmp_path / "in", parts, schema=columns(T="a", Time="Name Ordinal"),
             queries=[{"TableName": "T", "Expression": SHOP + "x = t in x"}],

@@ -55,7 +55,7 @@ def test_a_table_that_is_chosen_inside_a_column() -> None:
 def test_words_before_a_column_without_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expressions = ("VAR x = 1\nRETURN [a]", "IF(NOT [a], 1)", "FILTER(T, 1 IN [a])", "RETURN 'Return'[a] + T[a]")
     measures = [{"TableName": "T", "Name": f"m{number}", "Expression": one} for number, one in enumerate(expressions)]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         schema = columns(T="a", Return="a")
         file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=schema, measures=measures)
         assert "is not in the model" not in str(ingest(store, "powerbi", file).diagnostics)
@@ -132,7 +132,7 @@ def test_what_a_report_shows_and_filters_by(tmp_path: Path, monkeypatch: pytest.
     }
     names = "shown day city titled ranked excluded everywhere ordered chosen unset"
     levels = [{"TableName": "T", "HierarchyName": "place", "Name": "City", "ColumnName": "city"}]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = model(monkeypatch, tmp_path / "in", parts, schema=columns(T=names), levels=levels)
         ingest(store, "powerbi", file)
         found = into(store, "Sales/visual/page-card-v", rows=True)

@@ -39,7 +39,7 @@ def write(folder: Path, kind: str = "assets", **files: Any) -> Path:
 
 def test_a_metric_may_have_the_name_of_a_column(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["amount"], metrics=["amount"]))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert into(store, f"{DATASET}.amount (metric)") == {
             f"postgres://db:5432/shop.public.orders.amount -> {DATASET}.amount (metric) [AGGREGATION]",
@@ -63,7 +63,7 @@ def test_a_metric_may_have_the_name_of_a_column(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_parameters_of_a_chart(tmp_path: Path, params: Any, edge: str | None, level: Completeness) -> None:
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "superset", folder)
         found = {one for one in into(store, CHART, rows=True) if "FILTER" in one}
         assert found == ({f"{DATASET}.{edge} ~> {CHART} [FILTER]"} if edge else set())
@@ -77,7 +77,7 @@ def test_no_literal_is_in_a_label_or_elsewhere_in_the_store(tmp_path: Path) -> N
     where = {"expressionType": "SQL", "sqlExpression": "region <> 'Hidden Four'", "clause": "WHERE"}
     virtual = dataset(columns=columns, sql="SELECT * FROM orders WHERE region = 'Hidden Five'")
     folder = write(tmp_path / "in", dataset=virtual, chart=chart(metrics=[metric], adhoc_filters=[where]))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not [one for one in ingest(store, "superset", folder).diagnostics if "Hidden" in str(one)]
         label = "SUM(CASE WHEN region = '**********' THEN amount END)"
         assert f"{DATASET}.amount -> {CHART}.{label} [AGGREGATION]" in into(store, CHART)
@@ -89,7 +89,7 @@ def test_filters_of_a_dashboard(tmp_path: Path) -> None:
     board = {"dashboard_title": "Board", "uuid": "b5-1", "position": {"x": {"type": "CHART", "meta": {"uuid": "c5-1"}}},
              "metadata": {"native_filter_configuration": [{"id": "f", "targets": targets}]}}  # fmt: skip
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(all_columns=["id"]), board=board)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert f"{DATASET}.region ~> dashboard/Board-b5 [FILTER]" in edges_of(store, rows=True)
         targets[0]["datasetUuid"] = "other"
@@ -99,7 +99,7 @@ def test_filters_of_a_dashboard(tmp_path: Path) -> None:
 
 def test_an_export_of_some_objects_retires_only_what_it_renames(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", "assets", dataset=dataset(), chart=chart(all_columns=["id"]))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "superset", folder)
         (folder / "dataset.yaml").unlink()
         (folder / "chart.yaml").unlink()
@@ -117,7 +117,7 @@ def test_an_export_of_some_objects_retires_only_what_it_renames(tmp_path: Path) 
 
 def test_a_table_that_a_template_decides_is_no_table(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", dataset=dataset(sql="SELECT * FROM {{ t }} AS o"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "superset", folder))
         assert [one.name for one in store.datasets() if one.kind != "exposure"] == []
         assert completeness(store)[DATASET] is not Completeness.FULL
@@ -137,7 +137,7 @@ def test_sql_of_a_dataset_runs_in_the_schema_of_the_dataset(tmp_path: Path, uri:
     columns = [{"column_name": "id"}]
     virtual = dataset(schema="mart", sql=sql, columns=columns, metrics=[])
     folder = write(tmp_path / "in", database={**DATABASE, "sqlalchemy_uri": uri}, dataset=virtual)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         key = "dataset/mart-orders-d5"
         assert into(store, key) == {f"{table}.id -> {key}.id [IDENTITY]"}
@@ -158,7 +158,7 @@ def test_sql_of_a_dataset_runs_in_the_schema_of_the_dataset(tmp_path: Path, uri:
 )  # fmt: skip
 def test_what_a_chart_does_not_use_is_no_source_of_it(tmp_path: Path, params: Any, columns: set[str]) -> None:
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         found = {one.split(" ")[0] if "(metric)" not in one else one[: one.index(")") + 1]
                  for one in into(store, CHART, rows=True)}  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_metric_can_be_made_of_others(tmp_path: Path) -> None:
         {"metric_name": "endless", "expression": "{{ metric('endless') }} + SUM(id)"},
     ]
     folder = write(tmp_path / "in", dataset=dataset(metrics=metrics))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "superset", folder)
         source = "postgres://db:5432/shop.public.orders.amount"
         assert into(store, f"{DATASET}.twice") == {f"{source} -> {DATASET}.twice [AGGREGATION]"}
@@ -188,7 +188,7 @@ def test_names_in_lower_case_are_those_of_the_database(tmp_path: Path) -> None:
         "adhoc_filters": [{"expressionType": "SQL", "sqlExpression": "id > 1"}],
     }
     folder = write(tmp_path / "in", database=database, dataset=data, chart=chart(**params))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert edges_of(store, rows=True) == {
             f"snowflake://acme/SHOP.PUBLIC.ORDERS.ID -> {DATASET}.ID [IDENTITY]",
@@ -213,7 +213,7 @@ def test_names_in_lower_case_are_those_of_the_database(tmp_path: Path) -> None:
 def test_parts_of_a_query_that_are_not_read(tmp_path: Path, query: Any, message: str) -> None:
     context = {"queries": [{"columns": ["id"]}, query]}
     folder = write(tmp_path / "in", dataset=dataset(), chart={**chart(), "query_context": json.dumps(context)})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [one.diagnostic.message for one in ingest(store, "superset", folder).diagnostics] == [message]
         assert completeness(store)[CHART] is Completeness.PARTIAL
 
@@ -222,7 +222,7 @@ def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
     one, two = (dataset(uuid=f"d5-{number}", columns=[{"column_name": name}], metrics=[])
                 for number, name in ((1, "id"), (2, "qty")))  # fmt: skip
     folder = write(tmp_path / "in", one=one, two=two)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert set(completeness(store)) == {f"{DATASET}-1", f"{DATASET}-2"}
         (folder / "again.yaml").write_text(json.dumps({**two, "columns": [], "version": "1"}), encoding="utf-8")
@@ -234,7 +234,7 @@ def test_objects_whose_uuids_begin_equally_are_several(tmp_path: Path) -> None:
 def test_the_data_of_another_chart_in_a_layer_is_reported(tmp_path: Path) -> None:
     layers = [{"name": "Past", "sourceType": "line", "value": 7}, {"name": "Line", "annotationType": "FORMULA"}]
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["id"], annotation_layers=layers))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [one.diagnostic.message for one in ingest(store, "superset", folder).diagnostics] == [
             "the annotation layer 'Past' shows data of another chart, and is not read"
         ]
@@ -242,7 +242,7 @@ def test_the_data_of_another_chart_in_a_layer_is_reported(tmp_path: Path) -> Non
 
 def test_a_part_of_the_server_says_what_it_retired(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(groupby=["id"]))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "superset", folder)
         write(folder, "Chart", chart=chart("Renamed", groupby=["id"]))
         summary = ingest(store, "superset", folder)
@@ -263,7 +263,7 @@ def test_the_time_of_a_query_context_is_shown_if_it_is_a_series(
 ) -> None:
     context = json.dumps({"queries": [{"time_range": "No filter", **query}]})
     folder = write(tmp_path / "in", dataset=dataset(), chart={**chart(), "query_context": context})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "superset", folder)
         assert {one.split()[0].rpartition(".")[2] for one in into(store, f"{CHART}.")} == shown
 
@@ -272,7 +272,7 @@ def test_parameters_that_name_what_is_shown_and_the_column_of_a_histogram(tmp_pa
     params: dict[str, Any] = {"viz_type": "histogram_v2", "column": "qty", "groupby": ["region"]}
     params["x_axis_sort"] = "region"
     folder = write(tmp_path / "in", dataset=dataset(), chart=chart(**params))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", folder).diagnostics
         assert {one.split()[0].rpartition(".")[2] for one in into(store, f"{CHART}.")} == {"qty", "region"}
 
@@ -300,7 +300,7 @@ def test_a_dataset_that_is_always_filtered_by_its_own_time(tmp_path: Path, limit
     columns = [*COLUMNS, {"column_name": "due", "is_dttm": True}]
     given = dataset(columns=columns, main_dttm_col="day", always_filter_main_dttm=always)
     shown = {**chart(all_columns=["id"], **limits), "query_context": limits.get("query_context")}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "superset", write(tmp_path / "in", dataset=given, chart=shown)).diagnostics
         rows = {one.partition(" ")[0].rpartition(".")[2] for one in into(store, CHART, rows=True) if "[FILTER]" in one}
         assert rows == ({"due", "day"} if always else {"due"})
@@ -318,7 +318,7 @@ def test_a_dataset_that_is_always_filtered_by_its_own_time(tmp_path: Path, limit
 )  # fmt: skip
 def test_by_which_columns_a_chart_is_grouped(tmp_path: Path, params: Any, groups: set[str]) -> None:
     """Another value of such a column changes the metrics."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "superset", write(tmp_path / "in", dataset=dataset(), chart=chart(**params)))
         rows = {one for one in into(store, CHART, rows=True) if "[GROUP_BY]" in one}
         assert {one.partition(" ")[0].rpartition(".")[2] for one in rows} == groups
@@ -329,7 +329,7 @@ def test_a_filter_by_time(tmp_path: Path, kind: str) -> None:
     metadata = {"native_filter_configuration": [{"filterType": kind, "name": "When", "targets": [{}]}]}
     board = {"dashboard_title": "D", "uuid": "b5-1", "metadata": metadata}
     folder = write(tmp_path / "in", dataset=dataset(), board=board)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "superset", folder).diagnostics
         assert found.diagnostic.message == "the filter 'When' decides by the time of each chart: that is not followed"
 
@@ -355,7 +355,7 @@ def test_addresses(uri: str, place: str) -> None:
 def test_names_that_lack_the_database(tmp_path: Path) -> None:
     database = {**DATABASE, "sqlalchemy_uri": "databricks://token:x@h:443/public"}
     folder = write(tmp_path / "in", database=database, dataset=dataset())
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "superset", folder).diagnostics
         assert found.diagnostic.message == (
             "the database of the connection 'W' is not known: public.orders is not known by three parts"

@@ -51,7 +51,7 @@ def rows_into(store: GraphStore, key: str) -> set[str]:
 
 
 def test_relationships_of_the_data_model(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(MODEL, RELATED))).diagnostics
         assert rows_into(store, SOURCE) == {
             f"{SHOP}.orders.person ~> {SOURCE} [JOIN]",
@@ -70,7 +70,7 @@ def test_relationships_of_the_data_model(tmp_path: Path) -> None:
     ],
 )
 def test_filters_of_a_data_source(tmp_path: Path, more: str, edge: str | None, level: Completeness) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "tableau", book(tmp_path, source(more=more)))
         assert rows_into(store, SOURCE) == ({f"{SHOP}.{edge} ~> {SOURCE} [FILTER]"} if edge else set())
         assert completeness(store)[SOURCE] is level
@@ -80,7 +80,7 @@ def test_columns_of_a_union_and_of_a_table_that_is_not_there(tmp_path: Path) -> 
     union = f"<relation type='union' name='all'>{ORDERS}{TABLE.format('old')}</relation>"
     joined = f"<relation type='collection'>{union}{PEOPLE}</relation>"
     records = record("amount", "amount", "all") + record("person", "x", "gone") + record("y", "id", "people")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(joined, RELATED, records=records)))
         messages = [one.diagnostic.message for one in summary.diagnostics]
         assert any("'gone', which is no table" in one for one in messages), messages
@@ -102,7 +102,7 @@ def test_columns_of_a_union_and_of_a_table_that_is_not_there(tmp_path: Path) -> 
 )  # fmt: skip
 def test_levels_of_detail(tmp_path: Path, formula: str, edges: set[str]) -> None:
     column = f"<column name='[Calc]' caption='LOD'><calculation class='tableau' formula='{formula}'/></column>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(more=column))).diagnostics
         found = into(store, f"{SOURCE}.LOD")
         assert {one.removeprefix(f"{SHOP}.orders.").replace(f"{SOURCE}.LOD ", "") for one in found} == edges
@@ -117,7 +117,7 @@ datasource='two'><column-instance column='[id (people)]' derivation='None' name=
 </dashboard><dashboard name='S' type='storyboard'><story-points><story-point captured-sheet='D'/></story-points>
 </dashboard></dashboards>"""
     both = source() + source(PEOPLE, name="two", title="People", records=record("id (people)", "id", "people"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, both, sheet + LINKS)).diagnostics
         assert rows_into(store, "Book/sheet/W") == {
             f"{SOURCE}.person ~> Book/sheet/W [FILTER]",
@@ -134,7 +134,7 @@ def test_a_blend_of_which_one_data_source_is_not_linked(tmp_path: Path) -> None:
     )
     sheet = sheets(("W", uses("amount") + uses("person", "two") + uses("person", "three")))
     links = LINKS.replace("id (people)", "person")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "tableau", book(tmp_path, source() + others, sheet + links)).diagnostics
         assert found.diagnostic.message == (
             "the worksheet blends some of its data sources: by which fields is not known"
@@ -145,7 +145,7 @@ def test_a_blend_of_which_one_data_source_is_not_linked(tmp_path: Path) -> None:
 
 
 def test_workbooks_of_one_name_on_two_sites(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for site in ("north", "south"):
             place = f"<repository-location id='Book' site='{site}' path='/t/{site}/workbooks'/>"
             assert ingest(store, "tableau", book(tmp_path, source(), place=place)).gone == ()
@@ -198,7 +198,7 @@ def equal(one: str, two: str, mark: str = "") -> str:
 )  # fmt: skip
 def test_the_keys_of_relationships(tmp_path: Path, keys: str, joined: str, message: str | None) -> None:
     key = calculated("Calc", "[person] + [amount]")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(MODEL, key + related(keys))))
         assert rows_into(store, SOURCE) == {f"{SHOP}.{one} ~> {SOURCE} [JOIN]" for one in joined.split()}
         assert [one.diagnostic.message for one in summary.diagnostics] == ([message] if message else [])
@@ -206,7 +206,7 @@ def test_the_keys_of_relationships(tmp_path: Path, keys: str, joined: str, messa
 
 def test_some_tables_of_the_data_model_are_not_related(tmp_path: Path) -> None:
     three = f"<relation type='collection'>{ORDERS}{PEOPLE}{TABLE.format('old')}</relation>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         keys = related(equal("[person]", "[id (people)]"))
         [record_] = ingest(store, "tableau", book(tmp_path, source(three, keys))).diagnostics
         assert "by which columns some tables" in record_.diagnostic.message
@@ -232,7 +232,7 @@ TOP = (
     ],
 )  # fmt: skip
 def test_what_sets_and_groups_are_made_of(tmp_path: Path, more: str, column: str, sources: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(more=more))).diagnostics
         found = {one.split(" ")[0].rpartition(".")[2] for one in into(store, f"{SOURCE}.{column}")}
         assert found == set(sources.split())
@@ -246,7 +246,7 @@ def test_fields_of_another_data_source_in_a_formula(tmp_path: Path) -> None:
     gone = calculated("Gone", "SUM([three].[amount])")
     sheet = sheets(("W", uses("Own", own=own) + uses("amount", "two")))
     links = LINKS.replace("id (people)", "amount")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(more=ratio + gone) + two, sheet + links))
         assert {one.diagnostic.message for one in summary.diagnostics} == {
             "'Gone' reads [three].[amount], which is not in its data source"
@@ -264,7 +264,7 @@ def test_filters_of_a_worksheet(tmp_path: Path) -> None:
         f"<filter class='categorical' column='[fed].[none:person:nk]'>{TOP.replace('[person]', '[none:person:nk]')}"
     )
     rows = "<rows>[fed].[none:person:nk]</rows>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         sheet = sheets(("W", f"{uses('person')}{by_top}</filter>{rows}"), ("Empty", ""))
         summary = ingest(store, "tableau", book(tmp_path, source(), sheet))
         assert [(one.diagnostic.severity, one.diagnostic.message) for one in summary.diagnostics] == [
@@ -283,7 +283,7 @@ def test_names_that_are_alike(tmp_path: Path) -> None:
         f"<dashboard name='{name}'><zones><zone name='{name[2:]}'/></zones></dashboard>" for name in ("D A/1", "D A 1")
     )
     rest = sheets(("A/1", uses("amount,person")), ("A 1", uses("amount", "two")), more=boards + "</dashboards>")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         both = source(more=alike) + source(name="two")
         assert not ingest(store, "tableau", book(tmp_path, both, rest)).diagnostics
         assert set(completeness(store).values()) == {Completeness.FULL}
@@ -298,7 +298,7 @@ def test_names_that_are_alike(tmp_path: Path) -> None:
 def test_a_union_combines_columns_of_one_name(tmp_path: Path) -> None:
     union = f"<relation type='union' name='all'>{ORDERS}{TABLE.format('old')}</relation>"
     records = "".join(record(name, name, "all") for name in ("amount", "Table Name"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(union, records=records)))
         assert {one.diagnostic.message for one in summary.diagnostics} == {
             "the tables of the union 'all' are all taken to have all of its columns"
@@ -327,7 +327,7 @@ def test_a_union_beside_a_table_of_another_connection(tmp_path: Path) -> None:
     union = f"<relation type='union' name='all'>{ORDERS}{TABLE.format('old')}</relation>"
     records = "".join(record(name, name, "all") for name in ("amount", "person", "Table Name"))
     text = source(joined(union, "all"), records=records + record("id", "id", "cust"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "tableau", book(tmp_path, text.replace("</named-connections>", CRM)))
         found = edges_of(store)
         for table in ("orders", "old"):
@@ -345,7 +345,7 @@ def test_a_pivot_makes_rows_of_columns(tmp_path: Path, several: bool) -> None:
     if several:
         text = source(joined(PIVOT, "Pivot"), records=records + record("id", "id", "cust"))
         text = text.replace("</named-connections>", CRM)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, text)).diagnostics
         table = f"{SOURCE}/orders" if several else f"{SHOP}.orders"
         found = {one.lower() for one in into(store, f"{SOURCE}.") if "cust" not in one}
@@ -362,7 +362,7 @@ def test_a_pivot_makes_rows_of_columns(tmp_path: Path, several: bool) -> None:
 
 def test_a_stored_procedure_is_no_table(tmp_path: Path) -> None:
     relation = "<relation name='p' stored-proc='[dbo].[p]' type='stored-proc'/>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(relation, records=record("a", "a", "p"))))
         assert codes(summary) == {"EXPRESSION_NOT_READ"}
         assert edges_of(store, rows=True) == set()
@@ -371,7 +371,7 @@ def test_a_stored_procedure_is_no_table(tmp_path: Path) -> None:
 
 def test_sql_that_runs_before_a_query(tmp_path: Path) -> None:
     before = source().replace("class='postgres'", "class='postgres' one-time-sql='CREATE TEMP TABLE x AS SELECT 1'")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [record_] = ingest(store, "tableau", book(tmp_path, before)).diagnostics
         assert record_.diagnostic.message.startswith("the SQL that runs when the connection opens is not read")
         assert completeness(store)[SOURCE] is Completeness.PARTIAL
@@ -396,7 +396,7 @@ def test_tables_of_files_and_servers(tmp_path: Path, connection: str, table: str
     relation = f"<relation connection='pg' name='t' table='{table}' type='table'/>"
     text = source(relation, records=record("amount", "amount", "t"))
     begin, end = text.index("class='postgres'"), text.index("schema='public'") + len("schema='public'")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, text[:begin] + connection + text[end:])).diagnostics
         assert into(store, SOURCE) == {f"{key}.amount -> {SOURCE}.amount [IDENTITY]"}
 
@@ -408,7 +408,7 @@ def test_sheets_and_fields_that_are_not_there(tmp_path: Path) -> None:
 <rows>{shelf}</rows></table></worksheet></worksheets>"""
     zones = "<zone name='S'/><zone name='Gone'/><zone name='note' type-v2='text'/>"
     board = f"<dashboards><dashboard name='D'><zones>{zones}</zones></dashboard></dashboards>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", book(tmp_path, source(), sheet + board))
         assert {one.diagnostic.message for one in summary.diagnostics} == {
             "it shows the sheet 'Gone', which is not in the workbook",
@@ -426,7 +426,7 @@ filter=&quot;&lt;All Fields&gt;&quot;&gt;</run></formatted-text></customized-too
         ("C", uses("amount") + tip.format("A")), ("D", uses("person")),
         more="<dashboards><dashboard name='Board'><zones><zone name='A'/></zones></dashboard></dashboards>",
     )  # fmt: skip
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(), listed)).diagnostics
         shown = {one.partition(" -> ")[0] for one in into(store, "Book/dashboard/Board.")}
         assert shown == {"Book/sheet/A.amount", "Book/sheet/B.person", "Book/sheet/C.amount"}
@@ -436,6 +436,6 @@ def test_two_workbooks_of_one_title(tmp_path: Path) -> None:
     for folder, title in (("a", "Sales"), ("b", "Others")):
         (tmp_path / "in" / folder).mkdir(parents=True)
         book(tmp_path / "in" / folder, source(title=title))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "tableau", tmp_path / "in").diagnostics
         assert found.diagnostic.message.endswith("a/Book.twb has the same title: what both contain is read as one")

@@ -45,7 +45,7 @@ def sheet(shown: str, described: str, slices: str = "", more: str = "") -> str:
 def test_a_filter_that_worksheets_share(tmp_path: Path, filters: str, slices: str, shown: str, decides: str) -> None:
     """The worksheet lists the column only; the filter is beside the worksheets. It decides, and is not shown."""
     views = f"<shared-views><shared-view name='fed'>{filters}</shared-view></shared-views>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = book(tmp_path, source(), views + sheet("amount", "amount person", slices))
         assert not ingest(store, "tableau", file).diagnostics
         assert {one.split()[0].rpartition(".")[2] for one in into(store, "Book/sheet/S.")} == set(shown.split())
@@ -55,14 +55,14 @@ def test_a_filter_that_worksheets_share(tmp_path: Path, filters: str, slices: st
 
 def test_a_shared_filter_by_a_field_that_the_worksheet_does_not_describe(tmp_path: Path) -> None:
     views = f"<shared-views><shared-view name='fed'>{RANGE}</shared-view></shared-views>"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = book(tmp_path, source(), views + sheet("amount", "amount", "person"))
         assert not ingest(store, "tableau", file).diagnostics
         assert {one.split()[0] for one in rows_into(store, "Book/sheet/S")} == {"Book/datasource/Sales.person"}
 
 
 def test_a_filter_by_a_field_that_the_worksheet_does_not_describe(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(), sheet("amount", "amount", more=RANGE))).diagnostics
         assert {one.split()[0] for one in rows_into(store, "Book/sheet/S")} == {"Book/datasource/Sales.person"}
 
@@ -70,7 +70,7 @@ def test_a_filter_by_a_field_that_the_worksheet_does_not_describe(tmp_path: Path
 def test_a_field_in_a_title_is_shown(tmp_path: Path) -> None:
     title = "<layout-options><title><formatted-text><run>[fed].[none:person:nk]</run></formatted-text></title>"
     text = sheet("amount", "amount person", "person").replace("<table>", f"{title}</layout-options><table>")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(), text)).diagnostics
         assert {one.split()[0].rpartition(".")[2] for one in into(store, "Book/sheet/S.")} == {"amount", "person"}
 
@@ -78,7 +78,7 @@ def test_a_field_in_a_title_is_shown(tmp_path: Path) -> None:
 def test_a_number_of_records_has_the_filters_of_its_worksheet(tmp_path: Path) -> None:
     instance = "<column-instance column='[Number of Records]' derivation='Sum' name='[sum:Number of Records:qk]'/>"
     text = sheet("amount", "person", "person").replace(INSTANCES["person"], INSTANCES["person"] + instance)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         file = book(tmp_path, source(), text.replace(PILLS["amount"], "[fed].[sum:Number of Records:qk]"))
         assert not ingest(store, "tableau", file).diagnostics
         assert columns_of(store, "tableau://bi.test/Book/sheet/S") == ["Sum of Number of Records"]
@@ -102,7 +102,7 @@ member='&quot;[fed].[sum:amount:qk]&quot;'/></filter>"""
 def test_what_a_worksheet_is_sorted_by_is_shown_only_if_it_is_on_a_shelf(
     tmp_path: Path, more: str, rows: str, shown: str
 ) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         text = sheet("person", "amount person", more=more).replace("</rows>", f"{rows}</rows>")
         assert not ingest(store, "tableau", book(tmp_path, source(), text)).diagnostics
         assert {one.split()[0].rpartition(".")[2] for one in into(store, "Book/sheet/S.")} == set(shown.split())
@@ -119,7 +119,7 @@ def test_what_a_worksheet_is_sorted_by_is_shown_only_if_it_is_on_a_shelf(
     ],
 )
 def test_a_table_calculation_runs_along_fields(tmp_path: Path, calculation: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         text = sheet("amount", "amount person").replace(
             "name='[sum:amount:qk]'/>", f"name='[sum:amount:qk]'>{calculation}</column-instance>"
         )
@@ -133,7 +133,7 @@ def test_a_table_calculation_runs_along_fields(tmp_path: Path, calculation: str)
 
 def test_fields_that_tableau_makes_itself_are_no_gap(tmp_path: Path) -> None:
     names = "[fed].[Latitude (generated)] [fed].[__tableau_internal_object_id__].[cnt:Orders_1:qk]"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         text = sheet("amount", "amount").replace("</rows>", f"{names}</rows>")
         assert not ingest(store, "tableau", book(tmp_path, source(), text)).diagnostics
         assert completeness(store)["Book/sheet/S"] is Completeness.FULL
@@ -183,7 +183,7 @@ def test_formulas_that_grow_with_each_other(tmp_path: Path) -> None:
     chain = calculated("c0", "[amount] + [person]") + "".join(
         calculated(f"c{number}", f"IF [c{number - 1}] &gt; 1 THEN [c{number - 1}] END") for number in range(1, 30)
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         found = ingest(store, "tableau", book(tmp_path, source(more=chain))).diagnostics
         assert 1 <= len(found) < 5
         assert all("is too long with those of the fields in it" in one.diagnostic.message for one in found)
@@ -198,7 +198,7 @@ def test_a_data_source_beside_a_workbook_is_reported(tmp_path: Path) -> None:
     book(tmp_path / "in", source())
     with zipfile.ZipFile(tmp_path / "in" / "Other.tdsx", "w") as archive:
         archive.writestr("Other.tds", "<datasource/>")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "tableau", tmp_path / "in")
         [found] = summary.diagnostics
         assert found.source.endswith("Other.tdsx!Other.tds")

@@ -36,7 +36,7 @@ def parameter(attributes: str) -> str:
 )
 def test_a_parameter_with_the_values_of_a_field(tmp_path: Path, attributes: str, formula: str, edges: set[str]) -> None:
     sources = parameter(attributes) + source(more=calculated("Calc", formula)) + OTHER
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, sources)).diagnostics
         found = {one.removeprefix(f"{SHOP}.").replace(f"{SOURCE}.Calc ", "") for one in into(store, f"{SOURCE}.Calc")}
         found = {one.replace("Book/datasource/People.id (people)", "people.id") for one in found}
@@ -45,7 +45,7 @@ def test_a_parameter_with_the_values_of_a_field(tmp_path: Path, attributes: str,
 
 def test_a_parameter_whose_field_is_not_there(tmp_path: Path) -> None:
     sources = parameter("source-field='[fed].[gone]'") + source(more=calculated("Calc", "[Parameters].[P]"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "EXPRESSION_NOT_READ" in codes(ingest(store, "tableau", book(tmp_path, sources)))
 
 
@@ -54,7 +54,7 @@ def test_parameters_of_two_sources_have_each_others_values(tmp_path: Path) -> No
     first = parameter("source-field='[two].[id (people)]' default-value-field='[fed].[person]'")
     calculation = calculated("Calc", "[Parameters].[P]")
     two = OTHER.replace("</datasource>", f"{calculation}</datasource>")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "tableau", book(tmp_path, first + source(more=calculation) + two))
         assert f"{SHOP}.orders.person -> {SOURCE}.Calc [TRANSFORMATION]" in into(store, f"{SOURCE}.Calc")
 
@@ -69,7 +69,7 @@ def test_a_parameter_in_a_worksheet(tmp_path: Path, field: str) -> None:
 </filter>
 </view><rows>[fed].[none:Own:nk]</rows></table></worksheet></worksheets>"""
     sources = parameter(f"source-field='{field}'") + source() + OTHER
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         done = ingest(store, "tableau", book(tmp_path, sources, sheet))
         if "fed" in field:
             assert not done.diagnostics

@@ -57,7 +57,7 @@ def virtual(folder: Path, sql: str, **more: Any) -> Path:
     ],
 )  # fmt: skip
 def test_sql_with_a_template(tmp_path: Path, sql: str, edges: set[str], messages: set[str]) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "superset", virtual(tmp_path / "in", sql))
         found = {one.partition(" [")[0] for one in into(store, f"{KEY}.")}
         assert found == {f"{SHOP}.mart.{one.replace(' > ', f' -> {KEY}.')}" for one in edges}
@@ -104,7 +104,7 @@ def test_quotes_and_comments_around_tags_are_those_of_the_dialect(tmp_path: Path
                                                                     {"id": 107, "name": "STATUS"}]}]  # fmt: skip
         database["tables"] = tables
     folder = write_json(tmp_path / "in", {"db.json": database, "cards.json": [base, native(1, sql, tags)]})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest(store, "metabase", folder)
         assert {one.partition(" [")[0].lower() for one in into(store, "card/1-Native", rows=True)} == {
             "card/2-base.amount -> card/1-native.amount", "card/2-base.status ~> card/1-native"

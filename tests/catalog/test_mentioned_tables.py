@@ -74,7 +74,7 @@ def test_only_the_columns_of_named_tables_are_read(tmp_path: Path) -> None:
         for number in range(50)
     )
     text = "CREATE VIEW s.v AS SELECT * FROM s.t7 NATURAL JOIN s.t12"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         store.apply(LineageBatch(RunRecord("r", "sql", "x", AT, {}), tables, (), ()))
         counted = Counted(store)
         named = Catalog.from_store(counted, "postgres", texts=[text])

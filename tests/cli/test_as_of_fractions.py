@@ -29,7 +29,7 @@ def seen(line: str, at: datetime) -> JobWithEdges:
 
 
 def test_an_edge_holds_from_its_microsecond_on(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     query = 'query ($at: DateTime) { rootCause(column: "v.x", asOf: $at) { asOf nodes { key } } }'
     with open_store(path) as store:
         store.apply(batch(seen("t.a -> v.x", BEGIN), run="1"))

@@ -36,9 +36,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, sql in files.items():
             (models / name).write_text(sql)
         options = ("-d", "postgres", "--project", "shop", "--observed-at", f"2026-01-0{number}T00:00:00", "--yes")
-        done = lineage("ingest", "sql", models, *options, "-s", folder / "s.lbug")
+        done = lineage("ingest", "sql", models, *options, "-s", folder / "s.db")
         assert done.code == 0, done.err
-    return folder / "s.lbug"
+    return folder / "s.db"
 
 
 def words(done: Finished) -> list[list[str]]:
@@ -72,7 +72,7 @@ def test_show(store: Path) -> None:
 
 
 def test_show_tells_earlier_names_from_other_names(tmp_path: Path) -> None:
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         store.apply(batch(table("a", "x", at=1), table("path", "x", at=1)))
         store.apply(replace(batch(), changes=(rename("a", "b", 2),), aliases=(("pg/path", "pg/b"),)))
@@ -168,7 +168,7 @@ def test_names_are_completed(store: Path) -> None:
 
 
 def test_search_says_what_was_dropped(tmp_path: Path) -> None:
-    store = tmp_path / "g.lbug"
+    store = tmp_path / "g.db"
     for number, sql in enumerate(("CREATE TABLE old_t (a INT); CREATE TABLE new_t (a INT);", "DROP TABLE old_t;")):
         (tmp_path / f"{number}.sql").write_text(sql)
         lineage("ingest", "sql", tmp_path / f"{number}.sql", "-d", "postgres", "-s", store)

@@ -42,7 +42,7 @@ def test_connections_and_processes_are_told_apart(begin: str, tmp_path: Path, mo
     for _ in range(2):
         done = lineage("ingest", "log", *files, "--source", "duckdb")
         assert done.code == 0, done.err
-        with open_store(tmp_path / "lineage.lbug") as store:
+        with open_store(tmp_path / "lineage.db") as store:
             assert stated(store) == {"s.o#x s.v#x", "r#x s.w#x", "r#x s.u#x"}
 
 

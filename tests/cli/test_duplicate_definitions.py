@@ -16,7 +16,7 @@ def codes(tmp_path: Path, files: dict[str, str], *options: str) -> list[tuple[st
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(sql)
     arguments = ("-d", "postgres", "--project", "p", "-f", "json", *options)
-    done = lineage("ingest", "sql", tmp_path / "m", "-s", tmp_path / "s.lbug", *arguments)
+    done = lineage("ingest", "sql", tmp_path / "m", "-s", tmp_path / "s.db", *arguments)
     assert done.code == 0, done.err
     return [(one["source"], one["code"], one["message"]) for one in done.json["found"]]
 

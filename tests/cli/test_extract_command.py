@@ -194,7 +194,7 @@ def test_a_report_of_a_folder_resolves_its_files_against_each_other(tmp_path: Pa
 
 
 def test_schemas_of_a_store_count(tmp_path: Path) -> None:
-    store, ddl = tmp_path / "graph.lbug", tmp_path / "ddl.sql"
+    store, ddl = tmp_path / "graph.db", tmp_path / "ddl.sql"
     ddl.write_text("create table shop.t (x int, y int)", encoding="utf-8")
     assert lineage("ingest", "sql", ddl, "--namespace", "postgres://h:1", "-d", "postgres", "-s", store).code == 0
     sql = ("-d", "postgres", "-f", "json", "-q", "insert into u select * from shop.t")

@@ -18,7 +18,7 @@ FILES = {
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return tmp_path / "graph.lbug"
+    return tmp_path / "graph.db"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_path_shows_the_sql(folder: Path, store: Path) -> None:
 def test_literals_are_not_stored(tmp_path: Path, store: Path) -> None:
     (tmp_path / "v.sql").write_text("CREATE VIEW v AS SELECT a FROM t WHERE b = 'secret'", encoding="utf-8")
     ingest(tmp_path / "v.sql", store)
-    assert b"secret" not in b"".join(path.read_bytes() for path in store.parent.glob("graph.lbug*"))
+    assert b"secret" not in b"".join(path.read_bytes() for path in store.parent.glob("graph.db*"))
 
 
 def test_a_changed_file_replaces_what_it_said(folder: Path, store: Path) -> None:
@@ -178,14 +178,14 @@ def test_no_sql_files_is_wrong_use(tmp_path: Path, store: Path) -> None:
 
 
 def test_a_store_that_cannot_be_written_ends_with_3(folder: Path, tmp_path: Path) -> None:
-    store = "/proc/graph.lbug"  # nobody may write there, not even root
+    store = "/proc/graph.db"  # nobody may write there, not even root
     done = lineage("ingest", "sql", folder, "-d", "postgres", "-s", store)
     assert done.code == 3
     assert store in done.err
 
 
 def test_a_file_that_is_no_store_ends_with_3(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "graph.lbug"
+    store = tmp_path / "graph.db"
     store.write_text("this is a letter", encoding="utf-8")
     assert lineage("ingest", "sql", folder, "-d", "postgres", "-s", store).code == 3
 

@@ -77,7 +77,7 @@ def test_a_plan_reads_nothing(history: Path) -> None:
         "normalise",
         "fingerprint",
     ]
-    assert not (history.parent / "lineage.lbug").exists()
+    assert not (history.parent / "lineage.db").exists()
 
 
 def test_the_samples_of_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_the_samples_of_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for file in sorted(path for path in SAMPLES.glob("*") if path.is_file()):
         if "expected" in file.name or file.name in ("README.md", "generic.options.json", "generic.csv"):
             continue
-        result = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.lbug")
+        result = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.db")
         assert result.code in (0, 1), result.err
         assert result.json["rows"] > 0, file.name
 
@@ -97,7 +97,7 @@ def test_set_operations_are_read_as_files_are(tmp_path: Path) -> None:
     result = {}
     for reading in ("exact", "paper"):
         for way, options in (("log", ("--engine", "local")), ("sql", ())):
-            store = tmp_path / f"{reading}-{way}.lbug"
+            store = tmp_path / f"{reading}-{way}.db"
             path = tmp_path / ("log.jsonl" if way == "log" else "file.sql")
             arguments = ("-d", "postgres", "--set-operations", reading, "-s", store, *options)
             assert lineage("ingest", way, path, *arguments).code == 0
@@ -128,15 +128,15 @@ def test_csv_by_any_delimiter(tmp_path: Path, name: str, character: str, options
     text = "\n".join([character.join(["started_at", "query_text"]), character.join(row)]) + "\n"
     raw = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     (tmp_path / name).write_bytes(raw)
-    done = lineage("ingest", "log", tmp_path / name, "-d", "postgres", "-s", tmp_path / "s.lbug", *options)
+    done = lineage("ingest", "log", tmp_path / name, "-d", "postgres", "-s", tmp_path / "s.db", *options)
     assert done.code == 0, done.err
     assert "1 row, 0 left out" in done.out
-    assert "t.x" in lineage("impact", "s.a", "-s", tmp_path / "s.lbug").out
+    assert "t.x" in lineage("impact", "s.a", "-s", tmp_path / "s.db").out
 
 
 def test_a_delimiter_that_does_not_fit_is_said(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("started_at;query_text\n")
-    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", ",")
+    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.db", "--delimiter", ",")
     assert (done.code, "--delimiter ';'" in done.err) == (2, True), done
-    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", "ab")
+    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.db", "--delimiter", "ab")
     assert (done.code, "is not a delimiter" in done.err) == (2, True), done

@@ -12,8 +12,8 @@ import lineage as package
 from lineage.cli.commands import SUMMARIES, command_names, load_command
 from tests.cli.running import lineage
 
-HEAVY = ("duckdb", "fastapi", "ladybug", "neo4j", "numpy", "pyarrow", "pydantic", "pyspark", "sqlglot", "strawberry")
-STORES = ("ladybug", "neo4j", "numpy", "pyarrow")
+HEAVY = ("duckdb", "fastapi", "apsw", "neo4j", "numpy", "pyarrow", "pydantic", "pyspark", "sqlglot", "strawberry")
+STORES = ("apsw", "neo4j", "numpy", "pyarrow")
 COMMAND = (
     "import sys; sys.argv = ['lineage', *{!r}]; from lineage.cli.main import run\ntry: run()\nexcept SystemExit: pass"
 )
@@ -34,8 +34,8 @@ def loaded(program: str) -> set[str]:
         (COMMAND.format(["--help"]), HEAVY),
         (COMMAND.format(["--version"]), HEAVY),
         (COMMAND.format(["extract", "-d", "postgres", "-q", "SELECT a FROM t"]), STORES),
-        (COMMAND.format(["diff", "--help"]), ("fastapi", "ladybug", "numpy", "pyarrow", "pyspark", "strawberry")),
-        (COMMAND.format(["impact", "--help"]), ("fastapi", "ladybug", "numpy", "pyarrow", "pyspark", "strawberry")),
+        (COMMAND.format(["diff", "--help"]), ("fastapi", "apsw", "numpy", "pyarrow", "pyspark", "strawberry")),
+        (COMMAND.format(["impact", "--help"]), ("fastapi", "apsw", "numpy", "pyarrow", "pyspark", "strawberry")),
     ],
     ids=["import lineage", "--help", "--version", "extract", "diff --help", "impact --help"],
 )
@@ -48,7 +48,7 @@ def test_a_large_ingest_does_not_load_pandas_and_leaves_it_to_others(tmp_path: P
     (tmp_path / "v.sql").write_text(
         f"CREATE TABLE t ({columns.replace(',', ' int,')} int); CREATE VIEW v AS SELECT * FROM t"
     )
-    ingest = COMMAND.format(["ingest", "sql", str(tmp_path), "-d", "postgres", "--store", str(tmp_path / "s.lbug")])
+    ingest = COMMAND.format(["ingest", "sql", str(tmp_path), "-d", "postgres", "--store", str(tmp_path / "s.db")])
     assert {"pyarrow", "pandas"} & loaded(ingest) == {"pyarrow"}
     assert "pandas" in loaded(f"{ingest}\nimport pandas")
 

@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_in_no_day_and_is_said() -> None:
 
 def test_a_format_says_which_is_the_day() -> None:
     file = log("03/01/2026 10:00:00", "16/01/2026 10:00:00")
-    said = ingest(file, "--store", "other.lbug")
+    said = ingest(file, "--store", "other.db")
     assert "1 run without a readable time" in said  # the sixteenth can be no month
     ingest(file, "--time-format", "%d/%m/%Y %H:%M:%S")
     assert days() == {"2026-01-03": 1, "2026-01-16": 1}

@@ -30,10 +30,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("names")
     for name, sql in FILES.items():
         (folder / f"{name}.sql").write_text(sql)
-        given = ("-d", "duckdb", "--namespace", "postgres", "--project", name, "-s", folder / "s.lbug")
+        given = ("-d", "duckdb", "--namespace", "postgres", "--project", name, "-s", folder / "s.db")
         done = lineage("ingest", "sql", folder / f"{name}.sql", *given)
         assert done.code == 0, done.err
-    return folder / "s.lbug"
+    return folder / "s.db"
 
 
 @pytest.mark.parametrize(("arguments", "is_said"), CASES)

@@ -30,13 +30,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "models").mkdir()
     for name, sql in FILES.items():
         (folder / "models" / name).write_text(sql)
-    done = lineage("ingest", "sql", folder / "models", "-d", "postgres", "-s", folder / "s.lbug", "--project", "shop")
+    done = lineage("ingest", "sql", folder / "models", "-d", "postgres", "-s", folder / "s.db", "--project", "shop")
     assert done.code == 0, done.err
     return folder
 
 
 def commands(folder: Path) -> list[tuple[object, ...]]:
-    store = ("-s", folder / "s.lbug")
+    store = ("-s", folder / "s.db")
     files = [folder / "models" / name for name in FILES]
     return [
         ("impact", AMOUNT, *store),
@@ -73,13 +73,13 @@ def test_in_a_file_lines_have_80_columns_and_names_are_in_full(folder: Path) -> 
                 command,
                 line,
             )
-    out = lineage("impact", AMOUNT, "-s", folder / "s.lbug").out
+    out = lineage("impact", AMOUNT, "-s", folder / "s.db").out
     assert {GROSS, TOTAL} <= set(out.split())
 
 
 @pytest.mark.parametrize("columns", [*WIDTHS, None])
 def test_names_are_in_one_piece(folder: Path, columns: int | None) -> None:
-    store = ("-s", folder / "s.lbug")
+    store = ("-s", folder / "s.db")
     for command, names in [
         (("impact", AMOUNT, *store), [AMOUNT, GROSS, TOTAL]),
         (("root-cause", TOTAL, *store), [AMOUNT, GROSS]),
@@ -94,7 +94,7 @@ def test_names_are_in_one_piece(folder: Path, columns: int | None) -> None:
 
 
 def test_columns_without_values_are_left_out(folder: Path) -> None:
-    store = ("-s", folder / "s.lbug")
+    store = ("-s", folder / "s.db")
     assert "masked" not in lineage("impact", AMOUNT, *store).out
     assert "masked" in lineage("impact", f"{ORDERS}.placed", *store).out
     assert "masked" in lineage("impact", AMOUNT, *store, "-f", "csv").out.splitlines()[0]
@@ -103,20 +103,20 @@ def test_columns_without_values_are_left_out(folder: Path) -> None:
 def test_values_come_before_references(folder: Path) -> None:
     for command in ("impact", AMOUNT), ("root-cause", REVENUE):
         for output, header in ("csv", 1), ("table", 4):
-            out = lineage(*command, "-s", folder / "s.lbug", "-f", output, columns=300).out
+            out = lineage(*command, "-s", folder / "s.db", "-f", output, columns=300).out
             flows = ["CONTRIBUTES" in line for line in out.splitlines()[header:]]
             assert flows == sorted(flows, reverse=True), out
             assert any(flows), out
 
 
 def test_the_first_rows_are_those_that_the_value_flows_to(folder: Path) -> None:
-    out = lineage("impact", AMOUNT, "-s", folder / "s.lbug", "--rows", 2).out
+    out = lineage("impact", AMOUNT, "-s", folder / "s.db", "--rows", 2).out
     assert out.count("hops") == 3
     assert [name for name in out.splitlines() if name in (GROSS, TOTAL)] == [GROSS, TOTAL]
 
 
 def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
-    store = ("-s", folder / "s.lbug", "-f", "json")
+    store = ("-s", folder / "s.db", "-f", "json")
     proof = {
         "sql": "order_amount_in_euros",
         "expression": "order_amount_in_euros * ?",
@@ -132,7 +132,7 @@ def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
     reached = {one["column"]: one for one in lineage("impact", AMOUNT, *store, "--paths").json["columns"]}
     assert reached["gross_amount"]["path"][0]["evidence"][0] == proof
     assert reached["total_revenue_in_euros"]["contribution"]["steps"][0]["evidence"][0] == proof
-    first = lineage("path", AMOUNT, TOTAL, "-s", folder / "s.lbug", "-f", "csv").out.splitlines()[1]
+    first = lineage("path", AMOUNT, TOTAL, "-s", folder / "s.db", "-f", "csv").out.splitlines()[1]
     assert first.endswith(",orders.sql,3,order_amount_in_euros * ?")
 
 

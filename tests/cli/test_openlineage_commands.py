@@ -16,7 +16,7 @@ GOOD = event({"run": 1, "outputs": {"pg.v": {"columnLineage": {"fields": {"x": [
 
 
 def test_a_folder_of_events_and_a_question(tmp_path: Path) -> None:
-    store = tmp_path / "store.lbug"
+    store = tmp_path / "store.db"
     done = lineage("ingest", "openlineage", SPARK, "--store", store)
     assert done.code == 0, done.err
     assert "12 files, 162 events: 162 taken\n78 new edges, 1 ended in" in done.out
@@ -36,18 +36,18 @@ def test_bad_lines_and_bad_events_are_listed(tmp_path: Path) -> None:
     broken["outputs"][0]["facets"]["schema"] = {"fields": 1}
     lines = ["oops", json.dumps({"eventTime": "2026-01-01T00:00:00Z"}), json.dumps(broken)]
     file.write_text("\n".join(lines))
-    done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug")
+    done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.db")
     assert done.code == 1
     assert f"{file}:1: error: not JSON" in done.err
     assert f"{file}:2: error: /: an event needs a run, a job or a dataset" in done.err
     assert f"{file}:3: warning: the facet /outputs/0/facets/schema is left out" in done.err
     assert "1 file, 3 events: 1 taken, 2 refused, 1 facet left out\n1 new edge in" in done.out
-    short = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug", "--show", "1")
+    short = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.db", "--show", "1")
     assert "… and 2 more; --show 0 prints all" in short.err
 
 
 def test_standard_input_and_what_cannot_be(tmp_path: Path) -> None:
-    store = tmp_path / "store.lbug"
+    store = tmp_path / "store.db"
     done = lineage("ingest", "openlineage", "-", "--store", store, stdin=json.dumps([GOOD, GOOD]))
     assert (done.code, done.err) == (0, "")
     assert "1 file, 2 events: 2 taken\n1 new edge in" in done.out
@@ -67,7 +67,7 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path) -> None:
     file = tmp_path / "e.json"
     file.write_text(json.dumps(GOOD))
     with mock.patch.object(json_schemas, "import_module", side_effect=ImportError):
-        done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug")
+        done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.db")
     assert done.code == 2
     assert "pip install 'lineage-graph[openlineage]'" in done.err
 
@@ -75,7 +75,7 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path) -> None:
 def test_each_kind_of_a_pair_has_its_own_masking(tmp_path: Path) -> None:
     kinds = ["pg.t a DIRECT/IDENTITY DIRECT/AGGREGATION/masking"]
     said = event({"run": 1, "outputs": {"pg.v": {"columnLineage": {"fields": {"x": kinds}}}}})
-    store = tmp_path / "store.lbug"
+    store = tmp_path / "store.db"
     assert lineage("ingest", "openlineage", "-", "--store", store, stdin=json.dumps(said)).code == 0
     answer = lineage("impact", "t.a", "--store", store, "--format", "json").json
     [reached] = [one for one in answer["columns"] if one["column"] == "x"]
@@ -93,7 +93,7 @@ def test_each_kind_of_a_pair_has_its_own_masking(tmp_path: Path) -> None:
 
 
 def test_out_and_in_again(tmp_path: Path) -> None:
-    store, second, file = tmp_path / "a.lbug", tmp_path / "b.lbug", tmp_path / "out.ndjson"
+    store, second, file = tmp_path / "a.db", tmp_path / "b.db", tmp_path / "out.ndjson"
     lineage("ingest", "openlineage", SPARK, "--store", store)
     done = lineage("export", "openlineage", "--output", file, "--store", store)
     assert (done.code, done.out) == (0, "")
@@ -108,4 +108,4 @@ def test_out_and_in_again(tmp_path: Path) -> None:
     assert lineage("export", "openlineage", "--namespace", "sqlite:/data/jobs/ev_data/seed/j.db", "--store", second).out
     assert lineage("export", "openlineage", "--as-of", "2020-01-01", "--store", store).out == ""
     assert lineage("export", "openlineage", "-o", tmp_path / "no" / "where", "--store", store).code == 2
-    assert lineage("export", "openlineage", "--store", tmp_path / "none.lbug").code == 3
+    assert lineage("export", "openlineage", "--store", tmp_path / "none.db").code == 3

@@ -16,7 +16,7 @@ from tests.cli.running import Finished, lineage
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return tmp_path / "graph.lbug"
+    return tmp_path / "graph.db"
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -102,7 +102,7 @@ def test_a_repository_is_itself_on_every_machine(tmp_path: Path, store: Path, ur
         done = ingest(store, tmp_path / machine / "shop/models", "-f", "json").json
         assert [(one["project"], one["files"]) for one in done["projects"]] == [(name, 1)]
     assert names(store) == {(name, "models/orders.sql")}
-    kept = b"".join(path.read_bytes() for path in store.parent.glob("graph.lbug*"))
+    kept = b"".join(path.read_bytes() for path in store.parent.glob("graph.db*"))
     assert b"s3cr3t" not in kept
 
 

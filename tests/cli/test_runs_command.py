@@ -16,7 +16,7 @@ from tests.store.batch_builders import batch, day, table
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    path = tmp_path / "graph.lbug"
+    path = tmp_path / "graph.db"
     counts = {"statements": 4, "resolved": 3, "diagnostics": 2, "edges": 12}
     stated = (
         RunRecord("files:1", "sql_files", "models", day(1), {"files": 2, **counts}, 1.24),
@@ -64,8 +64,8 @@ def test_csv(store: Path) -> None:
 
 
 def test_nothing_yet(tmp_path: Path) -> None:
-    open_store(tmp_path / "empty.lbug").close()
-    done = lineage("runs", "-s", tmp_path / "empty.lbug")
+    open_store(tmp_path / "empty.db").close()
+    done = lineage("runs", "-s", tmp_path / "empty.db")
     assert (done.code, done.out, done.err) == (0, "", "nothing has been ingested yet\n")
 
 

@@ -115,7 +115,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 @pytest.mark.parametrize("dialect", STATEMENTS)
 def test_sql_files_and_extract(dialect: str, tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    folder, store = tmp_path / "in", tmp_path / "s.lbug"
+    folder, store = tmp_path / "in", tmp_path / "s.db"
     folder.mkdir()
     for number, text in enumerate(all_statements(dialect)):
         (folder / f"{number}.sql").write_text(text)
@@ -156,13 +156,13 @@ def write_log(path: Path, rows: Iterable[tuple[str, ...]], columns: tuple[str, .
 
 
 def test_logs(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    log, store = write_log(tmp_path / "log.csv", log_rows()), tmp_path / "s.lbug"
+    log, store = write_log(tmp_path / "log.csv", log_rows()), tmp_path / "s.db"
     done = lineage("ingest", "log", log, "--source", "generic", "--engine", "local", "--store", store)
     check(tmp_path, done.out, done.err, *answers(store), logged.text, besides=[log])
 
 
 def test_a_log_whose_columns_are_mapped_wrongly(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    store = tmp_path / "s.lbug"
+    store = tmp_path / "s.db"
     texts = [text.replace("\n", " ") for dialect in STATEMENTS for text in all_statements(dialect)]
     log = write_log(tmp_path / "log.csv", [("SELECT 1", text, *("",) * 4) for text in texts])
     with log.open("a") as file:
@@ -193,7 +193,7 @@ GOES_ON = ("INSERT INTO v7 SELECT a, b FROM held WHERE b = 'SECRETlater'", "INSE
 
 def test_a_log_that_is_followed(tmp_path: Path) -> None:
     """Its checkpoint holds what a micro-batch states and the statements of sessions that go on."""
-    landing, store, checkpoint = tmp_path / "landing", tmp_path / "s.lbug", tmp_path / "checkpoint"
+    landing, store, checkpoint = tmp_path / "landing", tmp_path / "s.db", tmp_path / "checkpoint"
     landing.mkdir()
     rows = log_rows()
     columns = (*LOG_COLUMNS, "session")
@@ -232,7 +232,7 @@ POSTGRES_LINES = [
 
 
 def test_a_postgres_log(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    log, store = tmp_path / "postgres.json", tmp_path / "s.lbug"
+    log, store = tmp_path / "postgres.json", tmp_path / "s.db"
     with log.open("w") as file:
         for number, (severity, message, detail) in enumerate(POSTGRES_LINES):
             line = {
@@ -287,14 +287,14 @@ def all_events() -> list[dict[str, Any]]:
 
 
 def test_events_in_a_file(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    file, store = tmp_path / "events.json", tmp_path / "s.lbug"
+    file, store = tmp_path / "events.json", tmp_path / "s.db"
     file.write_text("\n".join(map(json.dumps, all_events())))
     done = lineage("ingest", "openlineage", file, "--store", store)
     check(tmp_path, done.out, done.err, *answers(store), logged.text, besides=[file])
 
 
 def test_events_and_extraction_over_http(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    store = tmp_path / "s.lbug"
+    store = tmp_path / "s.db"
     asked = """query ($sql: String!, $dialect: String!) { extract(sql: $sql, dialect: $dialect) {
       operation target sources outputColumns diagnostics { code message hint }
       stated { source { table column } target { table column } span { text } place { text } } } }"""
@@ -315,7 +315,7 @@ def test_events_and_extraction_over_http(tmp_path: Path, logged: pytest.LogCaptu
 
 def test_traces_logs_and_metrics_of_a_service(tmp_path: Path) -> None:
     """What the service tells those who watch it; an answer may repeat what was asked."""
-    store = tmp_path / "s.lbug"
+    store = tmp_path / "s.db"
     open_store(store).close()
     inline = """{ extract(sql: "SELECT a FROM t WHERE b = 'SECRETinline'", dialect: "postgres") { operation } }"""
     asked = 'query ($sql: String!) { extract(sql: $sql, dialect: "postgres") { operation } }'

@@ -30,9 +30,9 @@ LINEAGE = str(Path(sys.executable).with_name("lineage"))
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         fill(store)
-    return tmp_path / "store.lbug"
+    return tmp_path / "store.db"
 
 
 @contextlib.contextmanager
@@ -182,13 +182,13 @@ def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
 def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: Path) -> None:
     with served("--store", str(path)) as (address, _):
         port = address.rpartition(":")[2]
-        code, stderr = failing("serve", "--store", str(tmp_path / "other.lbug"), "--port", port)
+        code, stderr = failing("serve", "--store", str(tmp_path / "other.db"), "--port", port)
     assert code == 3
     assert stderr.splitlines() == [
         f"error: 127.0.0.1:{port} is in use by another program",
         "stop the other program, or choose a port with --port (0 selects a free one)",
     ]
-    assert not (tmp_path / "other.lbug").exists()
+    assert not (tmp_path / "other.db").exists()
 
 
 def test_tokens_by_command(path: Path, tmp_path: Path) -> None:

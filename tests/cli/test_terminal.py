@@ -39,7 +39,7 @@ def test_steering_characters_are_shown(tmp_path: Path) -> None:
     sql = f"CREATE TABLE {quoted('o' + NAMES[0])} (a int);\n"
     sql += f"CREATE VIEW {quoted('v' + NAMES[0])} AS SELECT {columns} FROM {quoted('t' + NAMES[2])};\n"
     sql += f"SELECT {quoted(NAMES[0])}.x FROM t; SELECT a {quoted(NAMES[1])} {quoted(NAMES[0])} FROM t"
-    file, store = tmp_path / "f.sql", tmp_path / "s.lbug"
+    file, store = tmp_path / "f.sql", tmp_path / "s.db"
     file.write_text(sql)
     shown(lineage("ingest", "sql", file, "-d", "postgres", "--store", store))
     extracted = shown(lineage("extract", "-d", "postgres", file))

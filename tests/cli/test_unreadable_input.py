@@ -27,7 +27,7 @@ CONTENTS = [BINARY, gzip.compress(SQL.encode() * 50, mtime=0), SQL.encode("utf-1
 @pytest.mark.parametrize("content", CONTENTS, ids=["binary", "packed", "utf-16"])
 def test_a_binary_file_is_one_diagnostic(folder: Path, tmp_path: Path, content: bytes) -> None:
     (folder / "packed.sql").write_bytes(content)
-    done = lineage("ingest", "sql", folder, "-s", tmp_path / "s.lbug", "-f", "json")
+    done = lineage("ingest", "sql", folder, "-s", tmp_path / "s.db", "-f", "json")
     assert done.code == 1
     assert [(one["source"], one["code"]) for one in done.json["found"]] == [("models/packed.sql", "UNREADABLE_FILE")]
     assert done.json["resolved"] == 1
@@ -41,7 +41,7 @@ def test_a_binary_file_is_one_diagnostic(folder: Path, tmp_path: Path, content: 
 
 
 def test_a_file_that_became_binary_is_not_gone(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "s.lbug"
+    store = tmp_path / "s.db"
     lineage("ingest", "sql", folder, "-s", store)
     (folder / "good.sql").write_bytes(BINARY)
     (folder / "other.sql").write_text("CREATE VIEW w AS SELECT b FROM t")
@@ -66,9 +66,9 @@ def test_wrong_bytes_are_said_and_the_rest_is_read(folder: Path) -> None:
 def test_links_that_lead_nowhere_are_said(folder: Path, tmp_path: Path) -> None:
     link = folder / "link.sql"
     link.symlink_to(tmp_path / "nothing.sql")
-    done = lineage("ingest", "sql", folder, "-s", tmp_path / "s.lbug")
+    done = lineage("ingest", "sql", folder, "-s", tmp_path / "s.db")
     assert (done.code, "link.sql cannot be read: a broken link" in done.err) == (1, True), done
-    done = lineage("ingest", "sql", link, "-s", tmp_path / "s.lbug")
+    done = lineage("ingest", "sql", link, "-s", tmp_path / "s.db")
     assert (done.code, "a broken link" in " ".join(done.err.split())) == (2, True), done
     for command in ("extract", "tables"):
         done = lineage(command, link)
@@ -77,7 +77,7 @@ def test_links_that_lead_nowhere_are_said(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"abc", b"x" * 100_000, b"\0" * 5], ids=["short", "long", "zeros"])
 def test_a_file_that_is_no_store(tmp_path: Path, content: bytes) -> None:
-    store = tmp_path / "s.lbug"
+    store = tmp_path / "s.db"
     store.write_bytes(content)
     for command in ("impact", "x"), ("runs",), ("search", "x"):
         done = lineage(*command, "-s", store)

@@ -20,7 +20,7 @@ LONG_AGO = date(2024, 1, 5)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    path = tmp_path / "graph.lbug"
+    path = tmp_path / "graph.db"
     read, written = (datetime.combine(LONG_AGO, datetime.min.time(), UTC) + timedelta(hours=h) for h in (9, 7))
     records = (
         UsageRecord(key("orders"), LONG_AGO, 1200, 1, (("[etl]", 1), ("ana", 1150), ("bo", 50)), read, written),
@@ -88,7 +88,7 @@ def test_an_unknown_name(store: Path) -> None:
 
 def test_use_of_a_name_after_a_rename_away_is_of_the_table_that_has_it(tmp_path: Path) -> None:
     """A load that builds a new table and gives it the name of the old one: whoever reads later reads the new one."""
-    log, store = tmp_path / "server.log", tmp_path / "graph.lbug"
+    log, store = tmp_path / "server.log", tmp_path / "graph.db"
     ran = [
         "select a from s.t",
         "create table s.t_new as select x as a from s.src",

@@ -181,7 +181,7 @@ def test_wrong_use(folder: Path) -> None:
         done = lineage("compare", *arguments, "--store", store)
         assert done.code == 2, arguments
         assert words in " ".join(done.err.split()), done.err
-    done = lineage("compare", "databricks", "column_lineage.csv", "--store", folder / "no.lbug")
+    done = lineage("compare", "databricks", "column_lineage.csv", "--store", folder / "no.db")
     assert done.code == 3
 
 

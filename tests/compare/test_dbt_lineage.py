@@ -47,8 +47,8 @@ SAID = [
 
 def _compare(folder: Path, said: list[Said]) -> Comparison:
     target = dbt(folder / "target", NODES, said, AT)
-    ingest_dbt(target, store=folder / "s.lbug")
-    return compare_lineage("dbt", target, store=folder / "s.lbug")
+    ingest_dbt(target, store=folder / "s.db")
+    return compare_lineage("dbt", target, store=folder / "s.db")
 
 
 def _lines(found: Comparison) -> list[str]:
@@ -79,7 +79,7 @@ def test_differences(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", ["", "info_schema/v1", "info_schema/v1/dbt.column_lineage.parquet"])
 def test_ways_to_name_it(tmp_path: Path, given: str) -> None:
     _compare(tmp_path, SAID)
-    found = compare_lineage("dbt", tmp_path / "target" / given, store=tmp_path / "s.lbug")
+    found = compare_lineage("dbt", tmp_path / "target" / given, store=tmp_path / "s.db")
     assert found.counts["agree"] == 4
 
 
@@ -98,11 +98,11 @@ def test_a_lineage_file_without_rows_says_so(tmp_path: Path) -> None:
     _compare(tmp_path, SAID)
     file = tmp_path / "target/info_schema/v1/dbt.column_lineage.parquet"
     pq.write_table(pq.read_table(file).slice(0, 0), file)
-    found = compare_lineage("dbt", tmp_path / "target", store=tmp_path / "s.lbug")
+    found = compare_lineage("dbt", tmp_path / "target", store=tmp_path / "s.db")
     assert found.notices == ["the export states no edge"]
 
 
 def test_the_same_folder_twice(tmp_path: Path) -> None:
     once = _compare(tmp_path, SAID)
-    twice = compare_lineage("dbt", [tmp_path / "target"] * 2, store=tmp_path / "s.lbug")
+    twice = compare_lineage("dbt", [tmp_path / "target"] * 2, store=tmp_path / "s.db")
     assert _lines(twice) == _lines(once)

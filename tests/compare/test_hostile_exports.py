@@ -31,9 +31,9 @@ def snowflake_rows(folder: Path, said: list[Said]) -> list[dict[str, Any]]:
 
 
 def databricks(folder: Path, rows: list[dict[str, Any]]) -> Comparison:
-    if not (folder / "s.lbug").exists():
+    if not (folder / "s.db").exists():
         compare(folder, RIGHT)
-    return compare_lineage("databricks", written(folder / "rows.csv", rows), store=folder / "s.lbug")
+    return compare_lineage("databricks", written(folder / "rows.csv", rows), store=folder / "s.db")
 
 
 def test_lineage_that_was_cut_off_in_its_cell(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_lineage_that_was_cut_off_in_its_cell(tmp_path: Path) -> None:
     cut = json.dumps(rows[1]["OBJECTS_MODIFIED"])
     rows[1]["OBJECTS_MODIFIED"] = cut[: len(cut) // 2]
     file = written(tmp_path / "rows.csv", rows)
-    found = compare_lineage("snowflake", file, store=tmp_path / "s.lbug")
+    found = compare_lineage("snowflake", file, store=tmp_path / "s.db")
     assert [(one.place, one.reason) for one in found.unread] == [
         (f"{file}: record 2", "its objects_modified is no JSON")
     ]
@@ -51,14 +51,14 @@ def test_lineage_that_was_cut_off_in_its_cell(tmp_path: Path) -> None:
 def test_an_export_that_states_no_lineage_says_so(tmp_path: Path) -> None:
     ingest(tmp_path, "create table a.b.c (d int)", "snowflake")
     file = written(tmp_path / "history.csv", [{"QUERY_ID": "1", "QUERY_TEXT": "SELECT 1", "START_TIME": "2026-01-01"}])
-    found = compare_lineage("snowflake", file, store=tmp_path / "s.lbug")
+    found = compare_lineage("snowflake", file, store=tmp_path / "s.db")
     assert found.notices == ["none of 1 records states column lineage: is it the export of Snowflake ACCESS_HISTORY?"]
 
 
 def test_empty_files_are_named(tmp_path: Path) -> None:
     ingest(tmp_path, "create table a.b.c (d int)", "snowflake")
     (tmp_path / "empty.csv").touch()
-    found = compare_lineage("snowflake", tmp_path / "empty.csv", store=tmp_path / "s.lbug")
+    found = compare_lineage("snowflake", tmp_path / "empty.csv", store=tmp_path / "s.db")
     assert found.notices == [f"{tmp_path / 'empty.csv'}: the file has no records"]
 
 
@@ -72,7 +72,7 @@ def test_rows_of_several_accounts(tmp_path: Path, name: str) -> None:
     for value, told in (("A", False), ("B", True)):
         rows[1][column] = value
         rows[0][column] = "A"
-        found = compare_lineage(name, written(tmp_path / "rows.csv", rows), store=tmp_path / "s.lbug")
+        found = compare_lineage(name, written(tmp_path / "rows.csv", rows), store=tmp_path / "s.db")
         assert any("tables of one name are not told apart" in text for text in found.notices) == told
 
 
@@ -171,7 +171,7 @@ def test_names_that_are_missing_are_reported(tmp_path: Path, old: str, new: str)
     compare(tmp_path, RIGHT, name="snowflake")
     text = snowflake(tmp_path, [RIGHT[1]]).read_text()
     (tmp_path / "rows.jsonl").write_text(text.replace(old, new))
-    found = compare_lineage("snowflake", tmp_path / "rows.jsonl", store=tmp_path / "s.lbug")
+    found = compare_lineage("snowflake", tmp_path / "rows.jsonl", store=tmp_path / "s.db")
     assert old in text
     assert not found.edges
     assert [one.reason for one in found.unread] == [

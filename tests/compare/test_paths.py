@@ -72,8 +72,8 @@ def test_whether_the_value_flows_on_a_path(
 ) -> None:
     daily = model("daily", sql, *(one["name"] for one in nodes), "source.shop.raw.orders")
     target = dbt(tmp_path / "target", [ORDERS, *nodes, daily], said(*stated), "2026-03-01T06:00:00Z")
-    ingest_dbt(target, store=tmp_path / "s.lbug")
-    found = lines(compare_lineage("dbt", target, store=tmp_path / "s.lbug"))
+    ingest_dbt(target, store=tmp_path / "s.db")
+    found = lines(compare_lineage("dbt", target, store=tmp_path / "s.db"))
     assert [one for one in found if "daily" in one and "raw.orders.amount" in one] == [expected]
 
 
@@ -89,8 +89,8 @@ def test_a_value_flows_by_one_of_two_unknown_tables(tmp_path: Path) -> None:
             said(*order),
             "2026-03-01T06:00:00Z",
         )
-        ingest_dbt(target, store=tmp_path / "s.lbug")
-        found = compare_lineage("dbt", target, store=tmp_path / "s.lbug")
+        ingest_dbt(target, store=tmp_path / "s.db")
+        found = compare_lineage("dbt", target, store=tmp_path / "s.db")
         assert [one.verdict for one in found.edges if "daily" in one.target] == ["through"]
 
 

@@ -34,8 +34,8 @@ def ingest(folder: Path, sql: str, dialect: str = "databricks", namespace: str =
     source.mkdir(exist_ok=True)
     (source / "all.sql").write_text(sql, encoding="utf-8")
     options = SqlOptions(dialect=dialect, namespace=namespace, observed_at=at, project="p", project_root=source)
-    ingest_sql(source, store=folder / "s.lbug", options=options)
-    return folder / "s.lbug"
+    ingest_sql(source, store=folder / "s.db", options=options)
+    return folder / "s.db"
 
 
 def lines(found: Comparison) -> list[str]:
@@ -54,7 +54,7 @@ def compare(
     folder: Path, said: Sequence[Said], sql: str = SQL, *, name: str = "databricks csv", as_of: datetime | None = None
 ) -> Comparison:
     kind, dialect, namespace, export = EXPORTS[name]
-    store = folder / "s.lbug"
+    store = folder / "s.db"
     if not store.exists():
         ingest(folder, sql, dialect, namespace)
     file = export(folder, said)
@@ -212,7 +212,7 @@ def test_they_state_tables_only(tmp_path: Path) -> None:
     file = databricks_csv(
         tmp_path, [*RIGHT, Said("wh.shop.orders.", "wh.mart.daily."), Said("wh.shop.clean.", "wh.mart.daily.")]
     )
-    found = compare_lineage("databricks", file, store=tmp_path / "s.lbug")
+    found = compare_lineage("databricks", file, store=tmp_path / "s.db")
     listed = lines(found)
     assert "tables only: mart.daily <- shop.clean" not in listed  # of these two they state the columns, too
     assert "only theirs: mart.daily <- shop.orders (statement unknown)" in listed
@@ -243,7 +243,7 @@ def test_a_renamed_table_is_found_by_its_former_name(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     renamed = "alter table wh.mart.daily rename to wh.mart.per_day"
     log.write_text(f"query_text,started_at\n{renamed},2026-03-02T00:00:00Z\n", encoding="utf-8")
-    ingest_log(log, store=tmp_path / "s.lbug", source="generic", options=LogOptions(dialect="databricks"))
+    ingest_log(log, store=tmp_path / "s.db", source="generic", options=LogOptions(dialect="databricks"))
     listed = lines(compare(tmp_path, RIGHT))
     assert listed == ["agree: mart.per_day.day <- shop.clean.day", "agree: mart.per_day.total <- shop.clean.amount"]
 
@@ -260,7 +260,7 @@ def test_a_namespace_that_was_not_given(tmp_path: Path) -> None:
     assert set(found.not_compared) == {"databricks/wh.shop.clean", "databricks/wh.mart.daily"}
     file = tmp_path / "column_lineage.csv"
     given = CompareOptions(namespace="databricks://two")
-    assert len(compare_lineage("databricks", file, store=tmp_path / "s.lbug", options=given).edges) == 2
+    assert len(compare_lineage("databricks", file, store=tmp_path / "s.db", options=given).edges) == 2
 
 
 def test_nothing_is_stored(tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_nothing_is_stored(tmp_path: Path) -> None:
 
 def test_what_was_learnt_from_the_product_is_no_second_opinion(tmp_path: Path) -> None:
     events = EXPORTS["trino"][3](tmp_path, RIGHT)
-    ingest_log(events, store=tmp_path / "s.lbug", source="trino")
-    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    ingest_log(events, store=tmp_path / "s.db", source="trino")
+    found = compare_lineage("trino", events, store=tmp_path / "s.db")
     assert lines(found) == ["agree: mart.daily.day <- shop.clean.day", "agree: mart.daily.total <- shop.clean.amount"]
     assert found.unproven == 2
     assert any("no second opinion" in line for line in summary_lines(found))
@@ -286,7 +286,7 @@ def test_a_renamed_column_is_found_by_its_former_name(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     renamed = "alter table wh.mart.daily rename column total to revenue"
     log.write_text(f"query_text,started_at\n{renamed},2026-03-02T00:00:00Z\n", encoding="utf-8")
-    ingest_log(log, store=tmp_path / "s.lbug", source="generic", options=LogOptions(dialect="databricks"))
+    ingest_log(log, store=tmp_path / "s.db", source="generic", options=LogOptions(dialect="databricks"))
     assert "agree: mart.daily.revenue <- shop.clean.amount" in lines(compare(tmp_path, RIGHT))
 
 
@@ -313,5 +313,5 @@ def test_failed_statements_state_nothing(tmp_path: Path) -> None:
     events = EXPORTS["trino"][3](tmp_path, [Said("wh.shop.clean.id", "wh.mart.daily.day")])
     failed = events.read_text(encoding="utf-8").replace("FINISHED", "FAILED")
     events.write_text(failed, encoding="utf-8")
-    found = compare_lineage("trino", events, store=tmp_path / "s.lbug")
+    found = compare_lineage("trino", events, store=tmp_path / "s.db")
     assert (found.rows, found.edges) == (0, [])

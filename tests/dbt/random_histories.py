@@ -145,7 +145,7 @@ def run_history(
     with mock.patch.object(saved_file, "platformdirs", saved):
         for number, step in enumerate(_History(random.Random(seed), folder, counts, turns=turns).steps(steps)):
             say(f"{number}: {step}")
-            with open_store(folder / "fast.lbug") as fast, open_store(folder / "full.lbug") as full:
+            with open_store(folder / "fast.db") as fast, open_store(folder / "full.db") as full:
                 found = difference(comparable_content(fast), comparable_content(full), ("skipping", "full"))
             if found:
                 return f"step {number} ({step}){found}", counts
@@ -200,8 +200,8 @@ class _History:
         self.ingested[name] = at
         self.data["metadata"]["generated_at"] = f"{at:%Y-%m-%dT%H:%M:%S}.000000Z"
         write_manifest(deepcopy(self.data), self.folder / "target")
-        unchanged = ingest_dbt(self.folder / "target", store=self.folder / "fast.lbug").unchanged
-        ingest_dbt(self.folder / "target", store=self.folder / "full.lbug", options=DbtOptions(full=True))
+        unchanged = ingest_dbt(self.folder / "target", store=self.folder / "fast.db").unchanged
+        ingest_dbt(self.folder / "target", store=self.folder / "full.db", options=DbtOptions(full=True))
         self.counts["skipped"] += unchanged
         self.counts["stated"] += len(self.data["nodes"]) - unchanged
         return f"dbt {name} at {at:%d %H:%M}, {unchanged} unchanged"
@@ -221,7 +221,7 @@ class _History:
         text = self.rng.choice(STATEMENTS).format(model=model, source=source)
         at = self._any_time()
         for name in ("fast", "full"):
-            store = self.folder / f"{name}.lbug"
+            store = self.folder / f"{name}.db"
             if kind == "file":
                 file = self.folder / f"own{number}.sql"
                 file.write_text(text, encoding="utf-8")
@@ -241,7 +241,7 @@ class _History:
         key, other = dataset_key(_NAMESPACE, name), dataset_key(self.rng.choice(("glue:x", "trino")), name)
         run = RunRecord(f"keys{number}", "openlineage", "events", self._any_time())
         for store in ("fast", "full"):
-            with open_store(self.folder / f"{store}.lbug") as opened:
+            with open_store(self.folder / f"{store}.db") as opened:
                 opened.apply(LineageBatch(run=run, aliases=((key, other),)))
         return f"key {other} of {key}"
 

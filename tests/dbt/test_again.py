@@ -31,7 +31,7 @@ MART = model("mart", f"select id, amount * 2 as twice from {relation('stg')}", "
 def ingest(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
     """Ingest a manifest into the store of a test."""
     target = write(tmp_path / "target", data)
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions(**options))
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions(**options))
 
 
 def lines(store: GraphStore, table: str, as_of: datetime | None = None) -> set[str]:
@@ -46,7 +46,7 @@ def test_an_edited_model_is_replaced_and_its_past_is_kept(tmp_path: Path) -> Non
     edited = {**STAGED, "compiled_code": 'select id, note as amount from "wh"."raw"."orders"'}
     summary = ingest(tmp_path, manifest(RAW, edited, MART, at="2026-03-02T06:00:00Z"))
     assert summary.unchanged == 1
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "stg") == {"orders.id -> id", "orders.note -> amount"}
         assert lines(store, "stg", datetime(2026, 3, 1, 12, tzinfo=UTC)) == {
             "orders.id -> id",
@@ -61,7 +61,7 @@ def test_a_hook_that_writes_a_view_does_not_make_it_a_table(tmp_path: Path) -> N
     hook = {"sql": "delete from {{ this }} where id is null", "transaction": True, "index": None}
     hooked = {**view, "config": {**view["config"], "post-hook": [hook]}}
     assert ingest(tmp_path, manifest(RAW, hooked, at="2026-03-02T06:00:00Z")).unchanged == 1
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [one.kind for one in store.datasets(["postgres/wh.main.stg"])] == [DatasetKind.VIEW]
 
 
@@ -69,7 +69,7 @@ def test_the_sql_of_an_earlier_time_is_not_that_of_today(tmp_path: Path) -> None
     ingest(tmp_path, manifest(RAW, STAGED, MART))
     edited = {**MART, "compiled_code": f"select 1 as one, id as key from {relation('stg')}"}
     ingest(tmp_path, manifest(RAW, edited, at="2026-03-05T06:00:00Z"))  # and stg is gone
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         then = datetime(2026, 3, 2, tzinfo=UTC)
         edges = [edge for edge in store.edges_into(["postgres/wh.main.stg", "postgres/wh.main.mart"], as_of=then)
                  if "#" in edge.source and "#" in edge.target]  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_model_whose_upstream_schema_changed_is_resolved_again(tmp_path: Path)
     wider = {**STAGED, "compiled_code": 'select id, amount, note from "wh"."raw"."orders"'}
     summary = ingest(tmp_path, manifest(RAW, wider, star, at="2026-03-02T06:00:00Z"))
     assert summary.unchanged == 0
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "all_of_it") == {"stg.id -> id", "stg.amount -> amount", "stg.note -> note"}
 
 
@@ -95,7 +95,7 @@ def test_a_description_adds_no_column_to_a_known_schema(tmp_path: Path) -> None:
     for day, node in enumerate((before, STAGED, *[{**STAGED, "compiled_code": "select from where"}] * 3), 1):
         data = manifest(RAW, {**node, "columns": described}, at=f"2026-03-{day:02d}T06:00:00Z")
         ingest(tmp_path, data, full=True)
-        with open_store(tmp_path / "store.lbug") as store:
+        with open_store(tmp_path / "store.db") as store:
             columns = {one.path for one in store.columns(["postgres/wh.main.stg"])}
         assert columns == ({"id", "gone"} if day == 1 else {"id", "amount"}), day
 
@@ -104,7 +104,7 @@ def test_a_model_that_is_gone_is_retired(tmp_path: Path) -> None:
     ingest(tmp_path, manifest(RAW, STAGED, MART))
     summary = ingest(tmp_path, manifest(RAW, STAGED, at="2026-03-02T06:00:00Z"))
     assert summary.gone == ("model.shop.mart",)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "mart") == set()
         assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
 
@@ -113,7 +113,7 @@ def test_a_model_with_another_table_leaves_the_first(tmp_path: Path) -> None:
     ingest(tmp_path, manifest(RAW, STAGED, MART))
     moved = {**MART, "alias": "mart2", "relation_name": relation("mart2")}
     ingest(tmp_path, manifest(RAW, STAGED, moved, at="2026-03-02T06:00:00Z"))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert (lines(store, "mart"), lines(store, "mart2")) == (set(), {"stg.id -> id", "stg.amount -> twice"})
 
 
@@ -131,7 +131,7 @@ def test_two_projects_and_two_environments_keep_their_own(tmp_path: Path) -> Non
     [notice] = ingest(tmp_path, manifest(RAW, *dev, at="2026-03-03T06:00:00Z")).notices
     assert "2 nodes of shop as postgres,,wh,main" in notice
     assert "lineage forget --project dbt/shop --environment postgres,,wh,main" in notice
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
         assert lines(store, "other") == {"stg.id -> id"}
         assert len(store.edges_into(["postgres/wh.dev.mart"])) > 0
@@ -148,9 +148,7 @@ def test_another_writer_makes_everything_be_stated_again(tmp_path: Path) -> None
     ingest(tmp_path, data)
     assert ingest(tmp_path, data).unchanged == 2
     (tmp_path / "own.sql").write_text("CREATE VIEW own AS SELECT 1 AS one", encoding="utf-8")
-    ingest_sql(
-        tmp_path / "own.sql", store=tmp_path / "store.lbug", options=SqlOptions(dialect="postgres", project="own")
-    )
+    ingest_sql(tmp_path / "own.sql", store=tmp_path / "store.db", options=SqlOptions(dialect="postgres", project="own"))
     assert ingest(tmp_path, data).unchanged == 0
     assert ingest(tmp_path, data).unchanged == 2
     assert ingest(tmp_path, data, full=True).unchanged == 0
@@ -163,7 +161,7 @@ def test_a_skipped_model_is_there_when_a_drop_comes_late(tmp_path: Path) -> None
         summary = ingest(tmp_path, manifest(RAW, STAGED, MART, at=f"2026-03-{day:02d}T06:00:00Z"))
         assert summary.unchanged == (2 if day > 1 else 0)
     drop(tmp_path, "stg", datetime(2026, 3, 2, tzinfo=UTC))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
         assert lines(store, "mart") == {"stg.id -> id", "stg.amount -> twice"}
         assert lines(store, "stg", datetime(2026, 3, 2, 12, tzinfo=UTC)) == set()
@@ -177,7 +175,7 @@ def test_what_was_dropped_after_the_last_ingest_is_stated_again(tmp_path: Path) 
     summary = ingest(tmp_path, manifest(RAW, STAGED, MART, at="2026-03-03T06:00:00Z"))
     assert summary.unchanged == 0
     assert ingest(tmp_path, manifest(RAW, STAGED, MART, at="2026-03-04T06:00:00Z")).unchanged == 2
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert lines(store, "stg") == {"orders.id -> id", "orders.amount -> amount"}
 
 
@@ -185,7 +183,7 @@ def drop(tmp_path: Path, table: str, at: datetime) -> None:
     """Ingest a DROP, as of a time."""
     (tmp_path / "drop.sql").write_text(f"DROP TABLE wh.main.{table}", encoding="utf-8")
     options = SqlOptions(dialect="postgres", project="own", observed_at=at)
-    ingest_sql(tmp_path / "drop.sql", store=tmp_path / "store.lbug", options=options)
+    ingest_sql(tmp_path / "drop.sql", store=tmp_path / "store.db", options=options)
 
 
 def content(path: Path) -> tuple[Any, ...]:
@@ -208,10 +206,10 @@ def test_skipping_what_is_unchanged_changes_nothing(tmp_path: Path, seed: int) -
             change_project(data, rng)
         data["metadata"]["generated_at"] = f"2026-03-{step + 1:02d}T06:00:00.000000Z"
         write_manifest(deepcopy(data), tmp_path / "target")
-        unchanged = ingest_dbt(tmp_path / "target", store=tmp_path / "fast.lbug").unchanged
+        unchanged = ingest_dbt(tmp_path / "target", store=tmp_path / "fast.db").unchanged
         assert unchanged > 0 or step == 0
-        ingest_dbt(tmp_path / "target", store=tmp_path / "full.lbug", options=DbtOptions(full=True))
-        assert content(tmp_path / "fast.lbug") == content(tmp_path / "full.lbug"), (
+        ingest_dbt(tmp_path / "target", store=tmp_path / "full.db", options=DbtOptions(full=True))
+        assert content(tmp_path / "fast.db") == content(tmp_path / "full.db"), (
             seed,
             step,
             json.dumps(data["metadata"]),
@@ -250,7 +248,7 @@ def test_projects_that_take_turns_skip_what_others_do_not_name(tmp_path: Path) -
         day += 1
         projects[name]["metadata"]["generated_at"] = f"2026-03-{day:02d}T06:00:00.000000Z"
         write_manifest(projects[name], tmp_path / name)
-        return ingest_dbt(tmp_path / name, store=tmp_path / "store.lbug").unchanged
+        return ingest_dbt(tmp_path / name, store=tmp_path / "store.db").unchanged
 
     assert [unchanged("first"), unchanged("second"), unchanged("first"), unchanged("second")] == [0, 0, 9, 9]
     assert [unchanged("third"), unchanged("second")] == [0, 9]
@@ -266,7 +264,7 @@ def test_what_others_say_of_the_same_moment_makes_everything_be_stated_once_more
 ) -> None:
     (tmp_path / "own.sql").write_text("CREATE TABLE wh.main.stg (id int, extra int)", encoding="utf-8")
     options = SqlOptions(dialect="postgres", project="own", observed_at=datetime(2026, 3, 1, 6, tzinfo=UTC))
-    ingest_sql(tmp_path / "own.sql", store=tmp_path / "store.lbug", options=options)
+    ingest_sql(tmp_path / "own.sql", store=tmp_path / "store.db", options=options)
     found = [ingest(tmp_path, manifest(RAW, STAGED, at=f"2026-03-{day:02d}T06:00:00Z")).unchanged for day in days]
     assert found == ([0, 0, 1] if days[1] > 1 else [0, 1, 0])  # of the same time, the same says nothing new
 
@@ -277,7 +275,7 @@ def test_facts_are_stated_again_for_a_column_that_comes_later(tmp_path: Path) ->
     facts = []
     for day, node in enumerate((STAGED, wider, STAGED, wider), 1):
         ingest(tmp_path, manifest(RAW, {**node, "columns": columns}, at=f"2026-03-{day:02d}T06:00:00Z"))
-        with open_store(tmp_path / "store.lbug") as store:
+        with open_store(tmp_path / "store.db") as store:
             found = {one.path: one.facts or "" for one in store.columns(["postgres/wh.main.stg"], dropped=True)}
         facts.append("pii" in found.get("note", ""))
     assert facts == [False, True, False, True]

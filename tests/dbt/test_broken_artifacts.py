@@ -19,7 +19,7 @@ from tests.dbt.test_again import MART, RAW, STAGED, lines
 
 def ingest(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
     target = write(tmp_path / "target", data)
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions(**options))
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions(**options))
 
 
 def found(summary: DbtSummary) -> set[tuple[str, str]]:
@@ -28,7 +28,7 @@ def found(summary: DbtSummary) -> set[tuple[str, str]]:
 
 
 def edges(tmp_path: Path, table: str) -> set[str]:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         return lines(store, table)
 
 
@@ -51,7 +51,7 @@ def test_half_a_file_keeps_what_it_does_not_show(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(RAW, STAGED, MART, at="2026-03-02T06:00:00Z"))
     text = (target / "manifest.json").read_text(encoding="utf-8")
     (target / "manifest.json").write_text(text[: text.index("model.shop.mart")], encoding="utf-8")
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert found(summary) >= {("error", "ARTIFACT_DAMAGED")}
     assert summary.gone == ()
     assert edges(tmp_path, "stg") == {"orders.id -> id", "orders.amount -> amount"}
@@ -74,7 +74,7 @@ def test_a_damaged_text_costs_its_node_only(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(RAW, told, MART, at="2026-03-02T06:00:00Z"))
     path = target / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b"Bestellungen", b"Bestell\xfcngen"))
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     [problem] = summary.diagnostics
     assert problem.diagnostic.message == "model.shop.stg is left out: its text is damaged"
     assert summary.gone == ()
@@ -84,7 +84,7 @@ def test_a_damaged_text_costs_its_node_only(tmp_path: Path) -> None:
 
 def test_numbers_that_json_does_not_have(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(RAW, STAGED, {**MART, "meta": {"weight": float("nan")}}))
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert found(summary) == set()
     assert edges(tmp_path, "mart") == {"stg.id -> id", "stg.amount -> twice"}
 
@@ -93,17 +93,17 @@ def test_numbers_that_json_does_not_have(tmp_path: Path) -> None:
 def test_no_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
     with pytest.raises(NoManifestError, match=r"manifest\.json"):
-        ingest_dbt(tmp_path, store=tmp_path / "store.lbug")
+        ingest_dbt(tmp_path, store=tmp_path / "store.db")
 
 
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(NoManifestError, match="dbt compile"):
-        ingest_dbt(tmp_path / "nothing", store=tmp_path / "store.lbug")
+        ingest_dbt(tmp_path / "nothing", store=tmp_path / "store.db")
     (tmp_path / "dbt_project.yml").touch()
     with pytest.raises(NoManifestError, match="give its target folder, or --project-dir"):
-        ingest_dbt(tmp_path, store=tmp_path / "store.lbug")
+        ingest_dbt(tmp_path, store=tmp_path / "store.db")
     with pytest.raises(OptionError, match="project-dir"):
-        ingest_dbt(store=tmp_path / "store.lbug")
+        ingest_dbt(store=tmp_path / "store.db")
 
 
 def test_sql_that_does_not_parse_is_traced_by_its_tables(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_sql_that_does_not_parse_is_traced_by_its_tables(tmp_path: Path) -> None
     assert not any("Ana" in str(one.diagnostic) for one in summary.diagnostics)
     again = ingest(tmp_path, manifest(RAW, STAGED, broken, MART))
     assert (again.unchanged, again.diagnostics, again.has_errors) == (3, (), True)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if "model.shop.broken" in job.key]
         assert (job.reads, job.completeness) == (("postgres/wh.main.stg",), "tables")
         assert "Ana" not in str(job.sql)
@@ -123,7 +123,7 @@ def test_sql_that_does_not_parse_is_traced_by_its_tables(tmp_path: Path) -> None
 
 def test_a_catalog_older_than_the_manifest(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(RAW, STAGED, MART), catalog_at="2026-02-01T00:00:00Z")
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert found(summary) == {("warning", "ARTIFACT_OUTDATED")}
     [problem] = summary.diagnostics
     assert (problem.source, "dbt docs generate" in str(problem.diagnostic.hint)) == ("catalog.json", True)
@@ -136,7 +136,7 @@ def test_half_a_catalog(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(RAW, second, star))
     text = (target / "catalog.json").read_text(encoding="utf-8")
     (target / "catalog.json").write_text(text[: text.index("raw.late") + 12], encoding="utf-8")
-    assert found(ingest_dbt(target, store=tmp_path / "store.lbug")) == {("error", "ARTIFACT_DAMAGED")}
+    assert found(ingest_dbt(target, store=tmp_path / "store.db")) == {("error", "ARTIFACT_DAMAGED")}
     assert edges(tmp_path, "star") == {"orders.id -> id", "orders.amount -> amount", "orders.note -> note"}
 
 

@@ -43,7 +43,7 @@ def test_an_incremental_model_has_the_lineage_of_all_its_builds(tmp_path: Path, 
         assert {one for one in found(summary) if one[0] != "info"} == set()
         assert edges(tmp_path, "inc") == expected
     assert summary.unchanged == 3
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if "model.shop.inc@" in job.key]
         assert (str(job.completeness), sorted(job.reads)) == (
             "full", [f"postgres/wh.main.{name}" for name in ("changes", "everything", "inc")]
@@ -75,7 +75,7 @@ def test_a_build_that_cannot_be_read_is_reported(
     raw = "select id from {{ source('raw', 'orders') }} {% if is_incremental() %} {{ acme.newer() }} {% endif %}"
     summary = ingest(tmp_path, manifest(RAW, incremental(raw, compiled, "source.shop.raw.orders")))
     assert found(summary) == {(severity, "NOT_FOLLOWED")}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [str(job.completeness) for job in store.jobs()] == [completeness]
 
 
@@ -122,7 +122,7 @@ def test_a_template_that_asks_for_another_table_is_read_as_compiled(tmp_path: Pa
 def test_what_dbt_needs_and_the_sql_does_not_read_is_table_level_lineage(tmp_path: Path) -> None:
     pivoted = model("pivoted", f"select id from {relation('mart')}", "mart", "stg")
     assert found(ingest(tmp_path, manifest(RAW, STAGED, MART, pivoted))) == {("warning", "NOT_FOLLOWED")}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if "model.shop.pivoted@" in job.key]
         reads = ["postgres/wh.main.mart", "postgres/wh.main.stg"]
         assert (str(job.completeness), sorted(job.reads)) == ("partial", reads)
@@ -174,7 +174,7 @@ def test_a_macro_that_asks_which_build_it_is(tmp_path: Path) -> None:
     node["raw_code"] = "select id from {{ source('raw', 'orders') }} {{ later() }}"
     node["depends_on"]["macros"] = ["macro.shop.later"]
     ingest(tmp_path, manifest(RAW, node, macros=macros))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         rows = {edge.source for edge in store.edges_into(["postgres/wh.main.m"]) if "#" not in edge.target}
     assert "postgres/wh.raw.orders#amount" in rows
 
@@ -229,7 +229,7 @@ def test_a_function_in_another_language_has_table_level_lineage(tmp_path: Path) 
     calling = model("calling", 'select "wh"."main"."eur"(amount) as e from "wh"."raw"."orders"', *needs)
     summary = ingest(tmp_path, manifest(RAW, RATES, calling, functions={"function.shop.eur": python}))
     assert found(summary) == {("warning", "NOT_FOLLOWED")}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if ".calling@" in job.key]
         reads = ["postgres/wh.raw.orders", "postgres/wh.raw.rates"]
         assert (str(job.completeness), sorted(job.reads)) == ("partial", reads)

@@ -63,7 +63,7 @@ def _written(path: Path, text: str, at: int) -> None:
 
 
 def _ingest(tmp_path: Path, target: Path) -> DbtSummary:
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions())
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions())
 
 
 def test_what_was_compiled_before_is_read(tmp_path: Path) -> None:

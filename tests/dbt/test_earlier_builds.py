@@ -31,12 +31,12 @@ def project(sql: str, day: int, fields: dict[str, Any]) -> dict[str, Any]:
 
 def ingest(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
     target = write(tmp_path / "target", data)
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions(**options))
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions(**options))
 
 
 def content(tmp_path: Path, table: str) -> tuple[list[str], set[str]]:
     """Return the columns of a table in order, without those of snapshots, and the edges between columns into it."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         key = f"postgres/wh.main.{table}"
         columns = [one.path for one in store.columns([key]) if one.dropped_at is None]
         edges = [edge for edge in store.edges_into([key]) if "#" in edge.source and edge.kind == "CONTRIBUTES"]
@@ -124,7 +124,7 @@ def test_the_database_knows_better(tmp_path: Path) -> None:
     def ingest_with(day: int, *columns: str, invocation: str = "1") -> list[str]:
         write(tmp_path / "target", project(AFTER, day, fields))
         catalog(tmp_path, *columns, invocation=invocation)
-        return said(ingest_dbt(tmp_path / "target", store=tmp_path / "store.lbug"))
+        return said(ingest_dbt(tmp_path / "target", store=tmp_path / "store.db"))
 
     assert ingest_with(2, "id", "city", invocation="of another command") == [KEPT_MESSAGE]
     assert ingest_with(3, "id", "city") == []
@@ -147,14 +147,14 @@ def test_a_column_that_no_build_adds_is_reported_until_a_full_refresh(tmp_path: 
             "the model reads `city` of wh.main.copy, which that table lacks: later builds add no column to it",
         ]
         assert summary.batch.run.counts["partial"] == 3
-        with open_store(tmp_path / "store.lbug") as store:
+        with open_store(tmp_path / "store.db") as store:
             for table in ("log", "copy", "last"):
                 known = {one.path: one.inferred for one in store.columns([f"postgres/wh.main.{table}"])}
                 assert known == {"id": False, "email": False, "city": True}, table
     write(tmp_path / "target", project(wider, 5, fields))
     command(tmp_path, full_refresh=True)
     assert said(ingest(tmp_path, project(wider, 5, fields))) == []
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for table in ("log", "copy", "last"):
             assert not any(one.inferred for one in store.columns([f"postgres/wh.main.{table}"])), table
     command(tmp_path, full_refresh=False)

@@ -68,7 +68,7 @@ class Warehouse:
     """A store into which the project is ingested."""
 
     def __init__(self, folder: Path) -> None:
-        self.target, self.path = folder / "target", folder / "store.lbug"
+        self.target, self.path = folder / "target", folder / "store.db"
 
     def ingest(
         self, nodes: list[dict[str, Any]], runs: dict[str, Any] | None = None, at: str = AT, *, full: bool = False
@@ -259,12 +259,12 @@ def test_what_a_test_is_about(
     tmp_path: Path, test: dict[str, Any], columns: tuple[str, ...], condition: str | None
 ) -> None:
     """A test of some rows says nothing about the others; arguments that name columns are found by their names."""
-    ingest_dbt(write(tmp_path / "target", manifest(*project(), test)), store=tmp_path / "store.lbug")
-    with open_store(tmp_path / "store.lbug") as store:
+    ingest_dbt(write(tmp_path / "target", manifest(*project(), test)), store=tmp_path / "store.db")
+    with open_store(tmp_path / "store.db") as store:
         [table] = store.datasets(["postgres/wh.main.orders"])
         own = {one.path for one in store.columns([table.key]) for facts in one.stated_facts if facts.checks}
     [stated] = [one for facts in table.stated_facts for one in facts.checks]
     assert (stated.columns, stated.condition, own) == (columns, condition, set(columns))
-    shown = lineage("show", "wh.main.orders", "-s", tmp_path / "store.lbug").out
+    shown = lineage("show", "wh.main.orders", "-s", tmp_path / "store.db").out
     assert "secret" not in shown
     assert (f"where {condition}" in " ".join(shown.split())) == (condition is not None)

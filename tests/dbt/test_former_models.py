@@ -44,7 +44,7 @@ def sources_of_m(
     rows = [{"sql": f"create table {relation('m')} as ({SQL})", "ts": moment(day).isoformat()} for day in days]
     log.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     options = LogOptions(dialect="postgres", namespace="postgres", mapping={"query_text": "sql", "started_at": "ts"})
-    with open_store(folder / "store.lbug") as store:
+    with open_store(folder / "store.db") as store:
         for step in order:
             if step == "log":
                 ingest_log(log, source="generic", store=store, options=options)

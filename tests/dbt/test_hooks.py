@@ -42,7 +42,7 @@ def operation(name: str, raw: str, compiled: str | None, tag: str = "on-run-end"
 
 def written(tmp_path: Path, table: str) -> set[str]:
     """Return the edges into a table, with the node of their job."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         return {
             f"{edge.source.rpartition('/')[2]} {edge.kind[:3]} {edge.target.partition('#')[2] or '*'} by "
             f"{edge.job.partition('shop:')[2].partition('@')[0]}"
@@ -53,7 +53,7 @@ def written(tmp_path: Path, table: str) -> set[str]:
 
 def levels(tmp_path: Path) -> dict[str, str]:
     """Return how far each job is resolved, by the node."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         return {job.key.partition("shop:")[2].partition("@")[0]: str(job.completeness) for job in store.jobs()}
 
 
@@ -68,7 +68,7 @@ def test_what_a_hook_of_a_model_writes(tmp_path: Path, as_object: bool) -> None:
     assert levels(tmp_path) == {
         "model.shop.orders": "full", "post-hook.model.shop.orders.0": "full", "post-hook.model.shop.orders.1": "full",
     }  # fmt: skip
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         reached = {one.table for one in impact(store, resolve(store, "raw.orders.amount")).columns}
     assert "wh.audit.log" in reached
 
@@ -109,7 +109,7 @@ def test_hooks_are_replaced_and_retired(tmp_path: Path) -> None:
         "wh.main.orders#amount CON order_id by post-hook.model.shop.orders.0",
     }
     assert at(4) == set()
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert store.job_keys_of(["postgres/wh.audit.log"]) == {"postgres/wh.audit.log": []}
 
 
@@ -118,7 +118,7 @@ def test_what_has_not_changed_is_not_stated_again(tmp_path: Path) -> None:
         data = manifest(RAW, hooked(FILL, LOG), at=f"2026-03-0{day}T06:00:00Z")
         summary = ingest(tmp_path, data)
         assert (len(summary.batch.jobs), summary.unchanged) == ((3, 0) if day == 1 else (0, 1))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {job.last_seen.day for job in store.jobs()} == {3}
 
 
@@ -192,7 +192,7 @@ def test_a_hook_that_differs_by_build(tmp_path: Path, asked: str) -> None:
 @pytest.mark.parametrize("hook", ["select id from {{ this }}", "select audit.refresh()", "no sql at all"])
 def test_a_hook_that_writes_nothing_is_no_table(tmp_path: Path, hook: str) -> None:
     ingest(tmp_path, manifest(RAW, hooked(hook)))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {one.name for one in store.datasets()} == {"wh.raw.orders", "wh.main.orders"}
 
 
@@ -281,9 +281,9 @@ def test_the_database_agrees(project: Path, tmp_path: Path) -> None:
     )
     orders.write_text(f"{{{{ config(post_hook={list(hooks)!r}) }}}}\n{orders.read_text(encoding='utf-8')}", "utf-8")
     run_dbt(project, "build")
-    ingest_dbt(project / "target", store=tmp_path / "store.lbug")
+    ingest_dbt(project / "target", store=tmp_path / "store.db")
     [database] = project.glob("*.duckdb")
-    with duckdb.connect(str(database), read_only=True) as connection, open_store(tmp_path / "store.lbug") as store:
+    with duckdb.connect(str(database), read_only=True) as connection, open_store(tmp_path / "store.db") as store:
         listed = "select table_name, column_name from information_schema.columns where table_schema = 'main_audit'"
         real = set(connection.execute(listed).fetchall())
         datasets = {one.key: one.name.rpartition(".")[2] for one in store.datasets() if ".main_audit." in one.name}

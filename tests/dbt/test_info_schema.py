@@ -39,7 +39,7 @@ def test_a_star_over_a_source_is_expanded_by_its_columns(tmp_path: Path) -> None
     nodes = [source("orders", {}), model("a", 'select * from "wh"."raw"."orders"', RAW)]
     target = write(tmp_path / "target", manifest(*nodes), catalog=False)
     write_table(target, "dbt.node_columns", [column(RAW, "id", 0, "int"), column(RAW, "day", 1, "date")])
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert summary.batch.run.counts["resolved"] == 1
     [table] = [one for one in summary.batch.datasets if one.name == "wh.main.a"]
     assert [(one.path, one.data_type) for one in table.columns] == [("id", None), ("day", None)]
@@ -50,7 +50,7 @@ def test_damaged_files_are_reported(tmp_path: Path) -> None:
     target = write(tmp_path / "target", manifest(*nodes))
     path = write_table(target, "dbt.node_columns", [column(RAW, "id", 0, "int")])
     path.write_bytes(path.read_bytes()[:40])
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert [one.source for one in summary.diagnostics] == ["info_schema/v1/dbt.node_columns.parquet"]
     write_table(target, "dbt.node_columns", [{"other": 1}])
     assert [problem.code for _, problem in read_analysed_columns(target).problems] == ["ARTIFACT_DAMAGED"]

@@ -62,7 +62,7 @@ def edges_into(store: GraphStore, table: str) -> set[str]:
 @pytest.fixture(scope="module")
 def store(built: Path, tmp_path_factory: pytest.TempPathFactory) -> GraphStore:
     """Return a store with the built project."""
-    opened = open_store(tmp_path_factory.mktemp("store") / "store.lbug")
+    opened = open_store(tmp_path_factory.mktemp("store") / "store.db")
     ingest_dbt(built / "target", store=opened)
     return opened
 
@@ -97,7 +97,7 @@ def test_what_dbt_has_only_parsed_gives_the_same_edges(
     if not compiled_before:
         shutil.rmtree(project / "target" / "compiled")
     run_dbt(project, "parse", "--no-partial-parse")
-    with open_store(tmp_path / "parsed.lbug") as parsed:
+    with open_store(tmp_path / "parsed.db") as parsed:
         summary = ingest_dbt(project / "target", store=parsed)
         codes = {str(found.diagnostic.code) for found in summary.diagnostics}
         # The results are of the build; its properties describe a column that `customers` does not have.
@@ -111,7 +111,7 @@ def test_what_dbt_has_only_parsed_gives_the_same_edges(
 
 def test_types_come_from_the_catalog(project: Path, tmp_path: Path) -> None:
     run_dbt(project, "docs", "generate")
-    with open_store(tmp_path / "typed.lbug") as typed:
+    with open_store(tmp_path / "typed.db") as typed:
         ingest_dbt(project / "target", store=typed)
         [customers] = typed.find_datasets(f"{MAIN}.customers")
         types = {column.path: column.data_type for column in typed.columns([customers.key])}
@@ -121,7 +121,7 @@ def test_types_come_from_the_catalog(project: Path, tmp_path: Path) -> None:
 
 
 def test_tests_of_the_build_are_facts_with_their_results(built: Path, tmp_path: Path) -> None:
-    with open_store(tmp_path / "facts.lbug") as store:
+    with open_store(tmp_path / "facts.db") as store:
         ingest_dbt(built / "target", store=store)
         [orders] = store.find_datasets("orders")
         [facts] = orders.stated_facts

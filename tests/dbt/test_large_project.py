@@ -12,7 +12,7 @@ from tests.benchmarks._dbt_project import make_manifest, write_manifest
 def test_edges_that_were_copied_in_keep_their_properties(tmp_path: Path) -> None:
     manifest = make_manifest(models=300)
     for attempt in range(2):
-        path = tmp_path / f"{attempt}.lbug"
+        path = tmp_path / f"{attempt}.db"
         stated = []
         for day in (1, 2):
             manifest["metadata"]["generated_at"] = f"2026-03-{day:02d}T06:00:00Z"

@@ -29,7 +29,7 @@ from tests.dbt.test_broken_artifacts import edges, found, ingest
 def test_materialisations(tmp_path: Path, materialized: str, kind: str) -> None:
     config = {"materialized": materialized}
     ingest(tmp_path, manifest(RAW, {**STAGED, "config": config}))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [table] = store.find_datasets("wh.main.stg")
         [job] = [job for job in store.jobs() if "model.shop.stg" in job.key]
     assert (table.kind, job.operation) == (kind, f"DBT_{materialized.upper()}")
@@ -54,7 +54,7 @@ def test_an_ephemeral_model_is_composed_away(tmp_path: Path) -> None:
     outer = model("outer", compiled, "inner")
     ingest(tmp_path, manifest(RAW, inner, outer))
     assert edges(tmp_path, "outer") == {"orders.amount -> a"}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {one.name for one in store.datasets()} == {"wh.raw.orders", "wh.main.outer"}
 
 
@@ -100,7 +100,7 @@ def test_a_python_model_is_known_by_its_tables(tmp_path: Path) -> None:
     after = model("after", f"select score from {relation('scores')}", "scores")
     assert found(ingest(tmp_path, manifest(RAW, STAGED, PYTHON, after))) == {("error", "PYTHON_MODEL")}
     assert edges(tmp_path, "after") == {"scores.score -> score"}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         answer = impact(store, resolve(store, "wh.raw.orders.amount"))
         assert {one.dataset for one in answer.possibly_affected} >= {"postgres/wh.main.scores"}
 
@@ -115,7 +115,7 @@ def test_a_python_model_that_reads_what_dbt_does_not_list(tmp_path: Path, call: 
 def test_events_of_a_python_model_add_its_columns(tmp_path: Path) -> None:
     ingest(tmp_path, manifest(RAW, STAGED, PYTHON))
     (tmp_path / "told.ndjson").write_text(TOLD.replace("\n", " "), encoding="utf-8")
-    ingest_openlineage(tmp_path / "told.ndjson", store=tmp_path / "store.lbug")
+    ingest_openlineage(tmp_path / "told.ndjson", store=tmp_path / "store.db")
     assert found(ingest(tmp_path, manifest(RAW, STAGED, PYTHON, at="2026-03-02T06:00:00Z"))) == set()
     assert edges(tmp_path, "scores") == {"stg.amount -> score"}
 
@@ -135,7 +135,7 @@ def test_the_header_of_a_seed_is_its_schema(tmp_path: Path, delimiter: str) -> N
 def test_a_source_of_unknown_columns_leaves_a_star_until_they_are_known(tmp_path: Path) -> None:
     star = model("star", 'select * from "wh"."raw"."orders"', "source.shop.raw.orders")
     target = write(tmp_path / "target", manifest(RAW, star), catalog=False)
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert found(summary) == {("warning", "UNRESOLVED_STAR")}
     ingest(tmp_path, manifest(RAW, star, at="2026-03-02T06:00:00Z"))
     assert edges(tmp_path, "star") == {"orders.id -> id", "orders.amount -> amount", "orders.note -> note"}
@@ -159,7 +159,7 @@ def consumers() -> dict[str, Any]:
 
 def test_consumers_are_downstream(tmp_path: Path) -> None:
     ingest(tmp_path, manifest(RAW, STAGED, MART, **consumers()))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         kinds = {one.key: str(one.kind) for one in store.datasets() if one.namespace == "dbt"}
         assert kinds == dict.fromkeys(
             ("dbt/exposure.shop.weekly", "dbt/semantic_model.shop.orders", "dbt/metric.shop.revenue",
@@ -174,7 +174,7 @@ def test_names_are_those_of_the_warehouse(tmp_path: Path) -> None:
     cased = model("Mixed", 'select id from "wh"."raw"."orders"', relation_name='"wh"."Main"."Mixed Case"')
     bare = model("bare", 'select id from "wh"."raw"."orders"', relation_name="wh.MAIN.Bare")
     ingest(tmp_path, manifest(RAW, cased, bare))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {one.key for one in store.datasets()} >= {'postgres/wh.Main."Mixed Case"', "postgres/wh.main.bare"}
 
 
@@ -195,13 +195,13 @@ def test_names_of_other_warehouses(tmp_path: Path, adapter: str, name: str, key:
     database = None if adapter == "spark" else "wh"
     data = manifest(model("orders", "select 1 as id", relation_name=name, database=database))
     data["metadata"]["adapter_type"] = adapter
-    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
-    with open_store(tmp_path / "store.lbug") as store:
+    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db")
+    with open_store(tmp_path / "store.db") as store:
         assert [one.key for one in store.datasets()] == [key]
 
 
 def summary_of(tmp_path: Path, data: dict[str, Any], **options: Any) -> DbtSummary:
-    return ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "s.lbug", options=DbtOptions(**options))
+    return ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "s.db", options=DbtOptions(**options))
 
 
 def test_a_source_is_the_dataset_that_another_ingest_knows(tmp_path: Path) -> None:
@@ -211,5 +211,5 @@ def test_a_source_is_the_dataset_that_another_ingest_knows(tmp_path: Path) -> No
     data = manifest(source("clicks", {}), star)
     summary = summary_of(tmp_path, data, catalog=ddl)
     assert found(summary) == set()
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         assert lines(store, "star") == {"clicks.id -> id", "clicks.page -> page"}

@@ -61,7 +61,7 @@ def test_one_graph(built: Path, tmp_path: Path, order: tuple[str, ...]) -> None:
     log.write_text("\n".join(map(json.dumps, logged_statements(built))), encoding="utf-8")
     told = (built / EVENTS).read_text(encoding="utf-8").rstrip()
     events.write_text(f"{told}\n{json.dumps(spark_write())}\n", encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for source in order:
             if source == "dbt":
                 ingest_dbt(built / "target", store=store, options=DbtOptions(namespace=WAREHOUSE))

@@ -79,7 +79,7 @@ def test_an_incremental_model_is_read_as_it_runs_from_the_second_time_on(tmp_pat
         folder.mkdir()
         assert messages(folder, parsed(sql, config={"materialized": materialized})) == []
 
-        with open_store(folder / "store.lbug") as store:
+        with open_store(folder / "store.db") as store:
             rows = {edge.source for edge in store.edges_into(["postgres/wh.main.m"]) if "#" not in edge.target}
         assert f"postgres/wh.raw.orders#{column}" in rows
 
@@ -110,7 +110,7 @@ def test_what_is_not_known_is_reported(tmp_path: Path, sql: str, named: str) -> 
     found = messages(tmp_path, parsed(sql))
     assert any(named in message for message in found), found
 
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if "model.shop.m@" in job.key]
         assert job.completeness != "full"
 
@@ -210,7 +210,7 @@ def test_variables_are_those_of_the_project(tmp_path: Path, sql: str, package: s
     text = "name: acme\nvars: {wide: false, packaged: true}\n"
     (tmp_path / "dbt_packages" / "acme" / "dbt_project.yml").write_text(text, encoding="utf-8")
     assert messages(tmp_path, parsed(sql + FROM, package_name=package)) == []
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert [one.path for one in store.columns(["postgres/wh.main.m"])] == columns
 
 
@@ -219,7 +219,7 @@ def test_defaults_that_may_be_set_elsewhere_are_reported(tmp_path: Path, project
     if project is not None:
         (tmp_path / "dbt_project.yml").write_text(project, encoding="utf-8")
     target = write(tmp_path / "target", manifest(RAW, parsed("select {{ var('day', 'id') }} as d " + FROM)))
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     found = [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.severity == "warning"]
     assert [text.partition(":")[0] for text in found if "default" in text] == (
         ["`var('day')` is taken by default"] if "vars" not in (project or "") else []

@@ -18,12 +18,12 @@ OWN = model("own", f"select *, amount * 2 as twice from {relation('orders')}", "
 
 def ingest(tmp_path: Path, data: dict[str, Any]) -> DbtSummary:
     target = write(tmp_path / "target", data)
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions())
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions())
 
 
 def jobs(tmp_path: Path) -> dict[str, str]:
     """Return the completeness of the jobs."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         listed = [one for one in store.jobs() if one.retired_at is None]
     return {one.key.partition("@")[0]: str(one.completeness) for one in listed}
 
@@ -34,7 +34,7 @@ def test_a_model_of_another_project_has_the_columns_that_it_has_there(tmp_path: 
     assert summary.diagnostics == ()
     assert summary.batch.run.counts["models"] == 1
     assert jobs(tmp_path) == {"dbt:core:model.core.orders": "full", "dbt:shop:model.shop.own": "full"}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [dataset] = store.find_datasets("wh.main.orders")
         assert dataset.kind == "table"
         found = {(edge.source.partition("#")[2], edge.target.partition("#")[2])

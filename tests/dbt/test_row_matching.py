@@ -28,7 +28,7 @@ def snapshot(**config: Any) -> dict[str, Any]:
 
 def row_edges(tmp_path: Path, name: str = "inc") -> set[str]:
     """Return the columns that decide which rows a table has, with how; without the table's own columns."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if f".{name}@" in job.key]
         assert str(job.completeness) == "full"
         rows = [edge for edge in store.edges_of([job.key]) if "#" not in edge.target and "#" in edge.source]

@@ -45,12 +45,12 @@ def results(folder: Path, **arguments: Any) -> None:
 
 
 def ingest(tmp_path: Path, target: Path) -> DbtSummary:
-    return ingest_dbt(target, store=tmp_path / "store.lbug", options=DbtOptions())
+    return ingest_dbt(target, store=tmp_path / "store.db", options=DbtOptions())
 
 
 def mart(tmp_path: Path) -> tuple[set[str], set[str], str]:
     """Return the sources of the model's columns, the tables that it reads, and its completeness."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [one for one in store.jobs() if "model.shop.mart@" in one.key]
         edges = {edge.source for edge in store.edges_of([job.key]) if "#" in edge.source and "#" in edge.target}
         return {one.partition("/")[2] for one in edges}, {*job.reads}, str(job.completeness)
@@ -67,7 +67,7 @@ def test_a_deferred_table_is_the_one_that_was_read(tmp_path: Path) -> None:
     ingest(tmp_path, write(tmp_path / "prod", project("prod")))
     [message] = said(ingest(tmp_path, write(tmp_path / "target", project("dev", PROD))))
     assert message == "dbt deferred to another environment: models read wh.prod.stg for wh.dev.stg"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [one for one in store.jobs() if one.key.endswith("model.shop.mart@postgres,,wh,dev")]
         found = {edge.source for edge in store.edges_of([job.key]) if "#" in edge.target}
     assert job.reads == ("postgres/wh.prod.stg",)
@@ -80,7 +80,7 @@ def test_a_deferred_table_of_another_name_is_in_the_state(tmp_path: Path) -> Non
     ingest(tmp_path, target)
     assert mart(tmp_path)[1:] == ({"postgres/wh.prod.stg", "postgres/wh.dev.main__stg"}, "partial")
     results(target, defer=True, state="states/prod")
-    (tmp_path / "store.lbug").rename(tmp_path / "other.lbug")
+    (tmp_path / "store.db").rename(tmp_path / "other.db")
     ingest(tmp_path, target)
     assert mart(tmp_path)[1:] == ({"postgres/wh.prod.stg"}, "full")
 
@@ -189,7 +189,7 @@ def test_what_dbt_compiles_with_these_options(project: Path, tmp_path: Path) -> 
     assert sorted(one.partition(":")[0] for one in said(summary)) == [
         "dbt compiled 2 models for a part of the rows (--empty, --sample)", "dbt deferred to another environment",
     ]  # fmt: skip
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [job] = [one for one in store.jobs() if "model.jaffle_shop.orders@" in one.key]
     assert {one.partition(".")[2] for one in job.reads} == {"main.stg_orders", "main.stg_payments"}
     found = diff_revisions(project / "prod", project / "target")

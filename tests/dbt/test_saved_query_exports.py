@@ -65,7 +65,7 @@ WRITTEN = {
 
 
 def test_an_export_is_a_table_downstream(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     for day in (1, 2):
         summary = ingest_dbt(write(tmp_path / "target", project(day)), store=path)
         assert summary.batch.run.counts["models"] == 1
@@ -85,7 +85,7 @@ def test_an_export_is_a_table_downstream(tmp_path: Path) -> None:
 
 
 def test_an_export_that_is_gone_or_written_elsewhere(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     ingest_dbt(write(tmp_path / "target", project()), store=path)
     moved = [{"name": "out", "config": {**WEEKLY["exports"][0]["config"], "alias": "elsewhere"}}]
     ingest_dbt(write(tmp_path / "target", project(2, exports=moved)), store=path)
@@ -95,7 +95,7 @@ def test_an_export_that_is_gone_or_written_elsewhere(tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_quoted_are_folded(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     ingest_dbt(write(tmp_path / "target", project(adapter="snowflake")), store=path)
     assert into(path, "snowflake/WH.EXPORTS.WEEKLY_OUT") == {
         "weekly#revenue -> REVENUE [IDENTITY]",
@@ -105,7 +105,7 @@ def test_names_that_are_not_quoted_are_folded(tmp_path: Path) -> None:
 
 
 def test_the_columns_of_an_export_are_not_known_if_one_is_not_found(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     query = {**WEEKLY["query_params"], "group_by": ["Dimension('order__unheard_of')"]}
     ingest_dbt(write(tmp_path / "target", project(query_params=query)), store=path)
     with open_store(path) as store:
@@ -139,8 +139,8 @@ def test_how_a_metric_is_made_of_one_input(tmp_path: Path, kind: str, params: di
     metric = consumer("metric", "m", needs, type=kind, type_params=params)
     data = project()
     data["metrics"][metric["unique_id"]] = metric
-    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
-    found = into(tmp_path / "store.lbug", "dbt/metric.shop.m")
+    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db")
+    found = into(tmp_path / "store.db", "dbt/metric.shop.m")
     joined = {"orders#order -> * [JOIN]"} if kind == "conversion" else set()
     assert found == {f"{'revenue' if needs != KEY else 'orders'}#revenue -> m [{expected}]"} | joined
 
@@ -151,10 +151,10 @@ def test_a_metric_that_aggregates_itself(tmp_path: Path) -> None:
     metric = consumer("metric", "largest", KEY, type="simple", type_params={"metric_aggregation_params": own})
     data = project()
     data["metrics"][metric["unique_id"]] = metric
-    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
-    with open_store(tmp_path / "store.lbug") as store:
+    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db")
+    with open_store(tmp_path / "store.db") as store:
         [job] = [one for one in store.jobs() if "metric.shop.largest" in one.key]
         reached = impact(store, resolve(store, "wh.raw.orders.amount")).columns
     assert str(job.completeness) == "full"
     assert ("metric.shop.largest", "largest") in {(one.table, one.column) for one in reached}
-    assert into(tmp_path / "store.lbug", "dbt/metric.shop.largest") == {"orders#largest -> largest [IDENTITY]"}
+    assert into(tmp_path / "store.db", "dbt/metric.shop.largest") == {"orders#largest -> largest [IDENTITY]"}

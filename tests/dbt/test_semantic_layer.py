@@ -57,12 +57,12 @@ def test_columns_reach_metrics(project: Path, tmp_path: Path) -> None:
     (project / "models" / "layer.yml").write_text(LAYER, encoding="utf-8")
     run_dbt(project, "compile")
     for _ in range(2):  # the second time, nothing is resolved
-        summary = ingest_dbt(project / "target", store=tmp_path / "store.lbug")
+        summary = ingest_dbt(project / "target", store=tmp_path / "store.db")
         # The example describes a column that `customers` does not have.
         assert {str(one.diagnostic.code) for one in summary.diagnostics} == {"UNKNOWN_COLUMN"}
         assert (summary.batch.run.counts["models"], summary.batch.run.counts["consumers"]) == (6, 6)
     assert summary.unchanged == 7
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert edges(store, "semantic_model.jaffle_shop.orders") == {
             "orders.order_id -> order [IDENTITY]",
             "orders.customer_id -> customer [IDENTITY]",
@@ -125,8 +125,8 @@ def test_a_metric_is_full_if_all_of_its_inputs_are_taken(
         metrics={one["unique_id"]: one for one in (base, metric)},
     )  # fmt: skip
     data["metadata"]["adapter_type"] = adapter
-    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
-    with open_store(tmp_path / "store.lbug") as store:
+    ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db")
+    with open_store(tmp_path / "store.db") as store:
         [job] = [job for job in store.jobs() if "metric.shop.m@" in job.key]
         assert str(job.completeness) == completeness
         into = [one for one in store.edges_into(["dbt/metric.shop.m"]) if "#" in one.source]
@@ -194,9 +194,9 @@ def test_dimensions_that_are_used(tmp_path: Path, used: dict[str, Any], expected
         saved_queries={one["unique_id"]: one} if kind == "saved_query" else {},
     )  # fmt: skip
     target = write(tmp_path / "target", data)
-    summary = ingest_dbt(target, store=tmp_path / "store.lbug")
+    summary = ingest_dbt(target, store=tmp_path / "store.db")
     assert summary.batch.run.counts["edges"] == summary.applied.edges_created
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         into = store.edges_into([f"dbt/{kind}.shop.m"])
         found = {f"{e.source.rpartition('.')[2].replace('#', '.')} -> {e.target.partition('#')[2] or '*'} "
                  f"[{e.subtypes[0]}]" for e in into}  # fmt: skip
@@ -211,7 +211,7 @@ def test_dimensions_that_are_used(tmp_path: Path, used: dict[str, Any], expected
         }  # fmt: skip
     data["metadata"]["generated_at"] = "2026-03-02T06:00:00Z"
     data["semantic_models"].pop(BUYERS["unique_id"])  # what is used may go without the consumer's change
-    ingest_dbt(write(target, data), store=tmp_path / "store.lbug")
-    with open_store(tmp_path / "store.lbug") as store:
+    ingest_dbt(write(target, data), store=tmp_path / "store.db")
+    with open_store(tmp_path / "store.db") as store:
         into = store.edges_into([f"dbt/{kind}.shop.m"])
         assert not [e for e in into if "buyers" in e.source]

@@ -45,7 +45,7 @@ EVERY = {"id", "email", "state"}
 
 @pytest.mark.parametrize("kind", ["table", "view"])
 def test_failing_rows_are_copies(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     for day in (1, 2):
         summary = ingest_dbt(write(tmp_path / "target", project(day, store_failures_as=kind)), store=path)
         assert (summary.batch.run.counts["models"], summary.batch.run.counts["resolved"]) == (1, 1)
@@ -58,7 +58,7 @@ def test_failing_rows_are_copies(tmp_path: Path, kind: str) -> None:
 
 def test_a_test_that_was_not_compiled_reads_tables(tmp_path: Path) -> None:
     """`dbt run` compiles no tests: then only what they read is known, and no model is called incomplete for it."""
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     summary = ingest_dbt(write(tmp_path / "target", project(compiled=None)), store=path)
     assert summary.diagnostics == ()
     with open_store(path) as store:
@@ -76,12 +76,12 @@ def test_what_an_earlier_command_compiled(tmp_path: Path) -> None:
     folder = target / "compiled" / "shop" / "models" / "stg.yml"
     folder.mkdir(parents=True)
     (folder / "not_null_email.sql").write_text(SQL, encoding="utf-8")
-    ingest_dbt(target, store=tmp_path / "store.lbug")
-    assert reached(tmp_path / "store.lbug", "id")["wh.audit.not_null_email"] == {"id"}
+    ingest_dbt(target, store=tmp_path / "store.db")
+    assert reached(tmp_path / "store.db", "id")["wh.audit.not_null_email"] == {"id"}
 
 
 def test_failing_rows_that_are_no_longer_stored(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     ingest_dbt(write(tmp_path / "target", project()), store=path)
     data = project(2)
     data["nodes"]["test.shop.not_null_email"]["relation_name"] = None

@@ -32,7 +32,7 @@ def test_repeated_names_and_values(tmp_path: Path) -> None:
     )
     data["metadata"]["adapter_type"] = "duckdb"
     ingest(tmp_path, data)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [twice, listed] = ("duckdb/wh.main.twice", "duckdb/wh.main.listed")
         pairs = {(edge.source.partition("#")[2], edge.target.partition("#")[2]) for edge in store.edges_into([twice])}
         assert pairs >= {("id", "id"), ("id", "id_1"), ("amount", "id_2")}
@@ -47,5 +47,5 @@ def test_a_source_that_is_a_file(tmp_path: Path, relation_name: str) -> None:
     data = manifest(file, model("stg", f"select id from {relation_name}", NEEDS))
     data["metadata"]["adapter_type"] = "duckdb"
     assert found(ingest(tmp_path, data)) == set()
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert {one.key for one in store.datasets()} == {"file/data/orders.csv", "duckdb/wh.main.stg"}

@@ -50,7 +50,7 @@ DEV = {"stg": "dev_ana", "mart": "dev_ana"}
 
 
 def ingest(tmp_path: Path, data: dict[str, Any]) -> DbtSummary:
-    return ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug", options=DbtOptions())
+    return ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db", options=DbtOptions())
 
 
 def sources(store: GraphStore, *tables: str) -> dict[str, list[str]]:
@@ -86,7 +86,7 @@ def test_development_in_one_schema_leaves_production_alone(tmp_path: Path) -> No
     ingest(tmp_path, project(PROD))
     [notice] = ingest(tmp_path, project(DEV, 2)).notices
     assert notice.startswith("the store has 2 nodes of shop as postgres,,wh, too")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert sources(store, "staging.stg", "marts.mart", "dev_ana.stg", "dev_ana.mart") == {
             "staging.stg": ["postgres,,wh"], "marts.mart": ["postgres,,wh"],
             "dev_ana.stg": ["postgres,,wh,dev_ana"], "dev_ana.mart": ["postgres,,wh,dev_ana"],
@@ -103,7 +103,7 @@ def test_an_environment_with_another_name_replaces_itself(tmp_path: Path) -> Non
     assert summary.notices == (
         "4 nodes of shop as postgres,,wh replaced: the tables that they had are built by the models of this manifest",
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         found = sources(store, "staging.stg", "marts.mart", "marts.gone", "prod.new")
         assert found == {key: ["postgres,,wh,prod"] for key in ("staging.stg", "marts.mart", "prod.new")}
         live = [one.key for one in store.jobs() if one.retired_at is None]
@@ -120,7 +120,7 @@ def test_a_project_whose_models_are_all_disabled(tmp_path: Path) -> None:
     disabled["model.shop.damaged"] = [{"name": 1}]
     summary = ingest(tmp_path, {**data, "nodes": {}, "disabled": disabled})
     assert (summary.notices, len(summary.gone)) == ((), 2)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not [one.key for one in store.jobs() if one.retired_at is None]
 
 
@@ -133,13 +133,13 @@ def test_a_shared_table_has_what_was_built_last(tmp_path: Path) -> None:
 
     ingest(tmp_path, project(PROD, 1, shared("id")))
     ingest(tmp_path, project(DEV, 2, shared("amount")))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert sources(store, "ref.shared", "marts.mart", "dev_ana.mart") == {
             "ref.shared": ["postgres,,wh,dev_ana"], "marts.mart": ["postgres,,wh"],
             "dev_ana.mart": ["postgres,,wh,dev_ana"],
         }  # fmt: skip
     ingest(tmp_path, project(PROD, 3, shared("id")))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert sources(store, "ref.shared") == {"ref.shared": ["postgres,,wh"]}
         then = store.edges_into(["postgres/wh.ref.shared"], as_of=datetime(2026, 3, 2, 12, tzinfo=UTC))
         assert {edge.source for edge in then if "#" in edge.source} == {"postgres/wh.raw.orders#amount"}
@@ -172,7 +172,7 @@ def test_what_is_older_replaces_nothing(tmp_path: Path) -> None:
 
     ingest(tmp_path, project(PROD, 5, shared("id")))
     ingest(tmp_path, project(DEV, 2, shared("amount")))
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert "postgres,,wh" in sources(store, "ref.shared")["ref.shared"]
         assert sources(store, "marts.mart") == {"marts.mart": ["postgres,,wh"]}
 
@@ -189,6 +189,6 @@ def test_a_catalog_of_another_target_is_not_read(tmp_path: Path, schema: str) ->
     place = {"database": "wh", "schema": schema, "name": "stg"}
     catalog["nodes"] = {"model.shop.stg": {"metadata": place, "columns": columns}}
     (tmp_path / "target" / "catalog.json").write_text(json.dumps(catalog), encoding="utf-8")
-    summary = ingest_dbt(tmp_path / "target", store=tmp_path / "store.lbug", options=DbtOptions())
+    summary = ingest_dbt(tmp_path / "target", store=tmp_path / "store.db", options=DbtOptions())
     codes = {str(one.diagnostic.code) for one in summary.diagnostics} - {"PYTHON_MODEL"}
     assert codes == ({"ARTIFACT_OUTDATED", "UNRESOLVED_STAR"} if schema == "dev_ana" else set())

@@ -149,13 +149,13 @@ def test_readers_in_a_store(folders: Path) -> None:
         '"create table wh.finance.report as select total * 2 as twice from wh.main.daily",bo,2026-03-02T10:00:00Z\n',
         encoding="utf-8",
     )
-    options = ("--namespace", "postgres", "-s", "graph.lbug")
+    options = ("--namespace", "postgres", "-s", "graph.db")
     assert lineage("ingest", "dbt", "before", *options).code == 0
     log = ("ingest", "log", "log.csv", "--source", "generic", "--dialect", "postgres", "--engine", "local")
     assert lineage(*log, *options).code == 0
-    before = (folders / "graph.lbug").read_bytes()
+    before = (folders / "graph.db").read_bytes()
     found = lineage("diff", "--base", "before", "--head", "after", *options, "--json").json
-    assert (folders / "graph.lbug").read_bytes() == before
+    assert (folders / "graph.db").read_bytes() == before
     table = next(one for one in found["tables"] if one["title"] == "daily")
     column = next(one for one in table["columns"] if one["name"] == "total")
     assert (column["effects"], column["risk"]) == (["removed"], "breaking")
@@ -166,7 +166,7 @@ def test_readers_in_a_store(folders: Path) -> None:
     assert {one["users"][0]: one["last"][:10] for one in reach["readers"]} == {"ana": "2026-03-01", "bo": "2026-03-02"}
     comment = lineage("diff", "--base", "before", "--head", "after", *options, "-f", "markdown").out
     assert "downstream: wh.finance.report; people: ana (1), bo (1), last on 2026-03-02" in comment.replace("\\", "")
-    without = lineage("diff", "--base", "before", "--head", "after", "--namespace", "other", "-s", "graph.lbug").out
+    without = lineage("diff", "--base", "before", "--head", "after", "--namespace", "other", "-s", "graph.db").out
     assert "its readers are unknown" in without
     assert "possibly breaking" in without
 

@@ -38,15 +38,15 @@ def project(schema: str, published: str = "", missing: str = "o.missing") -> dic
 
 
 def diff(folder: Path, base: dict[str, Any], head: dict[str, Any]) -> ProjectDiff:
-    return diff_revisions(write(folder / "base", base), write(folder / "head", head), store=str(folder / "s.lbug"))
+    return diff_revisions(write(folder / "base", base), write(folder / "head", head), store=str(folder / "s.db"))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    ingest_dbt(write(tmp_path / "ingested", project("prod")), store=tmp_path / "s.lbug")
+    ingest_dbt(write(tmp_path / "ingested", project("prod")), store=tmp_path / "s.db")
     (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
     options = LogOptions(dialect="postgres")
-    ingest_log(tmp_path / "log.csv", source="generic", store=tmp_path / "s.lbug", options=options)
+    ingest_log(tmp_path / "log.csv", source="generic", store=tmp_path / "s.db", options=options)
     return tmp_path
 
 
@@ -75,14 +75,14 @@ def test_personal_data_that_was_there_is_not_new(folder: Path, where: str) -> No
         for side in (base, head):
             side["nodes"]["model.shop.stg"]["columns"] = {"mail": {"name": "mail", "tags": ["pii"]}}
     elif where == "store":
-        with open_store(folder / "s.lbug") as store:
+        with open_store(folder / "s.db") as store:
             store.describe(column_key(dataset_key("postgres", "wh.prod.stg"), "Mail"), tags=["pii"])
     else:
         dataset, at = dataset_key("postgres", "wh.prod.stg"), datetime(2026, 3, 2, tzinfo=UTC)
         facts = Facts("dbt/other:source.other.stg@", at, tags=("PII",) if where.startswith("tag") else (),
                       meta=(("pii", "true"),) if where.startswith("meta") else ())  # fmt: skip
         record = FactsRecord(dataset, Facts("dbt/other:source.other.stg@", at), {"Mail": facts})
-        with open_store(folder / "s.lbug") as store:
+        with open_store(folder / "s.db") as store:
             store.apply(LineageBatch(RunRecord("other", "dbt", "other", at, {}), (), (), (), facts=(record,)))
     found = diff(folder, base, head)
     assert [(one.table, one.column) for one in found.carriers] == [("wh.ci_7.board", "contact")]

@@ -161,7 +161,7 @@ class Runner:
     def _address(self) -> str:
         """Return where a service over the folder's store answers; start it if need be."""
         if self._service is None:
-            store = self._stack.enter_context(open_store("lineage.lbug"))
+            store = self._stack.enter_context(open_store("lineage.db"))
             self._service = self._stack.enter_context(running(store))
         return self._service.url
 

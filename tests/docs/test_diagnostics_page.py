@@ -64,5 +64,5 @@ def test_the_commands_above_the_sections(folder: Path) -> None:
 
 def stored(folder: Path) -> set[str]:
     """Return the codes of the diagnostics in the folder's store."""
-    with open_store(folder / "lineage.lbug", read_only=True) as store:
+    with open_store(folder / "lineage.db", read_only=True) as store:
         return {str(one.diagnostic.code) for one in store.diagnostics()}

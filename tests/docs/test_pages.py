@@ -20,14 +20,14 @@ EMPTY = "<!-- starts in an empty folder -->"
 
 
 def test_the_first_page(shop: Path) -> None:
-    assert (shop / "lineage.lbug").exists()
+    assert (shop / "lineage.db").exists()
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_the_blocks_of_a_page(name: str, folder: Path, subtests: pytest.Subtests) -> None:
     page = ROOT / name
     if EMPTY in page.read_text(encoding="utf-8"):
-        for path in folder.glob("lineage.lbug*"):
+        for path in folder.glob("lineage.db*"):
             path.unlink()
     with Runner(page) as runner:
         for block, result in runner.steps():

@@ -48,7 +48,7 @@ def test_sparks_agent(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
     token, _ = tokens.create("spark", [Role.INGESTER])
     sent = tmp_path / "events.ndjson"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         with running(store, Settings(tokens=tokens.path)) as service:
             transport = "spark.openlineage.transport"
             settings = {
@@ -113,7 +113,7 @@ def test_dbts_agent(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "tests" / "data" / "jaffle_shop", project)
     dbt = ROOT / ".venv-dbt" / "bin" / "dbt-ol"
     assert dbt.exists(), "make test installs dbt"
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         with running(store) as service:
             done = subprocess.run(
                 [dbt, "build", "--profiles-dir", "."],

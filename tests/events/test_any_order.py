@@ -48,12 +48,12 @@ def random_sizes(number: int, chance: random.Random) -> list[int]:
 def test_random_sets_of_events(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     events = random_events(chance)
-    one_by_one = graph(events, [1] * len(events), tmp_path / "one_by_one.lbug")
-    assert graph(events, [len(events)], tmp_path / "at_once.lbug") == one_by_one, describe(events)
+    one_by_one = graph(events, [1] * len(events), tmp_path / "one_by_one.db")
+    assert graph(events, [len(events)], tmp_path / "at_once.db") == one_by_one, describe(events)
     for number in range(2):
         sent = list(events)
         chance.shuffle(sent)
-        found = graph(sent, random_sizes(len(sent), chance), tmp_path / f"{number}.lbug")
+        found = graph(sent, random_sizes(len(sent), chance), tmp_path / f"{number}.db")
         assert found == one_by_one, f"{describe(events)}\n\nsent as\n{describe(sent)}"
 
 
@@ -75,7 +75,7 @@ def test_a_streaming_job_has_the_history_of_its_events(tmp_path: Path) -> None:
         ("at_once", events, [3]),
         ("backwards", events[::-1], [1, 1, 1]),
     ):
-        dump = graph(sent, sizes, tmp_path / f"{name}.lbug")
+        dump = graph(sent, sizes, tmp_path / f"{name}.db")
         found = {
             (kind, (properties.get("valid_from") or properties["first_seen"]).day)
             for kind, _, _, properties in dump.relationships
@@ -91,18 +91,18 @@ def test_a_streaming_job_that_says_the_same_for_long_has_one_history(tmp_path: P
     all_events = [{**(plain if number == 0 else base), "at": 1 + number / 48} for number in range(100)]
     for count, sizes in ((4, ([1] * 4, [4], [1, 3])), (100, ([100], [1, 99], [40, 1, 59]))):
         events = [event(one) for one in all_events[:count]]
-        found = [graph(events, each, tmp_path / f"{count}_{at}.lbug") for at, each in enumerate(sizes)]
+        found = [graph(events, each, tmp_path / f"{count}_{at}.db") for at, each in enumerate(sizes)]
         assert found.count(found[0]) == len(found)
         assert len([node for node in found[0].nodes if node[0] == "Run"]) == count / 2
     few = [event(one) for one in all_events[:6]]
-    backwards = graph(few[::-1], [1] * 6, tmp_path / "backwards.lbug")
-    assert backwards == graph(few, [6], tmp_path / "at_once.lbug")
+    backwards = graph(few[::-1], [1] * 6, tmp_path / "backwards.db")
+    assert backwards == graph(few, [6], tmp_path / "at_once.db")
 
 
 def test_a_drop_that_comes_before_the_definition(tmp_path: Path) -> None:
     drop = event({"run": 2, "at": 5, "outputs": {"pg.b": {"lifecycleStateChange": "DROP"}}})
     made = event({"run": 1, "at": 1, "outputs": {"pg.b": written("x")}})
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         EventIngest(store).take([drop])
         EventIngest(store).take([made])
         [dropped] = [one for one in store.datasets() if one.name.endswith(".b")]
@@ -120,7 +120,7 @@ def test_a_rename_that_comes_first_leaves_the_earlier_name(tmp_path: Path) -> No
     renamed = event({"run": 2, "at": 5, "outputs": {"pg.new": {"lifecycleStateChange": change}}})
     made = event({"run": 1, "at": 1, "outputs": {"pg.old": written("x")}})
     for name, sent in (("first", [renamed, made]), ("last", [made, renamed])):
-        with open_store(tmp_path / f"{name}.lbug") as store:
+        with open_store(tmp_path / f"{name}.db") as store:
             for one in sent:
                 EventIngest(store).take([one])
             [found] = store.find_datasets("db.public.old")
@@ -137,7 +137,7 @@ def test_what_was_made_of_a_table_that_is_made_anew_holds_on(tmp_path: Path) -> 
     dumps = []
     for number, order in enumerate([(0, 1, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)]):
         events = [event(all_events[index]) for index in order]
-        dumps.append(graph(events, [1] * 4, tmp_path / f"{number}.lbug"))
+        dumps.append(graph(events, [1] * 4, tmp_path / f"{number}.db"))
     assert dumps[0] == dumps[1] == dumps[2]
     live = {
         (a.rpartition(".")[2], b.rpartition(".")[2])
@@ -168,13 +168,13 @@ def test_runs_of_one_job_at_one_moment(
         all_events.append({"run": 9, "at": 2, "outputs": {"pg.b": written("w")}})
     events = [event(one) for one in all_events]
     path = tmp_path_factory.mktemp("tied")
-    expected = without_diagnostics(graph(events, [1] * len(events), path / "in_order.lbug"))
+    expected = without_diagnostics(graph(events, [1] * len(events), path / "in_order.db"))
     sent = list(events)
     chance.shuffle(sent)
-    assert without_diagnostics(graph(sent, [1] * len(sent), path / "shuffled.lbug")) == expected
-    batches = graph(sent, random_sizes(len(sent), chance), path / "batches.lbug")
+    assert without_diagnostics(graph(sent, [1] * len(sent), path / "shuffled.db")) == expected
+    batches = graph(sent, random_sizes(len(sent), chance), path / "batches.db")
     assert without_diagnostics(batches) == expected
-    twice = graph([*sent, *events[::-1]], [1] * 2 * len(events), path / "twice.lbug")
+    twice = graph([*sent, *events[::-1]], [1] * 2 * len(events), path / "twice.db")
     assert without_diagnostics(twice) == expected
     live = {source for kind, source, _, _ in expected.relationships if kind == "CONTRIBUTES"}
     assert len(live) == 1

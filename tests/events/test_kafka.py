@@ -108,15 +108,15 @@ def graph_of_files(tmp_path: Path, messages: Iterable[bytes | None]) -> list[str
             valid.append(json.loads(message or b""))
         except (ValueError, RecursionError):
             continue
-    with open_store(tmp_path / "whole.lbug") as store:
+    with open_store(tmp_path / "whole.db") as store:
         EventIngest(store).take(valid)
-    return graph(tmp_path / "whole.lbug")
+    return graph(tmp_path / "whole.db")
 
 
 def test_a_topic_is_read_to_its_end_and_only_once(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
     messages = texts(runs(40))
     send(kafka.address, topic, messages)
-    store = tmp_path / "graph.lbug"
+    store = tmp_path / "graph.db"
     done = once(kafka, topic, store)
     assert done.code == 0, done.err
     assert f"{len(messages)} events: {len(messages)} taken" in done.out
@@ -136,7 +136,7 @@ def test_bad_messages_are_reported_by_their_place_and_stop_nothing(
     good = texts(runs(10))
     mixed = [one for pair in zip(good, BAD, strict=False) for one in pair]
     send(kafka.address, topic, [*mixed, *good[len(BAD) :]], 0)
-    store = tmp_path / "graph.lbug"
+    store = tmp_path / "graph.db"
     done = once(kafka, topic, store)
     assert done.code == 1
     assert f"{len(good)} taken, {len(BAD)} refused" in done.out
@@ -156,7 +156,7 @@ def test_bad_messages_are_reported_by_their_place_and_stop_nothing(
 def test_processes_that_are_killed_lose_and_double_nothing(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
     messages = texts(runs(400))
     send(kafka.address, topic, messages)
-    store, pick = tmp_path / "graph.lbug", random.Random(5)
+    store, pick = tmp_path / "graph.db", random.Random(5)
     for writes in (1, 2, 3, 4):  # the first ones make the store
         with reading(kafka, topic, store, "--at-once", 30, *SHORT_SESSION) as process:
             wait_for_writes(store, writes)
@@ -190,7 +190,7 @@ def test_sigterm_ends_it_after_the_batch_and_the_next_one_resumes(
 ) -> None:
     first, second = texts(runs(150)), texts(runs(20, first=900))
     send(kafka.address, topic, first)
-    store = tmp_path / "graph.lbug"
+    store = tmp_path / "graph.db"
     with reading(kafka, topic, store, "-f", "json", "--at-once", 50) as process:
         assert process.stderr is not None
         assert "reading topic" in process.stderr.readline()
@@ -208,7 +208,7 @@ def test_sigterm_ends_it_after_the_batch_and_the_next_one_resumes(
 
 def test_events_that_arrive_while_it_runs_are_stored_soon(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
     send(kafka.address, topic, texts(runs(1)))
-    with reading(kafka, topic, tmp_path / "graph.lbug", "-f", "json") as process:
+    with reading(kafka, topic, tmp_path / "graph.db", "-f", "json") as process:
         assert process.stderr is not None
         assert "reading topic" in process.stderr.readline()
         time.sleep(2)
@@ -224,10 +224,10 @@ def test_a_new_store_is_not_left_without_what_the_group_has_read(
 ) -> None:
     messages = texts(runs(10))
     send(kafka.address, topic, messages)
-    assert once(kafka, topic, tmp_path / "one.lbug").code == 0
-    done = once(kafka, topic, tmp_path / "two.lbug")
+    assert once(kafka, topic, tmp_path / "one.db").code == 0
+    done = once(kafka, topic, tmp_path / "two.db")
     assert "this store has read up to 0: what is between is read again" in " ".join(done.err.split())
-    assert graph(tmp_path / "two.lbug") == graph(tmp_path / "one.lbug")
+    assert graph(tmp_path / "two.db") == graph(tmp_path / "one.db")
 
 
 def test_the_members_of_a_group_share_the_partitions(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
@@ -235,8 +235,8 @@ def test_the_members_of_a_group_share_the_partitions(tmp_path: Path, kafka: Kafk
     messages = texts(runs(4))
     send(kafka.address, topic, messages)
     with (
-        reading(kafka, topic, tmp_path / "one.lbug", "-f", "json", *SHORT_SESSION) as one,
-        reading(kafka, topic, tmp_path / "two.lbug", "-f", "json", *SHORT_SESSION) as two,
+        reading(kafka, topic, tmp_path / "one.db", "-f", "json", *SHORT_SESSION) as one,
+        reading(kafka, topic, tmp_path / "two.db", "-f", "json", *SHORT_SESSION) as two,
     ):
         for process in (one, two):
             assert process.stderr is not None
@@ -254,12 +254,12 @@ def test_the_members_of_a_group_share_the_partitions(tmp_path: Path, kafka: Kafk
 
 def test_a_topic_that_is_missing_and_a_kafka_that_is_down(tmp_path: Path, kafka: KafkaBroker, topic: str) -> None:
     send(kafka.address, topic, texts(runs(1)))
-    done = once(kafka, f"{topic}x", tmp_path / "graph.lbug", "--kafka-wait", 0)
+    done = once(kafka, f"{topic}x", tmp_path / "graph.db", "--kafka-wait", 0)
     assert done.code == 2
     assert f"there is no topic {topic}x" in " ".join(done.err.replace("│", " ").split())
     assert f"did you mean {topic}" in " ".join(done.err.replace("│", " ").split())
     address = f"127.0.0.1:{free_port()}"
-    arguments = ("--kafka", address, "--topic", "t", "--kafka-wait", 1, "-s", tmp_path / "graph.lbug")
+    arguments = ("--kafka", address, "--topic", "t", "--kafka-wait", 1, "-s", tmp_path / "graph.db")
     done = lineage("ingest", "openlineage", *arguments)
     assert done.code == 3
     assert f"error: Kafka does not answer at {address}" in done.err
@@ -279,6 +279,6 @@ def test_a_topic_that_is_missing_and_a_kafka_that_is_down(tmp_path: Path, kafka:
     ],
 )
 def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
-    done = lineage("ingest", "openlineage", *arguments, "-s", tmp_path / "graph.lbug")
+    done = lineage("ingest", "openlineage", *arguments, "-s", tmp_path / "graph.db")
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())

@@ -45,7 +45,7 @@ def ingest(
         "inputs": [named(read)],
         "outputs": [named((PG, "shop.public.out"), **out)],
     }
-    with open_store(folder / "store.lbug") as store:
+    with open_store(folder / "store.db") as store:
         [outcome] = EventIngest(store).take([event])
         assert outcome.accepted
         edges = {one.source for one in store.edges_of([job.key for job in store.jobs()]) if "#" in one.source}

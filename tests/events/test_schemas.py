@@ -114,7 +114,7 @@ def test_what_the_client_sends_is_valid_and_read(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["run", "job"])
 def test_what_the_client_says_is_stored(kind: str, tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         [outcome] = EventIngest(store).take([as_sent(client_events()[kind])])
         assert outcome.accepted
         assert edges(store) == ["t.a -> v.id AGGREGATION masked", "t.b ~> v JOIN"]
@@ -212,7 +212,7 @@ def test_a_dataset_event_has_no_run() -> None:
 
 def test_our_events_are_those_of_the_client(tmp_path: Path) -> None:
     """Build the client's objects from what we export, and let it write them: it must be the same events."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         store.apply(
             batch(table("t", "a", at=1), view("v", "t.a -> v.x MASKING TRANSFORMATION", "t.a ~> v FILTER", at=2))
         )

@@ -26,7 +26,7 @@ READER = Path(__file__).with_name("ReadEvents.java")
 
 @pytest.mark.parametrize("of", ["all kinds", "the demo"])
 def test_the_published_classes_hold_all_of_it(tmp_path: Path, of: str) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         if of == "all kinds":
             make(store)
         else:

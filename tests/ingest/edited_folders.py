@@ -31,7 +31,7 @@ from unittest import mock
 
 from lineage import saved_file
 from lineage.store import GraphStore, open_store
-from lineage.store.embedded.backend import EmbeddedBackend
+from lineage.store.sqlite import SqliteBackend
 from lineage.store.values import GraphDump
 from tests.ingest.folder_histories import AGAIN, Ingested, Way, random_history
 from tests.store.dumped_times import with_own_times
@@ -123,11 +123,11 @@ def run_history(
     saved = SimpleNamespace(user_cache_path=lambda *_, **__: folder / "saved")
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(saved_file, "platformdirs", saved))
-        stores: dict[Way, GraphStore | Path] = {way: folder / f"{way}.lbug" for way in Way}
+        stores: dict[Way, GraphStore | Path] = {way: folder / f"{way}.db" for way in Way}
         if stay_open:
             number_of = property(lambda _: sessions["last"])
-            stack.enter_context(mock.patch.object(EmbeddedBackend, "last_session", number_of))
-            stores = {way: stack.enter_context(open_store(folder / f"{way}.lbug")) for way in Way}
+            stack.enter_context(mock.patch.object(SqliteBackend, "last_session", number_of))
+            stores = {way: stack.enter_context(open_store(folder / f"{way}.db")) for way in Way}
         before: list[str] = []
         is_repeated = False
         for number, step in enumerate(random_history(seed, steps, folder, again=again, turns=turns)):

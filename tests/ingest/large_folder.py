@@ -44,9 +44,9 @@ def differences(files: int, seed: int, folder: Path, say: Callable[[str], object
             observed_at=_BEGIN + timedelta(hours=hour),
             retire_most=True,
         )
-        summary = ingest_sql(models, store=folder / "store.lbug", options=options)
+        summary = ingest_sql(models, store=folder / "store.db", options=options)
         stated = sorted(_facts(summary.batch.edges))
-        with open_store(folder / "store.lbug") as store:
+        with open_store(folder / "store.db") as store:
             by_job = sorted(_facts(store.edges_of(store.job_keys())))
             by_dataset = sorted(_facts(store.edges_into(store.dataset_keys())))
         differing = len({*by_job} ^ {*stated}) + len({*by_dataset} ^ {*stated})

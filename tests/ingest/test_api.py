@@ -54,10 +54,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_sql_into_an_address_and_into_an_open_store(folder: Path) -> None:
     options = SqlOptions(dialect="postgres", catalog="schema.sql", observed_at=datetime(2026, 1, 1, tzinfo=UTC))
-    summary = ingest_sql("models", store="one.lbug", options=options)
+    summary = ingest_sql("models", store="one.db", options=options)
     assert (summary.batch.run.counts["resolved"], summary.batch.run.counts["edges"]) == (1, 2)
-    assert Path(summary.store).name == "one.lbug"
-    with open_store("two.lbug") as store:
+    assert Path(summary.store).name == "one.db"
+    with open_store("two.db") as store:
         again = ingest_sql([Path("models")], store=store, options=options)
         assert len(store.jobs()) == 1  # it is still open
     assert again.to_dict().keys() == summary.to_dict().keys()
@@ -69,31 +69,31 @@ def test_a_catalog_or_its_files(folder: Path) -> None:
     givens: tuple[Catalog | str | list[Path], ...] = (catalog, "schema.sql", [Path("schema.sql")])
     for number, given in enumerate(givens):
         options = SqlOptions(dialect="postgres", catalog=given)
-        summary = ingest_sql("models", store=f"{number}.lbug", options=options)
+        summary = ingest_sql("models", store=f"{number}.db", options=options)
         assert summary.batch.run.counts["edges"] == 2
     with pytest.raises(OptionError, match=r"missing\.sql") as caught:
-        ingest_sql("models", store="x.lbug", options=SqlOptions(catalog="missing.sql"))
+        ingest_sql("models", store="x.db", options=SqlOptions(catalog="missing.sql"))
     assert caught.value.option == "catalog"
-    assert not Path("x.lbug").exists()
+    assert not Path("x.db").exists()
 
 
 def test_files_that_are_gone_are_retired_only_on_request(folder: Path) -> None:
     options = SqlOptions(dialect="postgres", project="shop")
-    ingest_sql("models", store="g.lbug", options=options)
+    ingest_sql("models", store="g.db", options=options)
     (folder / "models" / "report.sql").unlink()
     with pytest.raises(GoneFilesError):
-        ingest_sql("models", store="g.lbug", options=options)
-    assert ingest_sql("models", store="g.lbug", options=replace(options, retire_most=True)).files_gone == 1
+        ingest_sql("models", store="g.db", options=options)
+    assert ingest_sql("models", store="g.db", options=replace(options, retire_most=True)).files_gone == 1
 
 
 def test_log(folder: Path) -> None:
     options = LogOptions(dialect="postgres")
-    summary = ingest_log("log.jsonl", store="log.lbug", options=options)
+    summary = ingest_log("log.jsonl", store="log.db", options=options)
     assert (summary.source, [path.name for path in summary.detected_files]) == ("generic", ["log.jsonl"])
     assert summary.to_dict()["edges_created"] == 1
     assert (
         ingest_log(
-            ["log.jsonl"], source="generic", store="log.lbug", options=LogOptions(dialect="postgres")
+            ["log.jsonl"], source="generic", store="log.db", options=LogOptions(dialect="postgres")
         ).applied.edges_created
         == 0
     )
@@ -115,9 +115,9 @@ def test_a_wrong_option_is_named_here_and_on_the_command_line(
     folder: Path, source: str, options: LogOptions, option: str
 ) -> None:
     with pytest.raises(OptionError) as caught:
-        ingest_log("log.jsonl", source=source, store="no.lbug", options=options)
+        ingest_log("log.jsonl", source=source, store="no.db", options=options)
     assert caught.value.option == option
-    assert not Path("no.lbug").exists()
+    assert not Path("no.db").exists()
     flags: dict[str, tuple[object, ...]] = {
         "source": (),
         "dialect": ("--dialect", options.dialect),
@@ -143,14 +143,14 @@ def test_a_log_needs_an_input(folder: Path) -> None:
 
 
 def test_events(folder: Path) -> None:
-    summary = ingest_openlineage("events.ndjson", store="e.lbug")
-    assert (summary.files, summary.accepted, Path(summary.store).name) == (1, 1, "e.lbug")
+    summary = ingest_openlineage("events.ndjson", store="e.db")
+    assert (summary.files, summary.accepted, Path(summary.store).name) == (1, 1, "e.db")
 
 
 def test_the_command_line_prints_the_same_counts(folder: Path) -> None:
     options = SqlOptions(dialect="postgres", catalog="schema.sql")
-    called = ingest_sql("models", store="a.lbug", options=options).to_dict()
-    typed = lineage("ingest", "sql", "models", "-d", "postgres", "-c", "schema.sql", "-s", "b.lbug", "-f", "json").json
+    called = ingest_sql("models", store="a.db", options=options).to_dict()
+    typed = lineage("ingest", "sql", "models", "-d", "postgres", "-c", "schema.sql", "-s", "b.db", "-f", "json").json
     assert {name: typed[name] for name in called if name != "seconds"} == {
         name: count for name, count in called.items() if name != "seconds"
     }
@@ -158,7 +158,7 @@ def test_the_command_line_prints_the_same_counts(folder: Path) -> None:
 
 @pytest.mark.parametrize("paths", [[], "", ["models", ""]])
 def test_no_path_is_an_error_and_never_the_current_folder(paths: str | list[str], tmp_path: Path) -> None:
-    store = tmp_path / "store.lbug"
+    store = tmp_path / "store.db"
     for ingest in (ingest_sql, ingest_openlineage, ingest_log):
         with pytest.raises(OptionError) as raised:
             ingest(paths, store=store)
@@ -168,7 +168,7 @@ def test_no_path_is_an_error_and_never_the_current_folder(paths: str | list[str]
 
 @pytest.mark.parametrize("command", [["ingest", "sql"], ["ingest", "log"], ["ingest", "openlineage"]])
 def test_an_empty_argument_is_a_usage_error(command: list[str], tmp_path: Path) -> None:
-    done = lineage(*command, "", "--store", tmp_path / "store.lbug")
+    done = lineage(*command, "", "--store", tmp_path / "store.db")
     assert done.code == 2
     assert "empty" in done.err
 
@@ -176,7 +176,7 @@ def test_an_empty_argument_is_a_usage_error(command: list[str], tmp_path: Path) 
 @pytest.mark.parametrize("option", ["store", "checkpoint"])
 def test_a_stream_does_not_follow_what_it_writes(option: str, tmp_path: Path) -> None:
     (landing := tmp_path / "landing").mkdir()
-    places = {"store": tmp_path / "store.lbug", "checkpoint": tmp_path / "checkpoint", option: landing / "sub" / option}
+    places = {"store": tmp_path / "store.db", "checkpoint": tmp_path / "checkpoint", option: landing / "sub" / option}
     places["store"].parent.mkdir(exist_ok=True)
     follow = FollowOptions(checkpoint=places["checkpoint"], once=True)
     with pytest.raises(OptionError, match=r"is inside .*landing, whose files are read as logs") as raised:
@@ -185,7 +185,7 @@ def test_a_stream_does_not_follow_what_it_writes(option: str, tmp_path: Path) ->
 
 
 def test_a_folder_has_no_logs_in_hidden_folders_stores_and_checkpoints(tmp_path: Path) -> None:
-    for name in ("log.csv", "day/log.csv", ".git/config", "graph.lbug.streams/1/stream.json", "a.lbug", "_SUCCESS"):
+    for name in ("log.csv", "day/log.csv", ".git/config", "graph.db.streams/1/stream.json", "a.db", "_SUCCESS"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a,b")
     found = find_log_files([tmp_path])

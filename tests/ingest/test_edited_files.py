@@ -171,7 +171,7 @@ class _Shop:
         self._folder = folder
         self._dialect = dialect
         self._tables = tables or {}
-        self._stores = {name: folder / f"{name}.lbug" for name in ("saved", "anew")}
+        self._stores = {name: folder / f"{name}.db" for name in ("saved", "anew")}
         self._hours = 0
 
     def ingest(

@@ -47,7 +47,7 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
     root.mkdir()
     folder = random_folder(rng)
     files = resolved = 0
-    with open_store(tmp_path / "one.lbug") as one, open_store(tmp_path / "other.lbug") as other:
+    with open_store(tmp_path / "one.db") as one, open_store(tmp_path / "other.db") as other:
         for day in range(8):
             _write(folder, root)
             found: list[IngestSummary] = []
@@ -112,7 +112,7 @@ def test_a_star_in_a_circle_states_no_schema_beside_that_of_another_file(tmp_pat
     for name, text in texts.items():
         (root / name).write_text(text, encoding="utf-8")
     contents = []
-    with open_store(tmp_path / "graph.lbug") as store:
+    with open_store(tmp_path / "graph.db") as store:
         for day in range(3):
             at = _BEGIN + timedelta(days=day)
             ingest_sql(root, store=store, options=SqlOptions(dialect="postgres", observed_at=at))
@@ -123,7 +123,7 @@ def test_a_star_in_a_circle_states_no_schema_beside_that_of_another_file(tmp_pat
 
 
 def test_what_is_unchanged_is_only_seen_again_if_that_is_the_same(tmp_path: Path) -> None:
-    root, other, store = tmp_path / "models", tmp_path / "other", tmp_path / "graph.lbug"
+    root, other, store = tmp_path / "models", tmp_path / "other", tmp_path / "graph.db"
     texts = {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT x FROM a", "c": "SELECT y FROM u"}
     for folder, name, text in (
         *((root, *one) for one in texts.items()),
@@ -173,7 +173,7 @@ def test_the_command_says_how_many_files_it_resolved(tmp_path: Path, monkeypatch
     (tmp_path / "models").mkdir()
     for name, text in {"a": "CREATE VIEW a AS SELECT x FROM t", "b": "CREATE VIEW b AS SELECT * FROM a"}.items():
         (tmp_path / "models" / f"{name}.sql").write_text(text, encoding="utf-8")
-    ingest = ("ingest", "sql", "models", "-d", "postgres", "--store", "graph.lbug")
+    ingest = ("ingest", "sql", "models", "-d", "postgres", "--store", "graph.db")
     assert "files resolved" not in lineage(*ingest).out
     assert "0 of 2 files resolved; the others are as in an earlier run" in lineage(*ingest).out
     assert "files resolved" not in lineage(*ingest, "--no-cache").out

@@ -30,5 +30,5 @@ def database(postgres_port: str) -> Iterator[ServedDatabase]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[GraphStore]:
-    with open_store(str(tmp_path / "graph.lbug")) as opened:
+    with open_store(str(tmp_path / "graph.db")) as opened:
         yield opened

@@ -199,7 +199,7 @@ def test_the_program_of_the_page(
     database: ServedDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database.run(SHOP)
-    monkeypatch.setenv("LINEAGE_STORE", str(tmp_path / "graph.lbug"))
+    monkeypatch.setenv("LINEAGE_STORE", str(tmp_path / "graph.db"))
     program = read_blocks(ROOT / "docs" / "databases.md")[-1].text
     address = "postgresql://reader@db.example/shop"
     assert program.count(address) == 2

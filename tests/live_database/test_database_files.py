@@ -112,7 +112,7 @@ def test_the_same_keys_as_sql_files(tmp_path: Path) -> None:
         (tmp_path / f"{product}.sql").write_text(sql)
         found = []
         for source in ("file", "database"):
-            with open_store(str(tmp_path / f"{product}-{source}.lbug")) as store:
+            with open_store(str(tmp_path / f"{product}-{source}.db")) as store:
                 if source == "file":
                     ingest_sql(tmp_path / f"{product}.sql", store=store, options=options)
                 elif product == "duckdb":
@@ -231,7 +231,7 @@ def test_duckdb_says_nothing_at_the_end(tmp_path: Path) -> None:
     """What its binding finds uncollected when the process ends, it prints as leaks."""
     program = "import sys; from lineage.cli.main import run; sys.argv[0] = 'lineage'; run()"
     for arguments in (
-        ("ingest", "duckdb", duck_file(tmp_path), "--store", tmp_path / "store.lbug"),
+        ("ingest", "duckdb", duck_file(tmp_path), "--store", tmp_path / "store.db"),
         ("extract", "-d", "duckdb", "--catalog", f"duckdb:///{tmp_path / 'shop.duckdb'}", "-q", "SELECT x FROM orders"),
     ):
         done = subprocess.run(
@@ -277,7 +277,7 @@ def test_a_duckdb_file_of_a_newer_version(tmp_path: Path) -> None:
 
 
 def test_the_commands(tmp_path: Path) -> None:
-    stored = ("--store", tmp_path / "graph.lbug")
+    stored = ("--store", tmp_path / "graph.db")
     done = lineage("ingest", "duckdb", duck_file(tmp_path), *stored, "--namespace", "duckdb://shop")
     assert done.code == 0
     assert ": 2 schemas, 2 tables, 3 views, 2 functions" in " ".join(done.out.split())
@@ -285,7 +285,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert (done.code, done.json["views"], done.json["found"]) == (0, 2, [])
     assert lineage("ingest", "sqlite", tmp_path / "none", *stored).code == 2
     assert lineage("impact", "raw.orders.price", *stored).code == 0
-    with open_store(str(tmp_path / "graph.lbug"), read_only=True) as store:
+    with open_store(str(tmp_path / "graph.db"), read_only=True) as store:
         assert "duckdb://shop/shop.raw.orders" in store.dataset_keys()
 
 

@@ -206,7 +206,7 @@ def test_a_difference_fails_the_command(
 ) -> None:
     database.run(SHOP)
     (tmp_path / "w.sql").write_text("CREATE VIEW mart.w AS SELECT id AS k FROM shop.orders")
-    arguments = ("ingest", "sql", tmp_path / "w.sql", "-d", "postgres", "--store", tmp_path / "graph.lbug")
+    arguments = ("ingest", "sql", tmp_path / "w.sql", "-d", "postgres", "--store", tmp_path / "graph.db")
     good = lineage(*arguments, "--connect", database.uri, "--verify")
     assert (good.code, "verified 1 definition: 1 the same as in PostgreSQL's analysis" in good.out) == (0, True)
     (tmp_path / "x.sql").write_text("CREATE VIEW mart.x AS SELECT id FROM shop.nowhere")

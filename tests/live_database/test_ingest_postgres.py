@@ -342,7 +342,7 @@ def test_one_graph_with_the_query_log(database: ServedDatabase, tmp_path: Path) 
     options = LogOptions(dialect="postgres", namespace=NAMESPACE, mapping=mapping)
     graphs = []
     for order in ("log first", "database first"):
-        with open_store(str(tmp_path / f"{order}.lbug")) as store:
+        with open_store(str(tmp_path / f"{order}.db")) as store:
             if order == "log first":
                 ingest_log(log, source="generic", store=store, options=options)
             ingest(database, store)
@@ -384,7 +384,7 @@ def test_one_graph_with_dbt(database: ServedDatabase, store: GraphStore, tmp_pat
 
 def test_the_command(database: ServedDatabase, tmp_path: Path) -> None:
     database.run(SHOP + "CREATE RULE nothing AS ON DELETE TO mart.orders DO INSTEAD NOTHING")
-    stored = tmp_path / "graph.lbug"
+    stored = tmp_path / "graph.db"
     done = lineage("ingest", "postgres", database.uri, "--store", stored, "--namespace", NAMESPACE)
     assert (done.code, done.out.splitlines()[:2]) == (
         0,
@@ -402,7 +402,7 @@ def test_the_command(database: ServedDatabase, tmp_path: Path) -> None:
 
 
 def test_no_password_is_printed(database: ServedDatabase, tmp_path: Path) -> None:
-    stored = ("--store", tmp_path / "graph.lbug")
+    stored = ("--store", tmp_path / "graph.db")
     wrong = [
         f"postgresql://nobody:s3cr%23t@127.0.0.1:{database.port}/{database.name}",
         f"postgresql://postgres:s3cr%23t@127.0.0.1:{database.port}/nowhere",

@@ -51,7 +51,7 @@ spark.stop()
 
 
 def test_the_card_is_named_and_each_step_is_proven(tmp_path: Path) -> None:
-    store, port = tmp_path / "graph.lbug", str(free_port())
+    store, port = tmp_path / "graph.db", str(free_port())
     namespace = f"postgres://127.0.0.1:{port}"
     naming = ("--namespace", namespace, "--store", store)
     settings = {"log_destination": "csvlog", "log_statement": "all", "listen_addresses": "127.0.0.1"}

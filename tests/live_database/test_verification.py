@@ -194,7 +194,7 @@ def test_a_difference_is_stored_and_fails_the_command(
             yield replace(text, text='CREATE VIEW "public"."v" AS SELECT a, a AS b FROM public.t')
 
     monkeypatch.setattr(module, "stated_texts", misread)
-    done = lineage("ingest", "postgres", database.uri, "--store", tmp_path / "graph.lbug", "--verify")
+    done = lineage("ingest", "postgres", database.uri, "--store", tmp_path / "graph.db", "--verify")
     assert done.code == 1
     name = f"{database.name}.public.t"
     assert f"b: {name}.b is missing" in done.err

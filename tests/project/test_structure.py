@@ -55,7 +55,7 @@ SAME_MODULE = {
     "settings": "of the service; of a local Neo4j",
     "sources": "the SQL texts of a script; the files that contain them",
     "statement": "the model; the tokens of one as rewrites see them",
-    "statements": "of SQL; of Cypher; of the embedded store's Cypher",
+    "statements": "of SQL, in scripts; of the stores; of SQLite",
     "usage": "the model, the traversal, the command, the GraphQL type",
 }
 """Module names that occur in several packages, and their meaning there."""

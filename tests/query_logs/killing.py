@@ -41,7 +41,7 @@ def killed_and_undisturbed(
     """
     make(folder / "log", "postgres_json", runs("postgres_json", rows, rows // 20, seed), "jsonl", files=2)
     pick = random.Random(seed)
-    undisturbed, killed = (server.uri if server else str(folder / name) for name in ("one.lbug", "other.lbug"))
+    undisturbed, killed = (server.uri if server else str(folder / name) for name in ("one.db", "other.db"))
     _empty(server)
     began = time.monotonic()
     _ingest(folder, engine, undisturbed, server).wait()

@@ -29,9 +29,9 @@ def logged(folder: Path, *statements: str, again: bool = False) -> set[str]:
         except duckdb.Error:
             continue
     connection.execute(f"COPY (FROM duckdb_logs) TO '{folder}/log.parquet'")
-    done = lineage("ingest", "log", folder / "log.parquet", "-s", folder / "graph.lbug")
+    done = lineage("ingest", "log", folder / "log.parquet", "-s", folder / "graph.db")
     assert done.code == 0, done.err
-    with open_store(folder / "graph.lbug") as store:
+    with open_store(folder / "graph.db") as store:
         found = [edge.replace("duckdb/", "").split(" [")[0] for edge in edges(store)]
     return {edge for edge in found if " CONTRIBUTES " in edge or "#" in edge}
 
@@ -61,8 +61,8 @@ def test_a_transaction_that_ends_without_commit_is_rolled_back(tmp_path: Path) -
     lines = [f"2,{tid},{n},2026-01-01 00:00:0{n},QueryLog,{text}" for n, (tid, text) in enumerate(rows)]
     header = "connection_id,transaction_id,query_id,timestamp,type,message"
     (tmp_path / "log.csv").write_text("\n".join([header, *(line.replace("(a)", "") for line in lines)]) + "\n")
-    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
-    with open_store(tmp_path / "graph.lbug") as store:
+    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.db")
+    with open_store(tmp_path / "graph.db") as store:
         assert not [edge for edge in edges(store) if " CONTRIBUTES " in edge]
 
 
@@ -80,6 +80,6 @@ def test_pivot_without_values(written: str, target: str, column: str, tmp_path: 
         f"s#amount CONTRIBUTES {target}#{column}",
         f"s#status REFERENCES {target}#{column}",
     }
-    with open_store(tmp_path / "graph.lbug") as store:
+    with open_store(tmp_path / "graph.db") as store:
         jobs = [key for kind, key, _ in store.dump().nodes if kind == "Job" and key.startswith("query:")]
     assert len(jobs) <= 3  # the VALUES, the enum's query, the INSERT

@@ -33,7 +33,7 @@ def test_a_form_gives_its_rows(form: Form) -> None:
 
 @pytest.mark.parametrize("form", ALL)
 def test_a_form_gives_its_lineage(form: Form, tmp_path: Path) -> None:
-    assert read_edges(form, tmp_path / "s.lbug") == form.expected_edges
+    assert read_edges(form, tmp_path / "s.db") == form.expected_edges
 
 
 @pytest.mark.parametrize("codec", PACKED)

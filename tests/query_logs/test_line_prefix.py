@@ -83,7 +83,7 @@ def test_an_unknown_prefix_is_an_error_that_says_what_to_give(tmp_path: Path) ->
     source = source_named("postgres_stderr")
     with pytest.raises(ColumnsMissingError, match="SHOW log_line_prefix"):
         list(read_log(source, [file]))
-    store = ("--store", str(tmp_path / "s.lbug"))
+    store = ("--store", str(tmp_path / "s.db"))
     done = lineage("ingest", "log", str(file), "--source", "postgres_stderr", *store)
     assert done.code != 0
     assert "--log-line-prefix" in done.out + done.err

@@ -85,7 +85,7 @@ def test_a_new_status_of_a_product_is_no_success(source: str, header: str, tmp_p
 def test_rows_of_an_unknown_status_are_counted_and_shown(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     file.write_text("query_text,status,started_at\n" + "INSERT INTO t SELECT a FROM s,904,2026-01-01T00:00:00Z\n" * 3)
-    store = ("--store", str(tmp_path / "s.lbug"))
+    store = ("--store", str(tmp_path / "s.db"))
     done = lineage("ingest", "log", str(file), "--source", "generic", *store)
     assert f"3  {UNKNOWN}" in done.out + done.err
     assert "904" in done.out + done.err

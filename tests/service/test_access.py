@@ -63,7 +63,7 @@ MAY = {
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("access") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("access") / "store.db") as store:
         fill(store)
         yield store
 

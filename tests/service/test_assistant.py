@@ -23,7 +23,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("assistant") / "store.lbug"
+    path = tmp_path_factory.mktemp("assistant") / "store.db"
     with open_store(path) as store:
         fill(store)
     return path
@@ -120,7 +120,7 @@ def test_a_search_that_finds_nothing_offers_what_is_near(path: Path) -> None:
 
 
 def test_tables_that_may_be_one_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     (tmp_path / "both.sql").write_text(
         "create table r as select x from wh.shop.daily; create table shop.s as select x from shop.daily"
     )
@@ -142,7 +142,7 @@ def test_tables_that_may_be_one_are_named(tmp_path: Path) -> None:
 
 
 def test_the_table_that_had_the_name_before_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         store.apply(batch(query("q", "a.x -> r.x", at=1)))
         store.apply(replace(batch(run="renamed"), changes=(rename("a", "a_old", 2),)))

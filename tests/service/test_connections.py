@@ -21,7 +21,7 @@ REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 @pytest.fixture
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setattr(timed_connection, "HEAD_SECONDS", 0.5)
-    with open_store(tmp_path / "store.lbug") as store, running(store) as service:
+    with open_store(tmp_path / "store.db") as store, running(store) as service:
         yield service
 
 

@@ -46,7 +46,7 @@ COSTLY = {
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("documents") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("documents") / "store.db") as store:
         fill(store)
         yield store
 

@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("editor") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("editor") / "store.db") as store:
         fill(store)
         yield store
 

@@ -60,14 +60,14 @@ def test_it_is_understood_by_every_way_in(tmp_path: Path) -> None:
     for new_event, (change, _, _) in zip(events, CHANGES.values(), strict=True):
         change(new_event)
     warned = [number for number, (_, _, warnings) in enumerate(CHANGES.values()) if warnings]
-    with open_store(tmp_path / "single.lbug") as store:
+    with open_store(tmp_path / "single.db") as store:
         with running(store) as service:
             answers = [service.http.post("/api/v1/lineage", json=new_event) for new_event in events]
         for name, (_, _, warnings), answer in zip(CHANGES, CHANGES.values(), answers, strict=True):
             assert (answer.status_code, answer.json()["status"]) == (200, "success"), (name, answer.text)
             assert len(answer.json()["warnings"]) == warnings, (name, answer.text)
         single = graph(store)
-    with open_store(tmp_path / "batch.lbug") as store:
+    with open_store(tmp_path / "batch.db") as store:
         with running(store) as service:
             answer = service.http.post("/api/v1/lineage/batch", json=events)
         assert (answer.status_code, answer.json()["status"]) == (200, "success"), answer.text
@@ -75,17 +75,17 @@ def test_it_is_understood_by_every_way_in(tmp_path: Path) -> None:
         assert graph(store) == single
     file = tmp_path / "events.ndjson"
     file.write_text("\n".join(map(json.dumps, events)))
-    done = lineage("ingest", "openlineage", file, "--store", tmp_path / "file.lbug")
+    done = lineage("ingest", "openlineage", file, "--store", tmp_path / "file.db")
     assert done.code == 0, done.err
     assert done.err.count("warning") == len(warned)
-    with open_store(tmp_path / "file.lbug") as store:
+    with open_store(tmp_path / "file.db") as store:
         assert graph(store) == single
     assert [valid_from for _, _, valid_from in single[0]] == [expected for _, expected, _ in CHANGES.values()]
     assert len(single[2]) == len(warned)
 
 
 def test_the_description_has_the_bodies_of_events(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store, running(store) as service:
+    with open_store(tmp_path / "store.db") as store, running(store) as service:
         described = service.http.get("/openapi.json").json()
         event_body = described["paths"]["/api/v1/lineage"]["post"]["requestBody"]["content"]["application/json"][
             "schema"

@@ -69,7 +69,7 @@ def graph(path: Path) -> list[str]:
 
 
 def test_nothing_that_was_answered_is_lost(tmp_path: Path) -> None:
-    store, runs = tmp_path / "store.lbug", [events_of(run) for run in range(1, RUNS + 1)]
+    store, runs = tmp_path / "store.db", [events_of(run) for run in range(1, RUNS + 1)]
     # Two clients send single events, two send batches that end in the middle of a run.
     singles = [[[one] for pair in runs[number::CLIENTS] for one in pair] for number in (0, 1)]
     flat = [[one for pair in runs[number::CLIENTS] for one in pair] for number in (2, 3)]
@@ -94,6 +94,6 @@ def test_nothing_that_was_answered_is_lost(tmp_path: Path) -> None:
         for client in start_clients(address, [*singles, *batches], again):
             client.join()
         assert len(again) == 2 * RUNS
-    with open_store(tmp_path / "whole.lbug") as whole:
+    with open_store(tmp_path / "whole.db") as whole:
         EventIngest(whole).take([one for pair in runs for one in pair])
-    assert graph(store) == graph(tmp_path / "whole.lbug")
+    assert graph(store) == graph(tmp_path / "whole.db")

@@ -47,7 +47,7 @@ EXPECTED = {"/", "/graphql", "/healthz", "/readyz", "/metrics", "/docs", "/opena
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("foreign") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("foreign") / "store.db") as store:
         fill(store)
         yield store
 

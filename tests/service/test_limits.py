@@ -24,7 +24,7 @@ from tests.service.running import Service, running
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("limits") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("limits") / "store.db") as store:
         fill(store)
         yield store
 

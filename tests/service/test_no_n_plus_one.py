@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pytest
 
 from lineage.store import GraphStore
-from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.neo4j.backend import Neo4jTransaction
+from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage_graphql.settings import Limits, Settings
 from tests.service.running import Service, running
 from tests.store.batch_builders import batch, job, table
@@ -52,7 +52,7 @@ def counted() -> Iterator[list[str]]:
         return wrapped
 
     with (
-        patch.object(EmbeddedTransaction, "read", counting(EmbeddedTransaction.read)),
+        patch.object(SqliteTransaction, "read", counting(SqliteTransaction.read)),
         patch.object(Neo4jTransaction, "read", counting(Neo4jTransaction.read)),
     ):
         yield statements

@@ -38,7 +38,7 @@ RECORDED = Path(__file__).parents[1] / "data" / "openlineage" / "spark"
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[GraphStore]:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         yield store
 
 
@@ -251,7 +251,7 @@ def test_events_of_many_clients_are_written_together(taking: Service, own: Graph
 
 
 def edges_of_one_by_one(kinds: list[tuple[str, int]]) -> list[str]:
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "other.lbug") as store:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "other.db") as store:
         ingest = EventIngest(store)
         for kind, run in kinds:
             ingest.take([simple(run, kind, f"pg.t{run}")])

@@ -28,7 +28,7 @@ SLOW = "{ runs { edges { cursor } } }"
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    with open_store(tmp_path_factory.mktemp("overload") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("overload") / "store.db") as store:
         fill(store)
         yield store
 

@@ -41,7 +41,7 @@ SQL = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic_
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[GraphStore]:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         fill(store)
         yield store
 
@@ -142,7 +142,7 @@ def test_the_command_line_works_through_a_service(own: GraphStore, served: Servi
         done = subprocess.run([LINEAGE, *arguments], capture_output=True, text=True, check=True, env=environment)
         return done.stdout
 
-    direct = str(tmp_path / "direct.lbug")
+    direct = str(tmp_path / "direct.db")
     ingest = ("ingest", "sql", str(SQL), "--dialect", "postgres", "--observed-at", "2024-01-01")
     for store in (served.url, direct):
         run(*ingest, store=store)

@@ -24,7 +24,7 @@ _FEW = settings(
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with open_store(tmp_path_factory.mktemp("fuzzed") / "store.lbug") as store:
+    with open_store(tmp_path_factory.mktemp("fuzzed") / "store.db") as store:
         fill(store)
         with running(store) as service:
             yield service

@@ -14,12 +14,12 @@ from tests.service.graph import fill
 
 
 def test_a_request_is_a_trace_that_goes_on_from_the_callers(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         fill(store)
     trace = "0af7651916cd43dd8448eb211c80319c"
     with (
         collecting() as (address, came),
-        served("--store", str(tmp_path / "store.lbug"), environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
+        served("--store", str(tmp_path / "store.db"), environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
             service,
             process,
         ),

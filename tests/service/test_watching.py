@@ -34,7 +34,7 @@ def received(socket: ClientConnection) -> dict[str, Any]:
 
 
 def test_who_watches_is_told_of_what_is_stored(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store, running(store) as service, opened(service) as socket:
+    with open_store(tmp_path / "store.db") as store, running(store) as service, opened(service) as socket:
         sent(socket, type="connection_init")
         assert received(socket)["type"] == "connection_ack"
         sent(socket, type="subscribe", id="1", payload={"query": _WATCH})
@@ -53,7 +53,7 @@ def test_who_watches_is_told_of_what_is_stored(tmp_path: Path) -> None:
 def test_watching_needs_a_token(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
     reader, _ = tokens.create("reader", [Role.READER])
-    with open_store(tmp_path / "store.lbug") as store, running(store, Settings(tokens=tokens.path)) as service:
+    with open_store(tmp_path / "store.db") as store, running(store, Settings(tokens=tokens.path)) as service:
         with opened(service) as socket:
             sent(socket, type="connection_init")
             with pytest.raises(ConnectionClosedError) as closed:
@@ -66,7 +66,7 @@ def test_watching_needs_a_token(tmp_path: Path) -> None:
 
 
 def test_limits_hold_over_a_socket_too(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store, running(store) as service, opened(service) as socket:
+    with open_store(tmp_path / "store.db") as store, running(store) as service, opened(service) as socket:
         sent(socket, type="connection_init")
         received(socket)
         deep = "{ jobs(first: 500) { edges { node { edges(first: 500) { edges { cursor } } } } } }"

@@ -54,7 +54,7 @@ def outage(folder: Path, seconds: float, *, least: int = 3) -> Outage:
     Raises:
         RuntimeError: the job failed.
     """
-    store, port = folder / "graph.lbug", str(free_port())
+    store, port = folder / "graph.db", str(free_port())
     log = folder / "job.log"
     with ExitStack() as ends:
         job = ends.enter_context(

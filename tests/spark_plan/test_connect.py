@@ -172,7 +172,7 @@ def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
     jars = ",".join(map(str, sorted(fetched("openlineage-spark", AGENT).glob("*.jar"))))
     tokens = TokenFile(tmp_path / "tokens.json")
     token, _ = tokens.create("spark", [Role.INGESTER])
-    with open_store(tmp_path / "store.lbug") as store, running(store, Settings(tokens=tokens.path)) as service:
+    with open_store(tmp_path / "store.db") as store, running(store, Settings(tokens=tokens.path)) as service:
         page = PAGE.read_text(encoding="utf-8")
         conf = dict(re.findall(r"--conf (\S+?)=(\S+)", page[page.index("start-connect-server.sh \\") :]))
         conf |= {
@@ -187,10 +187,10 @@ def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
 
 
 def test_our_listener_on_the_server_writes_a_store(tmp_path: Path) -> None:
-    conf = {"spark.lineage.target": str(tmp_path / "graph.lbug"), "spark.lineage.job": "shared"}
+    conf = {"spark.lineage.target": str(tmp_path / "graph.db"), "spark.lineage.job": "shared"}
     with connect_server(tmp_path, conf, str(Path(program.__file__)), "--connect-server") as port:
         write_as_client(port, tmp_path)
         run_pipeline(port, tmp_path)
-    with open_store(tmp_path / "graph.lbug", read_only=True) as store:
+    with open_store(tmp_path / "graph.db", read_only=True) as store:
         assert edges_of(store) == EDGES | EDGES_OF_PIPELINE
         assert {str(job.completeness) for job in store.jobs(store.job_keys()) if job.writes} == {"full"}

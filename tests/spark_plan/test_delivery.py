@@ -215,7 +215,7 @@ def test_no_disk_and_no_destination_is_said(tmp_path: Path, caplog: pytest.LogCa
 
 
 def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     sent = event({"run": 1, "inputs": ["file /in"], "outputs": ["file /out"]})
     delivery = Delivery(StoreDestination(str(path)), tmp_path / "spool")
     with open_store(path):

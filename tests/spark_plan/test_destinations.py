@@ -21,7 +21,7 @@ from lineage_ingest.spark_plan.destinations import (
         ("http://me:secret@h:5000", HttpEndpoint, "http://h:5000/api/v1/lineage"),
         ("https://h/openlineage?key=1", HttpEndpoint, "https://h/openlineage"),
         ("kafka://b:9092/lineage", KafkaTopic, "kafka://b:9092/lineage"),
-        ("graph.lbug", StoreDestination, "graph.lbug"),
+        ("graph.db", StoreDestination, "graph.db"),
         ("bolt://h:7687", StoreDestination, "bolt://h:7687"),
     ],
 )

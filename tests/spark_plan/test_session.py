@@ -28,7 +28,7 @@ def told(path):
 
 def test_a_write_enters_a_store(spark: SparkProcess, tmp_path: Path) -> None:
     code = f"""{_EVENTS}
-with lineage_of(spark, {str(tmp_path / "graph.lbug")!r}, job="nightly") as lineage:
+with lineage_of(spark, {str(tmp_path / "graph.db")!r}, job="nightly") as lineage:
     write(spark.sql("select id, md5(name) as hidden from customers where country = 'a secret'"))
     columns = "order_id long, customer_id long, amount double, tags string"
     write(spark.table("orders").mapInArrow(lambda batches: batches, columns), "opaque")
@@ -37,7 +37,7 @@ result = lineage.counts()
     ran = spark.run("store", code)
     assert ran.error is None, ran.error
     assert (ran.result["writes"], ran.result["delivered"], ran.result["lost"]) == (2, 6, 0)
-    with open_store(tmp_path / "graph.lbug", read_only=True) as store:
+    with open_store(tmp_path / "graph.db", read_only=True) as store:
         jobs = {job.writes[0].rpartition("/")[2]: job for job in store.jobs(store.job_keys())}
         edges = {
             (source.rpartition("/")[2], target.rpartition("/")[2], properties["masking"])
@@ -87,7 +87,7 @@ result = told(B + "/e.ndjson")
 
 def test_a_target_that_cannot_work_is_refused(spark: SparkProcess) -> None:
     code = f"""{_EVENTS}
-targets = ["ftp://host/x", "s3://bucket/graph", "kafka://broker", "http://", B + "/no/folder/graph.lbug", SEED]
+targets = ["ftp://host/x", "s3://bucket/graph", "kafka://broker", "http://", B + "/no/folder/graph.db", SEED]
 result = []
 for target in targets:
     try:

@@ -210,12 +210,12 @@ def test_ingest_and_commands_take_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path
     dumps = []
     for jobs in (1, 2):
         options = SqlOptions(dialect="postgres", observed_at=at, project="p", project_root=folder, jobs=jobs)
-        with open_store(f"{jobs}.lbug") as store:
+        with open_store(f"{jobs}.db") as store:
             ingest_sql("models", store=store, options=options)
             dumps.append((sorted(map(repr, store.jobs())), sorted(map(repr, store.datasets()))))
     assert dumps[0] == dumps[1]
     with pytest.raises(OptionError, match="at least 1"):
-        ingest_sql("models", store="3.lbug", options=SqlOptions(jobs=0))
+        ingest_sql("models", store="3.db", options=SqlOptions(jobs=0))
     files = sorted(str(path.relative_to(tmp_path)) for path in folder.iterdir())
     one, two = (lineage("extract", "-d", "postgres", "--format", "json", "-j", jobs, *files) for jobs in "12")
     assert one.json == two.json

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import neo4j
@@ -11,7 +10,6 @@ import pytest
 
 from lineage.store import GraphStore, open_store
 from tests.neo4j_fixture import Neo4jAddress
-from tests.store.old_stores import Migrated, fill_old_neo4j, make_old_embedded
 
 Opener = Callable[[], GraphStore]
 
@@ -27,7 +25,7 @@ def emptied(address: Neo4jAddress) -> Opener:
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """A function that opens the same store on each call; it is empty at first."""
     if request.param == "embedded":
-        return lambda: open_store(tmp_path / "store.lbug")
+        return lambda: open_store(tmp_path / "store.db")
     return emptied(request.getfixturevalue("neo4j_uri"))
 
 
@@ -38,24 +36,8 @@ def store(open_again: Opener) -> Iterator[GraphStore]:
         yield opened
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Migrated]:
-    """A function that returns a store of an earlier schema version, filled by statements of that time and migrated."""
-    with ExitStack() as opened:
-
-        def opening(version: int, statements: Iterable[str]) -> GraphStore:
-            if request.param == "embedded":
-                make_old_embedded(tmp_path / "old.lbug", version, statements)
-                return opened.enter_context(open_store(tmp_path / "old.lbug"))
-            address: Neo4jAddress = request.getfixturevalue("neo4j_uri")
-            fill_old_neo4j(address, version, statements)
-            return opened.enter_context(open_store(address.uri, user=address.user, password=address.password))
-
-        yield opening
-
-
 @pytest.fixture
 def both_stores(neo4j_uri: Neo4jAddress, tmp_path: Path) -> Iterator[tuple[GraphStore, GraphStore]]:
     """An empty embedded store and an empty Neo4j store."""
-    with open_store(tmp_path / "store.lbug") as embedded, emptied(neo4j_uri)() as server:
+    with open_store(tmp_path / "store.db") as embedded, emptied(neo4j_uri)() as server:
         yield embedded, server

@@ -1,4 +1,4 @@
-"""Apply two batches, and stop this process before the second: python -m tests.store.stopped_writer STORE COPY_FROM.
+"""Apply two batches, and stop this process before the second: python -m tests.store.stopped_writer STORE.
 
 The second one creates, changes, retires and deletes, and adds texts to the event buffer and removes some.
 """
@@ -11,7 +11,6 @@ import sys
 
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
-from lineage.store.embedded import transaction
 from lineage.store.values import BufferedText
 from tests.store.batch_builders import batch, day, query, view
 
@@ -54,7 +53,6 @@ def _flows(source: str, target: str, columns: range) -> list[str]:
 
 
 def main() -> None:
-    transaction.COPY_FROM = int(sys.argv[2])
     with open_store(sys.argv[1]) as store:
         write_first(store)
         os.kill(os.getpid(), signal.SIGSTOP)

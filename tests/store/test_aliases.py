@@ -77,8 +77,8 @@ def test_a_chain_goes_through_whichever_name(store: GraphStore) -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(len(ALL)))))
 def test_whenever_a_name_becomes_known_the_graph_is_the_same(order: tuple[int, ...], tmp_path: Path) -> None:
-    found = graph([ALL[number] for number in order], tmp_path / "one.lbug")
-    assert found == graph(ALL, tmp_path / "other.lbug")
+    found = graph([ALL[number] for number in order], tmp_path / "one.db")
+    assert found == graph(ALL, tmp_path / "other.db")
 
 
 def test_a_job_that_tells_the_name_later_replaces_what_it_said(store: GraphStore) -> None:
@@ -129,7 +129,7 @@ def test_random_batches_with_an_alias_told_first_or_last_find_one_dataset(tmp_pa
         chance = random.Random(seed)
         batches = [random_batch(chance, at_most=6) for _ in range(5)]
         pairs = (("pg/one", "pg/three"),)
-        with open_store(tmp_path / f"{seed}a.lbug") as first, open_store(tmp_path / f"{seed}b.lbug") as last:
+        with open_store(tmp_path / f"{seed}a.db") as first, open_store(tmp_path / f"{seed}b.db") as last:
             first.apply(aliased(view("v", "w.x -> v.x", at=1), pairs=pairs))
             last.apply(batch(view("v", "w.x -> v.x", at=1)))
             for one in batches:

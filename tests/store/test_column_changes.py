@@ -168,7 +168,7 @@ def test_a_batch_with_changed_columns_in_parts_is_as_whole(tmp_path: Path, monke
     monkeypatch.setattr(parts, "EDGES_IN_A_PART", 3)
     monkeypatch.setattr(parts, "COLUMNS_IN_A_PART", 3)
     chance = random.Random(9)
-    with open_store(tmp_path / "one.lbug") as whole, open_store(tmp_path / "other.lbug") as in_parts:
+    with open_store(tmp_path / "one.db") as whole, open_store(tmp_path / "other.db") as in_parts:
         for _ in range(25):
             new_batch = random_column_batch(chance)
             whole.apply(new_batch)

@@ -37,7 +37,7 @@ def test_a_column_that_a_daily_statement_makes_is_there_since_its_first_run(tmp_
         return Ran(f"CREATE OR REPLACE TABLE t AS SELECT {columns} FROM o", second=at)
 
     ran = [made("1 AS a", 0), made("1 AS a", 100), made("1 AS a, 2 AS b", 200), made("1 AS a, 2 AS b", 300)]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, ran, "duckdb")
         since = {one.path: (one.first_seen or AT) - AT for one in store.columns(["duckdb/t"])}
         assert {path: time.total_seconds() for path, time in since.items()} == {"a": 0, "b": 200}

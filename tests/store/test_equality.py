@@ -34,7 +34,7 @@ def test_when_a_store_is_pruned_does_not_show(tmp_path: Path) -> None:
         batches, cut = [random_batch(chance) for _ in range(8)], day(chance.randrange(5, 30))
         found = []
         for step in (0, chance.randrange(1, 8), 8):
-            with open_store(tmp_path / f"{trial}-{step}.lbug") as store:
+            with open_store(tmp_path / f"{trial}-{step}.db") as store:
                 for one in batches[:step]:
                     store.apply(one)
                 store.prune(cut, at=day(40))
@@ -80,7 +80,7 @@ def test_what_is_copied_into_the_embedded_store_is_what_would_be_created(
     for copy_from in (1, 20_000):
         monkeypatch.setattr("lineage.store.embedded.transaction.COPY_FROM", copy_from)
         chance = random.Random(3)
-        with open_store(tmp_path / f"{copy_from}.lbug") as embedded:
+        with open_store(tmp_path / f"{copy_from}.db") as embedded:
             for _ in range(10):
                 embedded.apply(random_batch(chance))
             dumps.append(embedded.dump())

@@ -69,5 +69,5 @@ def test_they_are_no_part_of_a_dump(store: GraphStore) -> None:
 
 def test_keys(store: GraphStore, tmp_path: Path) -> None:
     assert (store.job_keys(), store.dataset_keys()) == ([], [])
-    with open_store(tmp_path / "other.lbug") as other:
+    with open_store(tmp_path / "other.db") as other:
         assert other.job_keys() == []

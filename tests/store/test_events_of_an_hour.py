@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lineage.store import open_store
-from lineage.store.embedded.transaction import EmbeddedTransaction
+from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage_ingest.openlineage import EventIngest
 from tests.events.event_builders import event
 
@@ -20,19 +21,19 @@ def events(first: int, count: int) -> list[Any]:
     ]
 
 
-def test_rows_read_for_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_read_for_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 0
-    read = EmbeddedTransaction.read
+    read = SqliteTransaction.read
 
-    def counting(self: EmbeddedTransaction, *arguments: Any) -> list[dict[str, Any]]:
+    def counting(self: SqliteTransaction, *arguments: Any) -> list[dict[str, Any]]:
         nonlocal rows
-        found = read(self, *arguments)
+        found: list[dict[str, Any]] = read(self, *arguments)
         rows += len(found)
         return found
 
-    monkeypatch.setattr(EmbeddedTransaction, "read", counting)
+    monkeypatch.setattr(SqliteTransaction, "read", counting)
     taken = []
-    with open_store(":memory:") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest = EventIngest(store)
         for first, count in ((1, 5), (6, 200), (206, 5), (1, 5)):
             rows = 0

@@ -65,7 +65,7 @@ def test_a_file_and_a_log_leave_one_graph(tmp_path: Path, script: str, expected:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "1.sql").write_text(script, encoding="utf-8")
     rows = [f"1: {statement}" for statement in script.split("; ")]
-    with open_store(tmp_path / "file.lbug") as by_file, open_store(tmp_path / "log.lbug") as by_log:
+    with open_store(tmp_path / "file.db") as by_file, open_store(tmp_path / "log.db") as by_log:
         options = options_for("duckdb", default_schema="main")
         for number in range(2):
             ingest_sql_files([tmp_path / "files"], by_file, options, observed_at=BEGIN)

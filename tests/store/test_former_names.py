@@ -62,7 +62,7 @@ def test_the_table_that_had_a_name_before_is_found(store: GraphStore) -> None:
 
 def test_impact_names_the_table_that_had_the_name_before(tmp_path: Path) -> None:
     """A column of that name, or the table; a table that is dropped since is left out."""
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
         store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
@@ -82,7 +82,7 @@ def test_impact_names_the_table_that_had_the_name_before(tmp_path: Path) -> None
 
 def test_before_the_rename_the_note_has_the_time_that_is_asked(tmp_path: Path) -> None:
     """Even if the table of that time is dropped by now."""
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         store.apply(applied_together(query("q", "a.x -> r.x", at=1)))
         store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
@@ -98,7 +98,7 @@ def test_before_the_rename_the_note_has_the_time_that_is_asked(tmp_path: Path) -
 
 
 def test_of_many_tables_that_had_a_name_the_latest_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         for number in range(1, 7):
             store.apply(applied_together(table("a", "x", at=2 * number)))
@@ -112,7 +112,7 @@ def test_of_many_tables_that_had_a_name_the_latest_are_named(tmp_path: Path) -> 
 
 
 def test_a_column_that_only_the_table_before_has_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "s.lbug"
+    path = tmp_path / "s.db"
     with open_store(path) as store:
         store.apply(applied_together(query("q", "a.gone -> r.x", at=1)))
         store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
@@ -195,7 +195,7 @@ def test_in_whatever_order_it_is_applied_together(order: tuple[int, ...], tmp_pa
         applied_together(changes=[rename("b", "c", 4), drop("d", 5)]),
         applied_together(query("q", "c.x -> d.x", at=6)),
     )
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for number in order:
             store.apply(parts[number])
         assert names(store) == {"c": [("a", 2), ("b", 4)]}

@@ -60,12 +60,12 @@ def test_the_events_of_a_workload_say_what_took_effect(spark: Any, tmp_path: Pat
     spark.sparkContext.setJobDescription(None)
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     [events] = Path(spark.conf.get("spark.eventLog.dir").removeprefix("file:")).iterdir()
-    with open_store(tmp_path / "sql.lbug") as store:
+    with open_store(tmp_path / "sql.db") as store:
         file = effective_script(SPARK_WORKLOAD, tmp_path)
         ingest_sql_files([file], store, options_for("spark"), None, observed_at=AT)
         expected = stated(store)
     given = LogInput(source_named("spark"), (str(events),))
-    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine, open_store(tmp_path / "log.lbug") as store:
+    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine, open_store(tmp_path / "log.db") as store:
         ingest_log_rows(engine, store, LogContext("played", AT))
         assert stated(store) == expected
     for name in ("core", "mart"):
@@ -88,7 +88,7 @@ def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: P
             lines = "\n".join(starts[name]).format(n=n, text=text)
             (tmp_path / "log" / folder / file).write_text(f"{lines}\n")
     given = LogInput(source_named(name), (str(tmp_path / "log"),))
-    dumps = [graph_of(given, kind, tmp_path / f"{kind}.lbug", 3) for kind in (EngineKind.LOCAL, EngineKind.SPARK)]
+    dumps = [graph_of(given, kind, tmp_path / f"{kind}.db", 3) for kind in (EngineKind.LOCAL, EngineKind.SPARK)]
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
@@ -99,7 +99,7 @@ def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: P
 def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, tmp_path: Path) -> None:
     make(tmp_path / "log", source, runs(source, 1_500, 60, 5), kind, files=2)
     given = LogInput(source_named(source), (str(tmp_path / "log"),))
-    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.db") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
@@ -128,7 +128,7 @@ def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Pa
         rows.append(json.dumps({"query_text": text, "started_at": at, "session": session}))
     (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
     given = LogInput(source_named("generic", dialect="duckdb"), (str(tmp_path / "log.jsonl"),))
-    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.db") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     stated = {(kind, start, end) for kind, start, end, _ in dumps[0].relationships}
@@ -162,7 +162,7 @@ def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spar
         ]
         (tmp_path / name).write_text("".join(json.dumps(one) + "\n" for one in documents))
     given = LogInput(source_named("bigquery"), tuple(str(tmp_path / name) for name in jobs))
-    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug", 3) for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.db", 3) for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
@@ -176,7 +176,7 @@ def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_pa
     given = LogInput(source_named(source, dialect="postgres"), (str(tmp_path / "log"),))
     found = []
     for engine in (EngineKind.LOCAL, EngineKind.SPARK):
-        with open_store(tmp_path / f"{engine}.lbug") as store, open_engine(given, engine, SparkOptions()) as running:
+        with open_store(tmp_path / f"{engine}.db") as store, open_engine(given, engine, SparkOptions()) as running:
             summary = ingest_log_rows(running, store, LogContext(given.name, AT, observed_at=AT))
             jobs = {job.key: job.observations for job in store.jobs()}
         failed = {
@@ -205,7 +205,7 @@ def test_both_engines_read_a_form_alike(form: str, spark: Any, tmp_path: Path) -
     given = LogInput(source_named(form.partition("/")[0]), (str(path),))
     dumps = []
     for kind in (EngineKind.LOCAL, EngineKind.SPARK):
-        with open_store(tmp_path / f"{kind}.lbug") as store, open_engine(given, kind, SparkOptions()) as engine:
+        with open_store(tmp_path / f"{kind}.db") as store, open_engine(given, kind, SparkOptions()) as engine:
             summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
             assert summary.run.counts["resolved"] > 1
             assert not summary.failed_files
@@ -233,7 +233,7 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     )
     source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
     given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
-    with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
+    with open_store(tmp_path / "s.db") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
         ingest_log_rows(engine, store, LogContext(given.name, AT))
         [job] = store.jobs(users=True)
         uses = store.usage("postgres/s#a")
@@ -258,7 +258,7 @@ def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: 
     text = '{"sql": "SELECT a FROM t"}\n' if name == "log.jsonl" else "sql\nSELECT a FROM t\n"
     (tmp_path / name).write_text(text, encoding="utf-8")
     given = LogInput(source_named("snowflake"), (str(tmp_path / name),))
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         with (
             pytest.raises(ColumnsMissingError, match="these rows do not"),
             open_engine(given, kind, SparkOptions()) as engine,

@@ -31,6 +31,6 @@ def test_workers_write_large_batches_into_neo4j(
         dump = store.dump()
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)
-    alone = graph_of(given, EngineKind.LOCAL, tmp_path / "alone.lbug")
+    alone = graph_of(given, EngineKind.LOCAL, tmp_path / "alone.db")
     assert (dump.nodes, dump.relationships) == (alone.nodes, alone.relationships)
     assert applied.edges_created > 100

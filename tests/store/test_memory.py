@@ -14,7 +14,7 @@ COLUMNS = 6_000
 
 
 def test_large_batches_give_their_memory_back(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         used = []
         for number in range(8):
             store.apply(batch(table(f"t{number}", *(f"c{column}" for column in range(COLUMNS)))))
@@ -25,7 +25,7 @@ def test_large_batches_give_their_memory_back(tmp_path: Path) -> None:
 
 def test_small_runs_do_not_keep_memory(tmp_path: Path) -> None:
     """The full measurement: `python -m tests.store.small_runs STORE 20000`."""
-    command = [sys.executable, "-m", "tests.store.small_runs", str(tmp_path / "store.lbug"), "400"]
+    command = [sys.executable, "-m", "tests.store.small_runs", str(tmp_path / "store.db"), "400"]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     used = {int(runs): float(size) for runs, size in (line.split() for line in output.splitlines())}
     assert used[400] < 1.3 * used[100], used

@@ -52,7 +52,7 @@ def test_any_order_and_twice_and_by_several_processes(case: dict[str, Any], seed
     all_events = [event(one) for one in case["events"]]
     sent = [*all_events, *chance.choices(all_events, k=2)]
     chance.shuffle(sent)
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         processes = [EventIngest(store) for _ in range(3)]
         for one in sent:
             [outcome] = chance.choice(processes).take([one])
@@ -139,7 +139,7 @@ def test_recordings_shuffled_give_the_same_edges(tmp_path: Path) -> None:
     events = [one for path in RECORDED for one in recorded(path)]
     dumps = []
     for seed in range(2):
-        with open_store(tmp_path / f"{seed}.lbug") as store:
+        with open_store(tmp_path / f"{seed}.db") as store:
             sent = list(events)
             random.Random(seed).shuffle(sent)
             for start in range(0, len(sent), 7):
@@ -152,7 +152,7 @@ def test_recordings_shuffled_give_the_same_edges(tmp_path: Path) -> None:
 
 
 def test_sql_of_recordings_is_masked_wherever_it_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     events = [one for one in recorded(RECORDED[0]) if one["eventType"] != "COMPLETE"]
     assert "'DE'" in json.dumps(events)
     with open_store(path) as store:

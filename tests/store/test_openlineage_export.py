@@ -26,7 +26,7 @@ DEMO = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[GraphStore]:
-    with open_store(tmp_path / "second.lbug") as opened:
+    with open_store(tmp_path / "second.db") as opened:
         yield opened
 
 
@@ -122,7 +122,7 @@ def test_the_order_is_always_the_same(store: GraphStore, empty: GraphStore) -> N
 
 
 def test_the_demo_goes_out_and_comes_in_again(tmp_path: Path) -> None:
-    with open_store(tmp_path / "demo.lbug") as demo, open_store(tmp_path / "again.lbug") as again:
+    with open_store(tmp_path / "demo.db") as demo, open_store(tmp_path / "again.db") as again:
         catalog = Catalog.from_ddl(DEMO / "create.sql", "postgres")
         options = options_for("postgres", namespace="postgres://mimic:5432", default_schema="mimiciv_derived")
         ingest_sql_files([DEMO / "concepts"], demo, options, catalog, observed_at=datetime(2026, 1, 1, tzinfo=UTC))

@@ -113,7 +113,7 @@ batches = st.dictionaries(
     {"three": "create table core.b (x int); create table b (x int)"},
 )
 def test_a_second_ingest_changes_nothing(earlier: list[dict[str, str]], batch: dict[str, str]) -> None:
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.lbug") as store:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
         for number, files in enumerate(earlier):
             ingest(store, Path(folder) / f"earlier{number}", number, **files)
         ingest(store, Path(folder) / "batch", 5, **batch)

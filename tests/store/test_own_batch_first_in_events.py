@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.store import GraphStore, open_store
+from lineage.store import GraphStore
 from lineage_ingest.openlineage import EventIngest
 from tests.events.event_builders import edges, event
+from tests.store.temporary import temporary_store
 
 EXAMPLES = int(os.environ.get("LINEAGE_BATCHES", "12"))
 Json = dict[str, Any]
@@ -40,7 +41,7 @@ def taken(store: GraphStore, all_events: list[Json]) -> None:
 
 @pytest.mark.parametrize("events", [DEFINED + READ, READ + DEFINED], ids=["in order", "readers first"])
 def test_what_events_define_beats_what_the_store_knew(store: GraphStore, events: list[Json]) -> None:
-    with open_store(":memory:") as alone:
+    with temporary_store() as alone:
         taken(alone, events)
         wanted = edges(alone)
     taken(store, OLD)
@@ -87,7 +88,7 @@ def dated(all_events: list[Json], day: int) -> list[Json]:
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(earlier=events(), then=events(), data=st.data())
 def test_the_same_events_again_change_nothing(earlier: list[Json], then: list[Json], data: st.DataObject) -> None:
-    with open_store(":memory:") as store:
+    with temporary_store() as store:
         taken(store, dated(earlier, 1))
         batch = dated(then, 5)
         taken(store, batch)

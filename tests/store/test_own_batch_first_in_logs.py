@@ -7,8 +7,9 @@ import os
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lineage.store import GraphStore, open_store
+from lineage.store import GraphStore
 from tests.query_logs.pipeline.running import Ran, edges, ingested
+from tests.store.temporary import temporary_store
 
 EXAMPLES = int(os.environ.get("LINEAGE_BATCHES", "12"))
 DAY = 86_400
@@ -31,7 +32,7 @@ def ran(texts: tuple[str, ...], day: int) -> list[Ran]:
 
 
 def test_definitions_of_the_log_beat_those_of_the_store(store: GraphStore) -> None:
-    with open_store(":memory:") as alone:
+    with temporary_store() as alone:
         ingested(alone, ran(LOG, 2))
         wanted = edges(alone)
     ingested(store, ran(OLD, 1))
@@ -91,7 +92,7 @@ def logs(draw: st.DrawFn) -> tuple[str, ...]:
     ),
 )
 def test_the_same_log_again_changes_nothing(earlier: tuple[str, ...], log: tuple[str, ...]) -> None:
-    with open_store(":memory:") as store:
+    with temporary_store() as store:
         ingested(store, ran(earlier, 1))
         ingested(store, ran(log, 2))
         first = lineage(store)

@@ -35,7 +35,7 @@ def test_what_was_renamed_is_not_read(tmp_path: Path, versions: list[str | None]
     folder, file = tmp_path / "files", tmp_path / "files" / "2.sql"
     folder.mkdir()
     (folder / "1.sql").write_text(MAIN, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store, open_store(tmp_path / "fresh.lbug") as fresh:
+    with open_store(tmp_path / "store.db") as store, open_store(tmp_path / "fresh.db") as fresh:
         for day, text in enumerate([*versions, versions[-1]]):
             file.unlink(missing_ok=True)
             if text is not None:
@@ -52,7 +52,7 @@ def test_a_table_of_another_project_is_read(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.sql").write_text(text, encoding="utf-8")
     (tmp_path / "p2" / "2.sql").write_text(READER, encoding="utf-8")
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for name in ("p1", "p2", "p2"):
             ingest_sql_files([tmp_path / name], store, options, observed_at=BEGIN, project=name)
         assert "s2.v.total -> s2.n.total" in edges(store)
@@ -63,7 +63,7 @@ def test_a_table_that_a_later_file_drops_is_dropped_once(tmp_path: Path) -> None
     (tmp_path / "files" / "1.sql").write_text(
         "create table t (a int); create table v as select a from t", encoding="utf-8"
     )
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for day in range(4):
             if day == 1:
                 (tmp_path / "files" / "2.sql").write_text("drop table t", encoding="utf-8")

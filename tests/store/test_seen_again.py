@@ -52,7 +52,7 @@ def test_beside_many_columns_that_nothing_reads(tmp_path: Path) -> None:
     (folder / "1.sql").write_text("\n".join(tables))
     views = (f"CREATE VIEW of_{name} AS SELECT {', '.join(_columns(300))} FROM {name} WHERE c0 > 1;" for name in "ac")
     (folder / "2.sql").write_text("\n".join(views))
-    _check_ingests(folder, tmp_path / "s.lbug")
+    _check_ingests(folder, tmp_path / "s.db")
 
 
 def test_beside_a_statement_of_the_same_moment_that_is_no_definition(tmp_path: Path) -> None:
@@ -63,14 +63,12 @@ def test_beside_a_statement_of_the_same_moment_that_is_no_definition(tmp_path: P
     row = {"query_text": "INSERT INTO u SELECT a FROM s", "started_at": "2026-01-01T00:00:00+00:00"}
     log.write_text(json.dumps(row), encoding="utf-8")
     mapping = {name: name for name in row}
-    ingest_log(
-        log, source="generic", store=tmp_path / "s.lbug", options=LogOptions(dialect="postgres", mapping=mapping)
-    )
+    ingest_log(log, source="generic", store=tmp_path / "s.db", options=LogOptions(dialect="postgres", mapping=mapping))
     options = SqlOptions(dialect="postgres", project="p", project_root=folder, cache=True)
     found = []
     for day in (1, 2, 3):
         options = replace(options, observed_at=datetime(2026, 1, day, tzinfo=UTC))
-        found.append(ingest_sql(folder, store=tmp_path / "s.lbug", options=options).stored)
+        found.append(ingest_sql(folder, store=tmp_path / "s.db", options=options).stored)
     assert found == [None, 0, 0]
 
 
@@ -79,7 +77,7 @@ def test_the_first_and_last_year_in_another_time_zone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[int, ...]
 ) -> None:
     """Some clients send the year 1 for "no time": Go's and .NET's zero."""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingest = EventIngest(store)
         try:
             monkeypatch.setenv("TZ", "Asia/Tokyo")

@@ -12,7 +12,7 @@ EMPTY = LineageBatch(run=RunRecord("sql:1", "sql", "shop", datetime(2026, 1, 1, 
 
 
 def test_a_session_that_writes_gets_a_number(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
+    path = tmp_path / "store.db"
     with open_store(path) as store:
         before = store.last_session
         store.apply(EMPTY)
@@ -32,4 +32,4 @@ def test_a_session_that_writes_gets_a_number(tmp_path: Path) -> None:
 
 def test_a_store_with_several_writers_has_no_number(store: GraphStore) -> None:
     store.apply(EMPTY)
-    assert (store.last_session is None) == (not store.is_exclusive)
+    assert (store.last_session is None) == (not store.is_file)

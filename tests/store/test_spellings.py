@@ -56,7 +56,7 @@ def shown(store: GraphStore) -> list[str]:
 @contextmanager
 def other_store(folder: Path) -> Iterator[GraphStore]:
     folder.mkdir(exist_ok=True)
-    with open_store(folder / "other.lbug") as store:
+    with open_store(folder / "other.db") as store:
         yield store
 
 

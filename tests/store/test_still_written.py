@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
 from lineage.model.batch import JobKind
-from lineage.store import GraphStore, open_store
-from lineage.store.cypher.schema import LABELS, Changes, Node, Relationship
+from lineage.store import GraphStore
 from lineage.store.values import GraphDump
 from tests.store.batch_builders import JobWithEdges, batch, day, job, key
 from tests.store.dumped_times import with_own_times
-from tests.store.old_stores import Migrated, make_old_embedded
 
 
 def dbt_model(*written: str, at: float, name: str = "dbt:v") -> JobWithEdges:
@@ -79,78 +75,3 @@ def test_an_ad_hoc_job_has_no_observations(store: GraphStore) -> None:
 
 # A model that wrote `w` on the 2nd and no longer on the 3rd, and still writes `v`; one that wrote `old` before another
 # one was merged with it.
-OLD_WRITES = (
-    *(
-        f"""CREATE (:Job {{key: 'dbt:{name}', kind: 'dbt', completeness: 'full',
-        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-04T00:00:00.250Z')}})"""
-        for name in ("v", "merged")
-    ),
-    *(
-        f"""CREATE (:`Table` {{key: 'pg/{table}', namespace: 'pg', name: '{table}', kind: 'table', schema_known: true,
-        aliases: [], first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-04T00:00:00Z')}})"""
-        for table in ("a", "v", "w", "old")
-    ),
-    *(
-        f"""MATCH (j:Job {{key: 'dbt:{model}'}}), (t:`Table` {{key: 'pg/{table}'}}) CREATE (j)-[:WRITES {{
-        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('{last_seen}Z'),
-        observations: {[f"{at}T00:00:00+00:00 {content}" for at, content in observed]}}}]->(t)"""
-        for model, table, last_seen, observed in (
-            ("v", "v", "2024-01-04T00:00:00.250", [("2024-01-01", "aaaaaaaaaaaa"), ("2024-01-03", "bbbbbbbbbbbb")]),
-            ("v", "w", "2024-01-02T00:00:00", [("2024-01-01", "aaaaaaaaaaaa"), ("2024-01-03", "-")]),
-            ("merged", "old", "2024-01-03T00:00:00", [("2024-01-02", "aaaaaaaaaaaa")]),
-        )
-    ),
-)
-
-
-def check_writes_migrated(store: GraphStore) -> None:
-    jobs = {one.key: one for one in store.jobs()}
-    seen_at = jobs["dbt:v"].last_seen
-    assert {name: one.writes for name, one in jobs.items()} == {"dbt:v": (key("v"),), "dbt:merged": (key("old"),)}
-    assert jobs["dbt:v"].observed_at == (seen_at,)
-    assert writes(with_own_times(store.dump())) == {
-        "v": (seen_at, ["01-01", "01-03", "01-04"]),
-        "w": (day(2), ["01-01", "01-03"]),
-        "old": (day(3), ["01-02", "01-03"]),
-    }
-    store.see_again([*jobs], [], seen_at, day(20))
-    assert {one.key: one.writes for one in store.jobs()} == {name: one.writes for name, one in jobs.items()}
-    assert {table: at for table, (at, _) in writes(store.dump()).items()} == {"v": None, "w": day(2), "old": None}
-    assert writes(with_own_times(store.dump())) == {
-        "v": (day(20), ["01-01", "01-03", "01-04", "01-20"]),
-        "w": (day(2), ["01-01", "01-03"]),
-        "old": (day(20), ["01-02", "01-03", "01-20"]),
-    }
-    store.apply(batch(dbt_model("w", at=21)))
-    assert [one.writes for one in store.jobs(["dbt:v"])] == [(key("w"),)]
-
-
-def test_writes_of_version_22_are_migrated(migrated: Migrated) -> None:
-    check_writes_migrated(migrated(22, OLD_WRITES))
-
-
-def test_deferred_writes_of_version_22_are_of_that_version(tmp_path: Path) -> None:
-    """A writer was stopped before it had written that the model writes `w` again, and no longer `v`."""
-    path = tmp_path / "old.lbug"
-    times = {"first_seen": day(1), "last_seen": day(9)}
-    seen = Node("Job", "dbt:v", {**dict.fromkeys(LABELS["Job"]), "kind": "dbt", "completeness": "full", **times})
-    at = [day(number).isoformat() for number in (1, 3, 9)]
-    changes = Changes(
-        updated_nodes=(replace(seen, changed=("last_seen",)),),
-        updated_relationships=(
-            Relationship(
-                *("WRITES", "Job", "dbt:v", "Table", "pg/v"),
-                {**times, "last_seen": day(4), "observations": [f"{at[0]} aaaaaaaaaaaa", f"{at[2]} -"]},
-            ),
-            Relationship(
-                *("WRITES", "Job", "dbt:v", "Table", "pg/w"),
-                {**times, "observations": [f"{at[0]} aaaaaaaaaaaa", f"{at[1]} -", f"{at[2]} cccccccccccc"]},
-            ),
-        ),
-    )
-    make_old_embedded(path, 22, OLD_WRITES, changes)
-    with open_store(path) as store:
-        [job] = store.jobs(["dbt:v"])
-        assert (job.writes, job.last_seen, job.observed_at) == ((key("w"),), day(9), (day(9),))
-        found = {table: at for table, (at, _) in writes(store.dump()).items() if table in ("v", "w")}
-        assert found == {"v": day(4), "w": None}

@@ -15,8 +15,6 @@ from lineage.store import GraphStore, open_store
 from lineage.traversal import impact, resolve_column, root_cause
 from lineage_ingest.batch_builder import BatchBuilder, of_files
 from lineage_ingest.openlineage import EventIngest
-from tests.neo4j_fixture import Neo4jAddress
-from tests.store.old_stores import fill_old_neo4j, make_old_embedded
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 CHOSEN = [
@@ -72,7 +70,7 @@ def test_every_column_is_found_by_its_name_and_by_its_key(store: GraphStore) -> 
 def test_names_survive_export_and_import(store: GraphStore, tmp_path: Path) -> None:
     ingest(store, script(names()))
     before = {column.key for column in store.columns(store.dataset_keys())}
-    with open_store(tmp_path / "copy.lbug") as copy:
+    with open_store(tmp_path / "copy.db") as copy:
         EventIngest(copy).take(list(openlineage_events(store)))
         assert {column.key for column in copy.columns(copy.dataset_keys())} == before
 
@@ -86,79 +84,6 @@ OLD_NAMES = {
     'j."x y"': "j.x y",
     "[k]": '"[k]"',
 }
-
-
-def old_graph() -> list[str]:
-    """A graph as version 8 wrote it: paths of top-level columns raw, keys unescaped, fields in quotes."""
-    made = []
-    for table in ("o", "v%2"):
-        key = f"pg/s.{table}3" if table != "o" else "pg/s.o"
-        made.append(
-            f"""CREATE (:`Table` {{key: '{key}', namespace: 'pg', name: '{key[3:]}', kind: 'table', aliases: [],
-            schema_known: false, search: '{key[3:]}', first_seen: datetime('2024-01-01T00:00:00Z'),
-            last_seen: datetime('2024-01-01T00:00:00Z')}})"""
-        )
-        for path in ("j", *OLD_NAMES):
-            parent = f"parent: '{key}#j', " if path.startswith("j.") else ""
-            made.append(
-                f"""CREATE (:`Column` {{key: '{key}#{path}', dataset: '{key}', path: '{path}', name: '{path}',
-                {parent}inferred: false, search: '{path}'}})"""
-            )
-            made.append(
-                f"MATCH (t:`Table` {{key: '{key}'}}), (c:`Column` {{key: '{key}#{path}'}}) "
-                "CREATE (t)-[:HAS_COLUMN]->(c)"
-            )
-            if parent:
-                made.append(
-                    f"MATCH (p:`Column` {{key: '{key}#j'}}), (c:`Column` {{key: '{key}#{path}'}}) "
-                    "CREATE (p)-[:HAS_FIELD]->(c)"
-                )
-    job = "definition:pg/s.v%23"
-    made.append(
-        f"""CREATE (:Job {{key: '{job}', kind: 'definition', completeness: 'full',
-        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z')}})"""
-    )
-    made.append(
-        """MATCH (j:Job), (t:`Table` {key: 'pg/s.v%23'}) CREATE (j)-[:WRITES {
-        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z'),
-        observations: ['2024-01-01T00:00:00+00:00 0123456789ab']}]->(t)"""
-    )
-    made += [
-        f"""MATCH (a:`Column` {{key: 'pg/s.o#{path}'}}), (b:`Column` {{key: 'pg/s.v%23#{path}'}})
-        CREATE (a)-[:CONTRIBUTES {{job: '{job}', subtypes: ['IDENTITY'], masking: false, limited: false,
-        ambiguous: false, spans: [], first_seen: datetime('2024-01-01T00:00:00Z'),
-        last_seen: datetime('2024-01-01T00:00:00Z')}}]->(b)"""
-        for path in OLD_NAMES
-    ]
-    return made
-
-
-def check_rekeyed(store: GraphStore) -> None:
-    source, target = "pg/s.o", dataset_key("pg", "s.v%23")
-    assert store.dataset_keys() == [source, target]
-    assert {column.path for column in store.columns([source])} == {"j", *OLD_NAMES.values()}
-    for path in OLD_NAMES.values():
-        start = resolve_column(store, f"s.o.{path}")
-        assert start.key == column_key(source, path)
-        [reached] = [one for one in impact(store, start).columns if one.path[0].source == start.key]
-        assert (reached.key, reached.path[0].job) == (column_key(target, path), f"definition:{target}")
-    assert store.job_keys_of([target]) == {target: [f"definition:{target}"]}
-    assert resolve_column(store, "s.o.j").key == "pg/s.o#j"
-    nested = [column for column in store.columns([source]) if column.parent == "pg/s.o#j"]
-    assert sorted(column.name for column in nested) == ["x y", "x.y"]
-
-
-def test_keys_of_an_embedded_store_of_version_8_are_written_anew(tmp_path: Path) -> None:
-    path = tmp_path / "old.lbug"
-    make_old_embedded(path, 8, old_graph())
-    with open_store(path, read_only=True) as store:
-        check_rekeyed(store)
-
-
-def test_keys_of_a_neo4j_store_of_version_8_are_written_anew(neo4j_uri: Neo4jAddress) -> None:
-    fill_old_neo4j(neo4j_uri, 8, old_graph())
-    with open_store(neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password, read_only=True) as store:
-        check_rekeyed(store)
 
 
 def test_a_name_that_is_no_unicode_is_not_found(store: GraphStore) -> None:

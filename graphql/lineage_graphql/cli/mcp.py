@@ -27,7 +27,7 @@ def mcp(
 
     Assistants start the server themselves. Configure the command `lineage mcp --store PATH`, for example:
 
-    {"mcpServers": {"lineage": {"command": "lineage", "args": ["mcp", "--store", "lineage.lbug"]}}}
+    {"mcpServers": {"lineage": {"command": "lineage", "args": ["mcp", "--store", "lineage.db"]}}}
     """
     check_installed("mcp")
     # Imported here so that other commands start fast.

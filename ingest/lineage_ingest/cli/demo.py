@@ -31,7 +31,7 @@ __all__ = ["app"]
 IMPACT_OF = "mimiciv_icu.chartevents.valuenum"
 ROOT_CAUSES_OF = "mimiciv_derived.sofa.sofa_24hours"
 USED = "mimiciv_derived.sofa"
-DEFAULT_STORE = Path("demo.lbug")
+DEFAULT_STORE = Path("demo.db")
 
 app = typer.Typer(add_completion=False)
 
@@ -42,7 +42,7 @@ def demo(
     neo4j: Annotated[
         bool, typer.Option("--neo4j", help="Store it in a local Neo4j, which is started if needed.")
     ] = False,
-    store: Annotated[str | None, typer.Option("--store", "-s", help="Store to use instead of ./demo.lbug.")] = None,
+    store: Annotated[str | None, typer.Option("--store", "-s", help="Store to use instead of ./demo.db.")] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows per answer; 0 shows all.")] = 12,
     engine: Annotated[
         EngineKind, typer.Option(help="Run on Spark or in this process; auto: on Spark if it starts.")

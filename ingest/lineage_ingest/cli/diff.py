@@ -141,7 +141,7 @@ def diff(
     --store the datasets, dashboards, people and jobs that the graph knows. It also says what must be rebuilt, and
     which tests to run.
 
-    Example: lineage diff --base prod/target --head target --store lineage.lbug --write comment.md --fail-on removed
+    Example: lineage diff --base prod/target --head target --store lineage.db --write comment.md --fail-on removed
 
     Example: lineage diff --base main:models --head models --dialect snowflake
 

@@ -101,7 +101,7 @@ class EventIngest:
         self._retention = retention if retention is not None else Retention()
         self._lock = threading.Lock()
         with _LOCK:
-            self._store_lock = _STORE_LOCKS.setdefault(store, threading.Lock()) if store.is_exclusive else None
+            self._store_lock = _STORE_LOCKS.setdefault(store, threading.Lock()) if store.is_file else None
         self._checked_at = float("-inf")
         self.applied = AppliedChanges()
         """Changes in the graph by all calls."""

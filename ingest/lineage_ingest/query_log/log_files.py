@@ -11,7 +11,7 @@ from lineage_ingest.query_log.sources.source import Source
 
 __all__ = ["NoLogFilesError", "find_log_files", "parts_of", "size_of"]
 
-_OTHER = re.compile(r"^[._]|\.lbug(?:\.|$)")
+_OTHER = re.compile(r"^[._]|\.db(?:[-.]|$)")
 _COMPACTED = ".compact"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from lineage.store.cypher.schema import Changes
-from lineage.store.cypher.statements import Statement
+from lineage.store.cypher.statements import NamedStatement
 from lineage.store.exploring import Explorer, View
 
 __all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
@@ -22,7 +22,7 @@ class EndMissingError(Exception):
 class Transaction(Protocol):
     """A transaction. Times are timezone-aware and in UTC, in both directions."""
 
-    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows.
 
         A node is a dictionary of its properties; a relationship also has its `type`.
@@ -48,15 +48,12 @@ class Backend(Protocol):
         """The version of the graph's schema."""
 
     @property
-    def is_exclusive(self) -> bool:
-        """Whether no other process can write to it as long as it is open."""
+    def is_file(self) -> bool:
+        """Whether it is a file that this program opens itself, not a server."""
 
     @property
     def last_session(self) -> int | None:
-        """The number of the session that wrote last, this one included; None if other writers are not noticed.
-
-        A session is an open store of one process. It has no number before its first write.
-        """
+        """The number of the session that wrote last, this one included; None if another one has written meanwhile."""
 
     def reading(self, work: Callable[[Transaction], T]) -> T:
         """Return the result of `work`, which only reads."""

@@ -20,7 +20,7 @@ from lineage.store.values import BufferedText
 __all__ = ["PIECE", "drop_buffered_texts", "buffered_texts", "buffer_texts"]
 
 PIECE = 60_000
-"""Maximum characters of a row's text. ladybug's limit is 262,144 bytes; a character has up to four in UTF-8."""
+"""Maximum characters of a row's text."""
 
 _Rows = dict[str, dict[str, Any]]
 

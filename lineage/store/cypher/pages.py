@@ -13,7 +13,7 @@ from lineage.model.names import split_name
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.reads import datasets, jobs
 from lineage.store.cypher.records import diagnostic_from, run_from
-from lineage.store.cypher.statements import Statement, query
+from lineage.store.cypher.statements import NamedStatement, query
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
 from lineage.store.values import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
@@ -45,8 +45,8 @@ _AT_LEAST = 200
 class _List:
     """A pattern that binds nodes to `n`, and the conditions on them."""
 
-    pattern: Statement
-    conditions: tuple[Statement, ...] = ()
+    pattern: NamedStatement
+    conditions: tuple[NamedStatement, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
     admits: Callable[[str, str], bool] | None = None
     """A condition on the key and name of a dataset that Cypher cannot express."""

@@ -29,7 +29,7 @@ class PropertyType(Enum):
 
 
 Properties = Mapping[str, PropertyType]
-"""The properties of a label or relationship type, in the order of the embedded store's tables."""
+"""The properties of a label or relationship type."""
 
 
 @frozen

@@ -1,7 +1,5 @@
-// Queries of both stores. Each takes one row of parameters: for Neo4j it is prefixed with UNWIND, the embedded store
-// runs it row by row. `e` is always a whole relationship, `n` a whole node.
-// Lines that begin with HINT apply to the embedded store only: without them, its planner scans all columns while there
-// are few edges.
+// Queries of Neo4j; `sqlite/read.sql` has those of the same names in SQL. Each takes one row of parameters, and is
+// prefixed with UNWIND. `e` is always a whole relationship, `n` a whole node.
 
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
@@ -129,14 +127,12 @@ MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS jo
 
 // name: edges_of_units
 MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
-HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 WITH t, b, e, a WHERE e.job IN $jobs
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_of_units
 MATCH (t:`Table` {key: $output})<-[e:<any_reference>]-(a)
 WHERE e.job IN $jobs
-HINT (t JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_of_units
@@ -146,12 +142,10 @@ RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output,
 
 // name: edges_into_dataset
 MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
-HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_into_dataset
 MATCH (t:`Table` {key: $key})<-[e:<any_reference>]-(a)
-HINT (t JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_into_dataset
@@ -160,12 +154,10 @@ RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output,
 
 // name: edges_out_of_dataset
 MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:<any_edge>]->(b:`Column`)
-HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: row_edges_out_of_dataset
 MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:<any_reference>]->(b:`Table`)
-HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: table_edges_out_of_dataset
@@ -233,9 +225,6 @@ MATCH (n:Usage {key: $key})-[:OF]->(o:`Column`) RETURN n, o.key AS of
 // name: usage_of_dataset
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of
 
-// name: usage_of_column
-MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN n, o.key AS of
-
 // name: usage_of_dataset_between
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) WITH n, o WHERE n.day >= $since AND n.day <= $until
 RETURN n, o.key AS of
@@ -252,12 +241,10 @@ MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)<-[:OF]-(n:Usage) RETURN
 
 // name: fields_of_column
 MATCH (c:`Column` {key: $key})-[h:HAS_FIELD]->(f:`Column`)
-HINT (c JOIN h) JOIN f
 RETURN c.key AS asked, f.key AS found
 
 // name: parent_of_column
 MATCH (c:`Column` {key: $key})<-[h:HAS_FIELD]-(f:`Column`)
-HINT (c JOIN h) JOIN f
 RETURN c.key AS asked, f.key AS found
 
 // name: out_of_column
@@ -274,10 +261,8 @@ RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // name: into_dataset
 MATCH (b:`Table` {key: $key})<-[e:<types>]-(a)
-HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
-// Single properties: ladybug takes ten times as long to return whole relationships of a column that has many.
 // name: steps
 MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
@@ -301,13 +286,11 @@ MATCH (j:Job {key: $key}) WHERE j.completeness = 'full' RETURN j.key AS job
 
 // name: stated_between_columns
 MATCH (t:`Table` {key: $target})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<types>]-(a:`Column`) <when>
-HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 WITH t, e, a WHERE e.job IN $jobs
 RETURN DISTINCT a.dataset AS source, t.key AS target, e.job AS job
 
 // name: stated_of_rows
 MATCH (t:`Table` {key: $target})<-[e:<types>]-(a:`Column`) <when>
-HINT (t JOIN e) JOIN a
 WITH t, e, a WHERE e.job IN $jobs
 RETURN DISTINCT a.dataset AS source, t.key AS target, e.job AS job
 
@@ -349,7 +332,7 @@ ORDER BY n.key
 LIMIT $limit
 
 // name: edges_changed
-MATCH (a)-[e:<type>]->(b:`<to>`)
+MATCH (a)-[e:<type>]->(b:<to>)
 WHERE e.<time> > $since AND e.<time> <= $until AND b.key STARTS WITH $scope
 RETURN a.key AS source, b.key AS target, e
 LIMIT $limit
@@ -404,33 +387,8 @@ MATCH (n:<label>) RETURN n
 // name: dump_relationships
 MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
 
-// Columns whose keys or paths had another format before version 9.
-// name: columns_of_unusual_names
-MATCH (n:`Column`)
-WHERE n.path CONTAINS '"' OR n.path CONTAINS '`' OR n.path CONTAINS '[' OR n.path CONTAINS ']' OR n.path CONTAINS '#'
-  OR n.path CONTAINS '%' OR n.path STARTS WITH ' ' OR n.path ENDS WITH ' ' OR n.path = ''
-RETURN n
-
-// name: all_changes
-MATCH (n:Change) RETURN n
-
-// name: node_by_key
-MATCH (n:<label> {key: $key}) RETURN n.key AS key
-
-// name: relationships_out_of
-MATCH (a:<from> {key: $key})-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
-
-// name: relationships_into
-MATCH (a:<from>)-[e:<type>]->(b:<to> {key: $key}) RETURN a.key AS source, b.key AS target, e
-
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version
-
-// name: last_session
-MATCH (n:Meta {key: 'session'}) RETURN n.version AS number
-
-// name: number_session
-MERGE (n:Meta {key: 'session'}) SET n.version = $number
 
 // name: buffered_texts_by_key
 MATCH (n:BufferedText {key: $key}) RETURN n

@@ -29,7 +29,7 @@ from lineage.store.cypher.records import (
     users_from,
     writes_from,
 )
-from lineage.store.cypher.statements import Statement, query
+from lineage.store.cypher.statements import NamedStatement, query
 from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
@@ -390,7 +390,7 @@ def _types(relations: Collection[EdgeType], as_of: datetime | None) -> tuple[str
     return live if as_of is None else (*live, *(relation.retired for relation in relations))
 
 
-def _when(as_of: datetime | None) -> str | Statement:
+def _when(as_of: datetime | None) -> str | NamedStatement:
     """Return the condition on an edge `e` for a query as of the time `$at`."""
     return "" if as_of is None else query("then")
 

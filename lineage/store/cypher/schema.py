@@ -60,8 +60,8 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 23
-"""The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
+SCHEMA_VERSION = 1
+"""The version that this program writes. Each file `migrations/NNNN_*` of a store leads to version NNNN."""
 
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
     PropertyType.TEXT,
@@ -112,7 +112,6 @@ _USERS = group(
 )
 USERS = PropertyMap(lambda users: users, _USERS)
 
-# A property is added at the end of its label: the embedded store adds columns there, and copies rows in by position.
 TABLE = PropertyMap(
     StoredDataset,
     stored("namespace", _TEXT),
@@ -401,7 +400,6 @@ class Refresh:
     last_seen: datetime
     relationships: int
     source_label: str = ""
-    """Empty in deferred writes of an older version: of any label."""
 
     @property
     def row(self) -> dict[str, Any]:

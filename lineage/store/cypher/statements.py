@@ -9,16 +9,14 @@ from importlib import resources
 from typing import TypeAlias
 
 from lineage.frozen import frozen
-from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
+from lineage.store.cypher.schema import LABELS, RELATIONSHIPS
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.observations import KEPT, TIME_SIZE
 
 __all__ = [
-    "LADYBUG_TYPES",
     "Filling",
-    "Statement",
+    "NamedStatement",
     "cypher",
-    "own_queries",
     "own_query",
     "query",
     "refresh_statement",
@@ -27,17 +25,6 @@ __all__ = [
     "seen_again_statements",
     "write_statement",
 ]
-
-LADYBUG_TYPES: Mapping[PropertyType, str] = {
-    PropertyType.TEXT: "STRING",
-    PropertyType.TEXTS: "STRING[]",
-    PropertyType.INTEGER: "INT64",
-    PropertyType.INTEGERS: "INT64[]",
-    PropertyType.NUMBER: "DOUBLE",
-    PropertyType.FLAG: "BOOL",
-    PropertyType.TIME: "TIMESTAMP",
-    PropertyType.DAY: "DATE",
-}
 
 
 def _live_or_retired(*types: EdgeType) -> str:
@@ -56,13 +43,12 @@ _EDGE_TYPES = {
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 
-
-Filling: TypeAlias = "str | Statement | tuple[str, ...] | tuple[Statement, ...]"
+Filling: TypeAlias = "str | NamedStatement | tuple[str, ...] | tuple[NamedStatement, ...]"
 """What a `<word>` of a statement stands for: a word, a part, names of labels or types, or conditions that all hold."""
 
 
 @frozen
-class Statement:
+class NamedStatement:
     """A named statement, which each database has in its language, with what its `<word>`s stand for."""
 
     name: str
@@ -76,31 +62,29 @@ class Statement:
         return text
 
 
-def _text_of(
-    filling: Filling, statements: Mapping[str, str], quoted: Callable[[tuple[str, ...]], str]
-) -> str:
+def _text_of(filling: Filling, statements: Mapping[str, str], quoted: Callable[[tuple[str, ...]], str]) -> str:
     if isinstance(filling, str):
         return filling
-    if isinstance(filling, Statement):
+    if isinstance(filling, NamedStatement):
         return filling.text(statements, quoted)
-    parts = [one.text(statements, quoted) for one in filling if isinstance(one, Statement)]
+    parts = [one.text(statements, quoted) for one in filling if isinstance(one, NamedStatement)]
     if parts or not filling:
         return " AND ".join(parts) or "true"
     return quoted(tuple(one for one in filling if isinstance(one, str)))
 
 
 @cache
-def query(name: str, **names: Filling) -> Statement:
+def query(name: str, **names: Filling) -> NamedStatement:
     """Return a statement that reads, which `cypher/read.cypher` and `sqlite/read.sql` have.
 
     >>> cypher(query("feeds_into", types=("FEEDS",))).split("<-")[1].split("-(")[0]
     '[e:`FEEDS`]'
     """
-    return Statement(name, tuple(sorted(names.items())))
+    return NamedStatement(name, tuple(sorted(names.items())))
 
 
 @cache
-def cypher(statement: Statement) -> str:
+def cypher(statement: NamedStatement) -> str:
     """Return a statement in Cypher."""
     return statement.text(_named_statements("cypher/read.cypher"), lambda names: "|".join(f"`{one}`" for one in names))
 
@@ -113,11 +97,6 @@ def own_query(store: str, name: str, **names: str) -> str:
     'c.dropped_at IS NULL'
     """
     return _fill(_named_statements(f"{store}/explore.cypher")[name], names)
-
-
-def own_queries(store: str, file: str) -> Mapping[str, str]:
-    """Return the statements of another .cypher file of a store, by name."""
-    return _named_statements(f"{store}/{file}.cypher")
 
 
 @cache
@@ -137,27 +116,15 @@ def write_statement(
     variable = "n" if ends is None else "e"
     kept = ("key", *identity)
     names = {
-        "fields": ", ".join(f"`{one}`: row.`{one}`" for one in properties),
         "label": f"`{label}`",
         "type": f"`{label}`",
         "from": f"`{ends[0]}`" if ends else "",
         "to": f"`{ends[1]}`" if ends else "",
         "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
         "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in only or properties if one not in kept),
-        "listed": ", ".join(f"`{one}`: list_extract(${one}, place)" for one in properties),
-        "as_listed": " AND ".join(f"e.`{one}` = list_extract(${one}, listed)" for one in properties),
-        "renewed": ", ".join(f"`{one}`: " + (f"${one}" if one == "last_seen" else f"e.`{one}`") for one in properties),
-        "row_assignments": ", ".join(_typed_value(label, one) for one in only or properties if one not in kept)
-        if ends is None
-        else "",
         "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
     }
     return _fill(statement, names).replace(" {}", "")
-
-
-def _typed_value(label: str, name: str) -> str:
-    """Return the assignment of a property from a row. Without the cast, ladybug reads an all-NULL column as text."""
-    return f"n.`{name}` = CAST(row.`{name}` AS {LADYBUG_TYPES[LABELS[label][name]]})"
 
 
 @cache

@@ -84,13 +84,13 @@ class CypherStore:
         return self._backend.schema_version
 
     @property
-    def is_exclusive(self) -> bool:
-        """Whether no other process can write to it as long as it is open."""
-        return self._backend.is_exclusive
+    def is_file(self) -> bool:
+        """Whether it is a file that this program opens itself, not a server."""
+        return self._backend.is_file
 
     @property
     def last_session(self) -> int | None:
-        """The number of the session that wrote last; None if other writers are not noticed."""
+        """The number of the session that wrote last; None if another one has written meanwhile."""
         return self._backend.last_session
 
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:

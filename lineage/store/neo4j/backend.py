@@ -28,7 +28,6 @@ from neo4j.exceptions import (
 from neo4j.time import Date
 
 from lineage.store.cypher.backend import EndMissingError, Row
-from lineage.store.cypher.rekeying import REKEYED, rekey
 from lineage.store.cypher.schema import (
     LABELS,
     RELATIONSHIPS,
@@ -39,7 +38,7 @@ from lineage.store.cypher.schema import (
     by_kind,
 )
 from lineage.store.cypher.statements import (
-    Statement,
+    NamedStatement,
     cypher,
     query,
     refresh_statement,
@@ -88,7 +87,6 @@ _TIMES = {
 _ALL_TIMES = frozenset(name for names in _TIMES.values() for name in names)
 _TIME_PARAMETER = re.compile(rf"\$({'|'.join(sorted(_ALL_TIMES))})\b")
 _ENTITY = re.compile(r"\b([en])(?=[,\s]|$)")
-_HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 
 class Neo4jBackend:
@@ -133,7 +131,7 @@ class Neo4jBackend:
         return None
 
     @property
-    def is_exclusive(self) -> bool:
+    def is_file(self) -> bool:
         """False: a server has many writers."""
         return False
 
@@ -280,15 +278,9 @@ class Neo4jBackend:
             for number, step in scripts("neo4j").items():
                 if not version < number <= target_version:
                     continue
-                if number == REKEYED and version:
-                    self._rekey()
                 for statement in step:
                     self._run_alone(statement)
             holding.rollback()
-
-    def _rekey(self) -> None:
-        with self._driver.session() as session:
-            session.execute_write(lambda managed: rekey(Neo4jTransaction(managed)))
 
     def _run_alone(self, statement: str, **parameters: Any) -> None:
         with self._driver.session() as session:
@@ -302,7 +294,7 @@ class Neo4jTransaction:
         self._managed = managed
         self.has_changes = False
 
-    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
         text = cypher(statement)
         answers: list[dict[str, Any]] = []
@@ -370,7 +362,7 @@ def _seconds_and_nanoseconds(at: datetime) -> tuple[int, int]:
 @cache
 def for_rows(statement: str) -> tuple[str, tuple[str, ...]]:
     """Return a statement for one row of parameters as one for many rows, and the parameters that are times."""
-    statement = _with_times_as_numbers(_HINT.sub("", statement))
+    statement = _with_times_as_numbers(statement)
     times = tuple(sorted(set(_TIME_PARAMETER.findall(statement))))
     made = r"CASE WHEN row.\1 IS NOT NULL THEN datetime.fromEpoch(row.\1[0], row.\1[1]) END"
     statement = _TIME_PARAMETER.sub(made, statement)

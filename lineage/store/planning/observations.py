@@ -166,7 +166,7 @@ def latest_times(known: Iterable[datetime], others: Iterable[datetime]) -> tuple
 
 
 def times_text(times: Iterable[datetime]) -> str:
-    """Return times as a text to store, of `TIME_SIZE` characters each. (ladybug takes longer to change lists.)
+    """Return times as a text to store, of `TIME_SIZE` characters each.
 
     >>> from datetime import UTC
     >>> times_text([datetime(2024, 1, 2, tzinfo=UTC)])

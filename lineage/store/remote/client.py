@@ -82,7 +82,7 @@ class RemoteStore:
         return None
 
     @property
-    def is_exclusive(self) -> bool:
+    def is_file(self) -> bool:
         """False: a service has many writers."""
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 import apsw
 
-from lineage.store.cypher.statements import query
+from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.errors import (
     StoreAccessError,
     StoreDamagedError,
@@ -21,22 +22,20 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
-from lineage.store.sqlite.connection import Connection, error_from
+from lineage.store.sqlite.connection import SqliteConnection, error_from
 from lineage.store.sqlite.explorer import SqliteExplorer
 from lineage.store.sqlite.statements import migrations
 from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage.store.time_limit import interruptible
 
-__all__ = ["SCHEMA_VERSION", "SqliteBackend"]
+__all__ = ["SqliteBackend"]
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
 APPLICATION = 0x4C696E67
 """What tells a lineage store from other SQLite files: `PRAGMA application_id`."""
 LOCK_SECONDS = 60.0
 _WAIT_SECONDS = 0.02
-_NAMED = ":memory:"
 
 
 class SqliteBackend:
@@ -54,13 +53,17 @@ class SqliteBackend:
         self._read_only = read_only
         self._lock_seconds = lock_seconds
         self._closed = False
-        self._idle: list[Connection] = []
+        self._idle: list[SqliteConnection] = []
         self._writer = threading.Lock()
         self._session: int | None = None
+        self._last: int | None = None
+        """The session that had written last when this one last looked."""
+        self._is_disturbed = False
         _check_file(path, read_only=read_only)
         try:
             with self._connected() as connection:
                 self._version = self._prepare(connection)
+                self._last = _session_of(connection) if self._version else None
         except StoreError:
             self.close()
             raise
@@ -79,9 +82,9 @@ class SqliteBackend:
         return self._version
 
     @property
-    def is_exclusive(self) -> bool:
-        """False: other processes may write."""
-        return False
+    def is_file(self) -> bool:
+        """True: there is no server."""
+        return True
 
     @property
     def reports_missing_ends(self) -> bool:
@@ -90,9 +93,9 @@ class SqliteBackend:
 
     @property
     def last_session(self) -> int | None:
-        """The number of the session that wrote last."""
-        found = self.reading(lambda transaction: transaction.read(query("last_session"), [{}]))
-        return int(found[0]["number"]) if found else None
+        """The number of the session that wrote last; None if another one has written since this one was opened."""
+        found = self._read(_session_of)
+        return found if found == self._last and not self._is_disturbed else None
 
     def reading(self, work: Callable[[SqliteTransaction], T]) -> T:
         """Return the result of `work`, which sees one committed state."""
@@ -102,7 +105,7 @@ class SqliteBackend:
         """Return the result of `work`, which explores one committed state."""
         return self._read(lambda connection: work(SqliteExplorer(connection, view)))
 
-    def _read(self, work: Callable[[Connection], T]) -> T:
+    def _read(self, work: Callable[[SqliteConnection], T]) -> T:
         try:
             with self._connected() as connection, interruptible(connection.interrupt):
                 connection.execute("BEGIN")
@@ -113,8 +116,8 @@ class SqliteBackend:
         except apsw.Error as error:
             raise error_from(self._path, error, StoreError) from error
 
-    def writing(self, work: Callable[[SqliteTransaction], T], stripes: Sequence[int] = ()) -> T:
-        """Run `work` in a transaction, commit it and return its result."""
+    def writing(self, work: Callable[[SqliteTransaction], T], stripes: Sequence[int] = ()) -> T:  # noqa: ARG002
+        """Run `work` in a transaction, commit it and return its result. It locks the file, whatever the stripes."""
         try:
             with self._writer, self._connected() as connection:
                 self._begin(connection)
@@ -138,25 +141,27 @@ class SqliteBackend:
             self._idle.pop().close()
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _connected(self) -> Iterator[SqliteConnection]:
         """Have a connection of one's own during the block."""
         if self._closed:
             raise StoreUnreachableError(f"{self._path} was closed")
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = Connection(self._path, read_only=self._read_only)
+            connection = SqliteConnection(self._path, read_only=self._read_only)
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
-        if self._closed:
-            connection.close()
-        else:
-            self._idle.append(connection)
+        self._give_back(connection)
 
-    def _begin(self, connection: Connection) -> None:
+    def _give_back(self, connection: SqliteConnection) -> None:
+        self._idle.append(connection)
+        if self._closed:  # by another thread, meanwhile
+            self.close()
+
+    def _begin(self, connection: SqliteConnection) -> None:
         """Begin to write, when no other process does."""
         ends = time.monotonic() + self._lock_seconds
         while True:
@@ -169,19 +174,20 @@ class SqliteBackend:
             else:
                 return
 
-    def _number_session(self, connection: Connection) -> None:
-        """Note that this session has written, unless it was the last one to do so."""
-        last = connection.execute("SELECT value FROM meta WHERE key = 'session'").get
+    def _number_session(self, connection: SqliteConnection) -> None:
+        """Note that this session has written, and whether another one has since it last looked."""
+        last = _session_of(connection)
+        self._is_disturbed |= last != self._last
         if self._session is None or last != self._session:
-            self._session = (last or 0) + 1
+            self._session = self._last = (last or 0) + 1
             statement = "INSERT OR REPLACE INTO meta (key, value) VALUES ('session', ?)"
             connection.execute(statement, (self._session,))
 
-    def _prepare(self, connection: Connection) -> int:
+    def _prepare(self, connection: SqliteConnection) -> int:
         """Create or migrate the schema; return its version."""
-        version = int(connection.execute("PRAGMA user_version").get)
-        application = int(connection.execute("PRAGMA application_id").get)
-        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").get)
+        version = int(connection.value("PRAGMA user_version"))
+        application = int(connection.value("PRAGMA application_id"))
+        tables = int(connection.value("SELECT count(*) FROM sqlite_master"))
         if tables and application != APPLICATION:
             raise StoreDamagedError(f"{self._path} is no lineage store", "name another path with --store")
         if version > SCHEMA_VERSION:
@@ -196,7 +202,7 @@ class SqliteBackend:
             connection.execute("PRAGMA journal_mode = WAL")
         self._begin(connection)
         try:
-            version = int(connection.execute("PRAGMA user_version").get)
+            version = int(connection.value("PRAGMA user_version"))
             for number, text in migrations().items():
                 if number > version:
                     connection.execute(text)
@@ -206,6 +212,15 @@ class SqliteBackend:
             connection.execute("ROLLBACK")
             raise
         return SCHEMA_VERSION
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=True)
+
+
+def _session_of(connection: SqliteConnection) -> int | None:
+    found: int | None = connection.value("SELECT value FROM meta WHERE key = 'session'")
+    return found
 
 
 def _check_file(path: Path, *, read_only: bool) -> None:
@@ -218,10 +233,11 @@ def _check_file(path: Path, *, read_only: bool) -> None:
     try:
         there = path.exists()
         if there and path.is_dir():
-            raise StoreAccessError(f"{path} is a folder", "name a file with --store")
+            raise StoreAccessError(f"{path} is a folder, not a store", "name a file with --store")
         if not there and read_only:
             raise StoreUnreachableError(
-                f"there is no store at {path}", "ingest something first, or name another path with --store or LINEAGE_STORE"
+                f"there is no store at {path}",
+                "ingest something first, or name another path with --store or LINEAGE_STORE",
             )
         if there and path.stat().st_size == 0:
             raise StoreDamagedError(
@@ -230,5 +246,11 @@ def _check_file(path: Path, *, read_only: bool) -> None:
             )
     except OSError as error:
         raise StoreAccessError(f"{path} cannot be opened: {error.strerror}") from error
+    if read_only:
+        return
+    if there and not _may_write(path):
+        raise StoreAccessError(f"no permission to write {path}", "open it read-only, or ask its owner")
+    if not there and path.parent.is_dir() and not _may_write(path.parent):
+        raise StoreAccessError(f"no permission to make {path}", "name another path with --store")
     if not there and not path.parent.is_dir():
         raise StoreUnreachableError(f"there is no folder {path.parent}", "make it, or name another path with --store")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import apsw
 import apsw.sqlite_extra
@@ -22,7 +24,9 @@ from lineage.store.errors import (
 )
 from lineage.store.sqlite.statements import Make, maker
 
-__all__ = ["Connection", "error_from"]
+T = TypeVar("T")
+
+__all__ = ["SqliteConnection", "error_from"]
 
 _CHECKED = "cksmvfs"
 _RESERVED = 8
@@ -35,7 +39,11 @@ _STEPS = 20_000
 """SQLite's steps between two looks at the clock: about a millisecond."""
 
 
-class Connection:
+_NO_ROOM = (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_TRUNCATE)
+"""Errors of a file that may not grow."""
+
+
+class SqliteConnection:
     """A connection, which one thread at a time uses."""
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
@@ -47,13 +55,16 @@ class Connection:
         self._path = path
         self._ends = float("inf")
         self._makers: dict[str, Make] = {}
-        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        flags = apsw.SQLITE_OPEN_URI
+        flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         try:
             _load_checksums()
-            self._own = apsw.Connection(str(path), flags=flags, vfs=_CHECKED, statementcachesize=400)
+            self._own = apsw.Connection(
+                _address(path, read_only=read_only), flags=flags, vfs=_CHECKED, statementcachesize=400
+            )
             self._own.set_busy_timeout(0)
             self._own.execute(_SETTINGS)
-            self._own.create_scalar_function("folded", str.lower, 1, deterministic=True)
+            self._own.create_scalar_function("folded", _folded, 1, deterministic=True)
             self._own.set_progress_handler(self._is_late, _STEPS)
         except apsw.Error as error:
             raise error_from(path, error, StoreUnreachableError) from error
@@ -65,6 +76,10 @@ class Connection:
     def execute(self, statement: str, parameters: Any = ()) -> apsw.Cursor:
         """Run a statement and return its rows."""
         return self._own.execute(statement, parameters)
+
+    def value(self, statement: str, parameters: Any = ()) -> Any:
+        """Return the only value of the first row of a statement; None if there is no row."""
+        return self._own.execute(statement, parameters).get
 
     def execute_many(self, statement: str, rows: Any) -> None:
         """Run a statement for each row of parameters."""
@@ -78,7 +93,9 @@ class Connection:
         """
         return self._limited(seconds, lambda: self._own.execute(statement, parameters).fetchall())
 
-    def dictionaries(self, statement: str, parameters: Mapping[str, Any], seconds: float | None) -> list[dict[str, Any]]:
+    def dictionaries(
+        self, statement: str, parameters: Mapping[str, Any], seconds: float | None
+    ) -> list[dict[str, Any]]:
         """Return the rows of a statement as dictionaries, by the names of its columns (`statements.maker`)."""
 
         def read() -> list[dict[str, Any]]:
@@ -103,7 +120,7 @@ class Connection:
         """Close it. A second call does nothing."""
         self._own.close()
 
-    def _limited(self, seconds: float | None, read: Callable[[], Any]) -> Any:
+    def _limited(self, seconds: float | None, read: Callable[[], T]) -> T:
         self._ends = float("inf") if seconds is None else time.monotonic() + seconds
         try:
             return read()
@@ -120,22 +137,36 @@ def error_from(path: Path, error: apsw.Error, failure: type[StoreError]) -> Stor
     """Return the error of a store for an error of SQLite; `failure` if it is none of the known ones."""
     if isinstance(error, apsw.BusyError):
         return StoreLockedError(f"another process writes to {path}", "wait until it has ended, or raise --lock-timeout")
-    if isinstance(error, apsw.FullError):
+    extended = getattr(error, "extendedresult", None)
+    if isinstance(error, apsw.FullError) or extended in _NO_ROOM:
         return StoreFullError(f"{path}: the disk is full", "make room: nothing was stored, and reads still work")
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError) or _is_checksum(error):
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError) or extended == apsw.SQLITE_IOERR_DATA:
         return StoreDamagedError(
             f"{path} is damaged, or no lineage store",
             "restore a backup, or remove the file and ingest again; nothing was written over",
         )
+    if isinstance(error, apsw.ReadOnlyError) and failure is StoreWriteError:
+        return StoreWriteError(f"{path} is opened read-only")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError):
-        return StoreAccessError(f"{path} cannot be opened: {error}", "look at the permissions of the file and its folder")
+        return StoreAccessError(
+            f"{path} cannot be opened: {error}", "look at the permissions of the file and its folder"
+        )
     if isinstance(error, apsw.IOError):
-        return StoreUnreachableError(f"{path} cannot be read or written: {error}", "look at the disk and the file system")
+        return StoreUnreachableError(
+            f"{path} cannot be read or written: {error}", "look at the disk and the file system"
+        )
     return failure(f"{path}: {error}")
 
 
-def _is_checksum(error: apsw.Error) -> bool:
-    return isinstance(error, apsw.IOError) and error.extendedresult == apsw.SQLITE_IOERR_DATA
+def _address(path: Path, *, read_only: bool) -> str:
+    """Return the path as a URI. A file in a folder where nobody writes has no files beside it, which WAL needs."""
+    address = f"file:{quote(str(path.absolute()))}"
+    closed = read_only and not os.access(path.parent, os.W_OK, effective_ids=True)
+    return f"{address}?immutable=1" if closed and not Path(f"{path}-wal").exists() else address
+
+
+def _folded(*values: Any) -> str:
+    return str(values[0]).lower()
 
 
 def _load_checksums() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from lineage.store.exploring import Explorer, View
-from lineage.store.sqlite.connection import Connection
+from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.statements import KINDS, explore_statement
-from lineage.store.sqlite.values import to_microseconds
+from lineage.store.sqlite.stored_values import to_microseconds
 
 __all__ = ["SqliteExplorer"]
 
@@ -17,7 +17,7 @@ __all__ = ["SqliteExplorer"]
 class SqliteExplorer(Explorer):
     """An explorer within a read transaction."""
 
-    def __init__(self, connection: Connection, view: View) -> None:
+    def __init__(self, connection: SqliteConnection, view: View) -> None:
         super().__init__(view)
         self._connection = connection
         self._at = None if view.as_of is None else to_microseconds(view.as_of)

@@ -283,9 +283,6 @@ WHERE n.key = :key AND o.id <> o.dataset
 -- name: usage_of_dataset
 SELECT {usage_day n}, o.key AS of FROM node AS o JOIN usage_day AS n ON n.node = o.id WHERE o.key = :key
 
--- name: usage_of_column
-SELECT {usage_day n}, o.key AS of FROM node AS o JOIN usage_day AS n ON n.node = o.id WHERE o.key = :key
-
 -- name: usage_of_dataset_between
 SELECT {usage_day n}, o.key AS of FROM node AS o JOIN usage_day AS n ON n.node = o.id
 WHERE o.key = :key AND n.day >= :since AND n.day <= :until
@@ -474,30 +471,6 @@ SELECT {<label> n} FROM <label> AS n
 
 -- name: dump_relationships
 SELECT e.source AS source, e.target AS target, {<type> e} FROM (<link>) AS e
-
--- name: relationships_out_of
-SELECT e.source AS source, e.target AS target, {<type> e} FROM (<link>) AS e WHERE e.source = :key
-
--- name: relationships_into
-SELECT e.source AS source, e.target AS target, {<type> e} FROM (<link>) AS e WHERE e.target = :key
-
--- name: columns_of_unusual_names
-SELECT {a_column n} FROM a_column AS n WHERE 0
-
--- name: all_changes
-SELECT {change n} FROM change AS n
-
--- name: node_by_key
-SELECT n.key AS key FROM <label> AS n WHERE n.key = :key
-
--- name: schema_version
-SELECT value AS version FROM meta WHERE key = 'schema'
-
--- name: last_session
-SELECT value AS number FROM meta WHERE key = 'session'
-
--- name: number_session
-INSERT INTO meta (key, value) VALUES ('session', :number) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
 -- name: buffered_texts_by_key
 SELECT {buffered_text n} FROM buffered_text AS n WHERE n.key = :key

@@ -1,4 +1,4 @@
-"""The SQL statements: those of `read.sql` and `explore.sql` with their names filled in, and the rows that they return."""
+"""The SQL statements: those of the .sql files with their names filled in, and the rows that they return."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
-from lineage.store.cypher.statements import Statement
+from lineage.store.cypher.statements import NamedStatement
 from lineage.store.planning.graph_state import EdgeType
-from lineage.store.sqlite.values import DECODERS, Decoder
+from lineage.store.sqlite.stored_values import DECODERS, Decoder
 
-__all__ = ["KINDS", "NODES", "Make", "explore_statement", "maker", "migrations", "sql"]
+__all__ = ["KINDS", "NODES", "Make", "explore_statement", "maker", "migrations", "sql", "write_statement"]
 
 KINDS: Mapping[str, int] = {
     name: number for number, name in enumerate((*map(str, EdgeType), *(of.retired for of in EdgeType)), start=1)
@@ -37,7 +37,7 @@ Make: TypeAlias = Callable[[Sequence[Any]], dict[str, Any]]
 _TYPE_OF = {number: name for name, number in KINDS.items()}
 _LABEL_OF = {name: label for label, name in NODES.items()}
 _RELATIONSHIP_OF = {name.lower(): name for name in ("READS", "WRITES", "OBSERVED")}
-_LINKS = ("dump_relationships", "relationships_out_of", "relationships_into")
+_LINKS = ("dump_relationships",)
 _COLUMN_OF_TIME = {"first_seen": "since", "valid_from": "since", "valid_to": "until"}
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
@@ -47,21 +47,27 @@ _VALUE = re.compile(r"\{(\w+) (\w)\}")
 
 
 @cache
-def sql(statement: Statement) -> str:
+def sql(statement: NamedStatement) -> str:
     """Return a statement of `read.sql` in SQL."""
     names = dict(statement.names)
     if statement.name in _LINKS:
         names = _link_names(names)
     if "time" in names:
         names["time"] = _COLUMN_OF_TIME[str(names["time"])]
-    filled = Statement(statement.name, tuple(names.items()))
+    filled = NamedStatement(statement.name, tuple(names.items()))
     return _VALUE.sub(_expanded, filled.text(_named_statements("read"), _quoted))
 
 
 @cache
 def explore_statement(name: str, **words: str) -> str:
     """Return a statement of `explore.sql` with each `<word>` replaced."""
-    return Statement(name, tuple(words.items())).text(_named_statements("explore"), _quoted)
+    return NamedStatement(name, tuple(words.items())).text(_named_statements("explore"), _quoted)
+
+
+@cache
+def write_statement(name: str, **words: str) -> str:
+    """Return a statement of `write.sql` with each `<word>` replaced."""
+    return NamedStatement(name, tuple(words.items())).text(_named_statements("write"), _quoted)
 
 
 @cache
@@ -121,7 +127,7 @@ def _link_names(names: dict[str, Any]) -> dict[str, Any]:
     link = f"link_{'lineage' if name in KINDS else name}"
     words = {f"{end}_is": "=" if names[end] == ("Table",) else "<>" for end in ("from", "to")}
     kinds: dict[str, Any] = {"type": (name,)} if name in KINDS else {}
-    within = Statement(link, tuple({**words, **kinds}.items()))
+    within = NamedStatement(link, tuple({**words, **kinds}.items()))
     return {"link": within, "type": "link_of_lineage" if name in KINDS else name}
 
 
@@ -136,7 +142,11 @@ def _expanded(found: re.Match[str]) -> str:
 def _parts(name: str, alias: str) -> list[tuple[str, str, PropertyType | None]]:
     """Return what a value consists of: where each property comes from, its name, and its type."""
     if name in ("lineage", "link_of_lineage"):
-        types = {**RELATIONSHIPS[EdgeType.CONTRIBUTES].properties, "since": PropertyType.TIME, "until": PropertyType.TIME}
+        types = {
+            **RELATIONSHIPS[EdgeType.CONTRIBUTES].properties,
+            "since": PropertyType.TIME,
+            "until": PropertyType.TIME,
+        }
         del types["first_seen"]
         parts = [(f"{alias}.{one}", one, of) for one, of in types.items() if one != "job"]
         job = "j.key" if name == "lineage" else f"{alias}.job"

@@ -21,12 +21,12 @@ from lineage.store.cypher.schema import (
     SeenAgain,
     by_kind,
 )
-from lineage.store.cypher.statements import Statement
+from lineage.store.cypher.statements import NamedStatement
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.observations import KEPT, TIME_SIZE
-from lineage.store.sqlite.connection import Connection
-from lineage.store.sqlite.statements import KINDS, sql
-from lineage.store.sqlite.values import ENCODERS, parameter, to_microseconds
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.statements import KINDS, sql, write_statement
+from lineage.store.sqlite.stored_values import ENCODERS, parameter, to_microseconds
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["SqliteTransaction"]
@@ -51,52 +51,43 @@ _PART_OF_NODE = frozenset({"HAS_COLUMN", "HAS_FIELD"})
 """Relationships that the columns' own rows say."""
 _ORDER = {"Table": 0, "Column": 1}
 """Tables are written before their columns, and deleted after them."""
-_OF_NODE = {
-    "Table": ("DELETE FROM lineage WHERE source = ?1", "DELETE FROM lineage WHERE target = ?1",
-              "DELETE FROM reads WHERE dataset = ?1", "DELETE FROM writes WHERE dataset = ?1",
-              "UPDATE usage_day SET node = NULL WHERE node = ?1", "DELETE FROM node WHERE id = ?1"),
-    "Column": ("DELETE FROM lineage WHERE source = ?1", "DELETE FROM lineage WHERE target = ?1",
-               "UPDATE usage_day SET node = NULL WHERE node = ?1", "DELETE FROM node WHERE id = ?1"),
-    "Job": ("DELETE FROM reads WHERE job = ?1", "DELETE FROM writes WHERE job = ?1",
-            "DELETE FROM observed WHERE job = ?1", "UPDATE diagnostic SET about = NULL WHERE about = ?1"),
-    "Run": ("DELETE FROM observed WHERE run = ?1", "UPDATE diagnostic SET reported_by = NULL WHERE reported_by = ?1"),
-}  # fmt: skip
-"""What goes with a node that is deleted."""
-
-_LINEAGE = "source, kind, target, job, period, since, until, last_seen, masking, limited, ambiguous, subtypes, partly_masking, spans"  # noqa: E501
-_ADD_LINEAGE = f"INSERT OR REPLACE INTO lineage ({_LINEAGE}) VALUES ({', '.join('?' * 14)})"
-_DELETE_LINEAGE = "DELETE FROM lineage WHERE source = ? AND kind = ? AND target = ? AND job = ? AND period = ?"
-_REFRESH = {
-    "Column": "UPDATE lineage SET last_seen = ?1 WHERE kind = ?2 AND job = ?3 "
-    "AND target IN (SELECT id FROM node WHERE dataset = ?4 AND id <> ?4)",
-    "Table": "UPDATE lineage SET last_seen = ?1 WHERE kind = ?2 AND job = ?3 AND target = ?4",
+_OF_NODE: Mapping[str, tuple[str, ...]] = {
+    "Table": (
+        write_statement("delete_lineage_out_of"),
+        write_statement("delete_lineage_into"),
+        *(write_statement("delete_where", table=table, column="dataset") for table in ("reads", "writes")),
+        write_statement("forget_where", table="usage_day", column="node"),
+        write_statement("delete", table="node"),
+    ),
+    "Column": (
+        write_statement("delete_lineage_out_of"),
+        write_statement("delete_lineage_into"),
+        write_statement("forget_where", table="usage_day", column="node"),
+        write_statement("delete", table="node"),
+    ),
+    "Job": (
+        *(write_statement("delete_where", table=table, column="job") for table in ("reads", "writes", "observed")),
+        write_statement("forget_where", table="diagnostic", column="about"),
+    ),
+    "Run": (
+        write_statement("delete_where", table="observed", column="run"),
+        write_statement("forget_where", table="diagnostic", column="reported_by"),
+    ),
 }
-_SEEN_AGAIN = (
-    f"""UPDATE job SET last_seen = :last_seen, observed_at = substr(observed_at, -{TIME_SIZE * (KEPT - 1)}) || :observed
-    WHERE id IN (SELECT k.id FROM json_each(:jobs) AS w JOIN job_key AS k ON k.key = w.value)
-      AND last_seen = :valid_from AND last_seen < :last_seen""",
-    """UPDATE dataset SET last_seen = :last_seen WHERE last_seen < :last_seen AND id IN (
-      SELECT e.dataset FROM json_each(:jobs) AS w JOIN job_key AS k ON k.key = w.value JOIN job AS j ON j.id = k.id
-      JOIN reads AS e ON e.job = j.id WHERE e.last_seen IS NULL AND j.last_seen = :last_seen)""",
-    """UPDATE dataset SET last_seen = max(last_seen, :last_seen),
-      written_at = CASE WHEN written_at = :valid_from THEN :last_seen ELSE written_at END,
-      schema_at = CASE WHEN schema_at = :valid_from THEN :last_seen ELSE schema_at END,
-      kind_at = CASE WHEN kind_at = :valid_from THEN :last_seen ELSE kind_at END,
-      spelled_at = CASE WHEN spelled_at = :valid_from THEN :last_seen ELSE spelled_at END
-    WHERE id IN (SELECT n.id FROM json_each(:datasets) AS w JOIN node AS n ON n.key = w.value)""",
-)
+"""What goes with a node that is deleted."""
+_SEE_AGAIN = ("see_jobs_again", "see_read_datasets_again", "see_datasets_again")
 
 
 class SqliteTransaction:
     """A transaction of the backend, between BEGIN and COMMIT."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._ids: dict[str, dict[str, int | None]] = defaultdict(dict)
         """The numbers of keys looked up so far, by the table that has them."""
         self._next: dict[str, int] = {}
 
-    def read(self, statement: Statement, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
         text = sql(statement)
         answers: list[dict[str, Any]] = []
@@ -133,16 +124,12 @@ class SqliteTransaction:
         encode = _encoder(label)
         if keys == "node":
             rows = [(ids[node.key], node.key, self._dataset_id(label, node.key, ids)) for node in nodes]
-            self._connection.execute_many("INSERT INTO node (id, key, dataset) VALUES (?, ?, ?)", rows)
+            self._connection.execute_many(write_statement("create_key"), rows)
         columns = ["id", *_stored(label)] if keys else ["id", "key", *_stored(label)]
-        statement = f"INSERT INTO {own} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-        self._connection.execute_many(
-            statement,
-            (
-                (ids[node.key], *encode(node.properties)) if keys else (ids[node.key], node.key, *encode(node.properties))
-                for node in nodes
-            ),
-        )
+        statement = write_statement("create", table=own, **_listed(columns))
+        own_key = (lambda key: (ids[key],)) if keys else (lambda key: (ids[key], key))
+        rows_of_label = ((*own_key(node.key), *encode(node.properties)) for node in nodes)
+        self._connection.execute_many(statement, rows_of_label)
 
     def _dataset_id(self, label: str, key: str, ids: Mapping[str, int]) -> int:
         if label == "Table":
@@ -160,14 +147,14 @@ class SqliteTransaction:
             encode = _encoder(label, names)
             assigned = ", ".join(f"{name} = ?" for name in names)
             self._connection.execute_many(
-                f"UPDATE {_OWN_TABLE[label]} SET {assigned} WHERE id = ?",
+                write_statement("update", table=_OWN_TABLE[label], assigned=assigned),
                 ((*encode(node.properties), self._find(table, node.key)) for node in group),
             )
 
     def _delete_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         table = _KEYS.get(label) or _OWN_TABLE[label]
         ids = [(found,) for node in nodes if (found := self._find(table, node.key)) is not None]
-        for statement in (*_OF_NODE.get(label, ()), f"DELETE FROM {_OWN_TABLE[label]} WHERE id = ?1"):
+        for statement in (*_OF_NODE.get(label, ()), write_statement("delete", table=_OWN_TABLE[label])):
             self._connection.execute_many(statement, ids)
         if table != "job_key":  # the names of jobs stay: retired lineage may have them
             for node in nodes:
@@ -181,21 +168,20 @@ class SqliteTransaction:
                 self._id("node", one.target)
             return
         if name in KINDS:
-            self._connection.execute_many(_ADD_LINEAGE, [self._lineage_row(name, one) for one in relationships])
+            self._connection.execute_many(
+                write_statement("put_lineage"), [self._lineage_row(name, one) for one in relationships]
+            )
             return
         if name in _REFERENCES:
             table, column = _REFERENCES[name]
-            self._connection.execute_many(
-                f"UPDATE {table} SET {column} = ? WHERE id = ?", [self._reference(name, one) for one in relationships]
-            )
+            rows = [self._reference(name, one) for one in relationships]
+            self._connection.execute_many(write_statement("refer", table=table, column=column), rows)
             return
         table, source, target = _LINKS[name]
         names = tuple(RELATIONSHIPS[name].properties)
         encode = _encoder_of(RELATIONSHIPS[name].properties, names)
-        listed = ", ".join((source, target, *names))
-        places = ", ".join("?" * (len(names) + 2))
         self._connection.execute_many(
-            f"INSERT OR REPLACE INTO {table} ({listed}) VALUES ({places})",
+            write_statement("put", table=table, **_listed((source, target, *names))),
             [(*self._ends(one), *encode(one.properties)) for one in relationships],
         )
 
@@ -204,15 +190,16 @@ class SqliteTransaction:
             return
         if name in KINDS:
             rows = [self._lineage_row(name, one)[:5] for one in relationships]
-            self._connection.execute_many(_DELETE_LINEAGE, rows)
+            self._connection.execute_many(write_statement("delete_lineage"), rows)
         elif name in _REFERENCES:
             table, column = _REFERENCES[name]
             rows = [self._reference(name, one) for one in relationships]
-            self._connection.execute_many(f"UPDATE {table} SET {column} = NULL WHERE {column} = ? AND id = ?", rows)
+            self._connection.execute_many(write_statement("refer_no_more", table=table, column=column), rows)
         else:
             table, source, target = _LINKS[name]
             rows = [self._ends(one) for one in relationships]
-            self._connection.execute_many(f"DELETE FROM {table} WHERE {source} = ? AND {target} = ?", rows)
+            statement = write_statement("delete_link", table=table, source=source, target=target)
+            self._connection.execute_many(statement, rows)
 
     def _lineage_row(self, name: str, edge: Relationship) -> tuple[Any, ...]:
         given = edge.properties
@@ -239,19 +226,20 @@ class SqliteTransaction:
     def _refresh(self, unit: Refresh) -> None:
         job, output = self._job_id(unit.job), self._find("node", unit.output)
         row = (to_microseconds(unit.last_seen), KINDS[unit.type], job, output)
-        self._connection.execute(_REFRESH[unit.target_label], row)
+        ends = "columns" if unit.target_label == "Column" else "dataset"
+        self._connection.execute(write_statement(f"refresh_edges_to_{ends}"), row)
 
     def _see_again(self, seen: SeenAgain) -> None:
         given = {name: parameter(value) for name, value in seen.row.items()}
-        for statement in _SEEN_AGAIN:
-            self._connection.execute(statement, given)
+        for name in _SEE_AGAIN:
+            self._connection.execute(write_statement(name, size=str(TIME_SIZE * (KEPT - 1))), given)
 
     def _new_ids(self, label: str, keys: Sequence[str]) -> dict[str, int]:
         table = _KEYS.get(label) or _OWN_TABLE[label]
         if table == "job_key":
             return {key: self._job_id(key) for key in keys}
         if table not in self._next:
-            self._next[table] = int(self._connection.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").get)
+            self._next[table] = int(self._connection.value(write_statement("next_id", table=table)))
         first = self._next[table]
         self._next[table] += len(keys)
         ids = dict(zip(keys, range(first, first + len(keys)), strict=True))
@@ -262,7 +250,7 @@ class SqliteTransaction:
         """Return the number of a job's key, also of a job of which there is nothing else."""
         found = self._find("job_key", key)
         if found is None:
-            found = int(self._connection.execute("INSERT INTO job_key (key) VALUES (?) RETURNING id", (key,)).get)
+            found = int(self._connection.value(write_statement("add_job_key"), (key,)))
             self._ids["job_key"][key] = found
         return found
 
@@ -275,8 +263,12 @@ class SqliteTransaction:
     def _find(self, table: str, key: str) -> int | None:
         known = self._ids[table]
         if key not in known:
-            known[key] = self._connection.execute(f"SELECT id FROM {table} WHERE key = ?", (key,)).get
+            known[key] = self._connection.value(write_statement("find", table=table), (key,))
         return known[key]
+
+
+def _listed(columns: Sequence[str]) -> dict[str, str]:
+    return {"columns": ", ".join(columns), "places": ", ".join("?" * len(columns))}
 
 
 def _first_tables(group: tuple[tuple[str, ...], Any]) -> int:

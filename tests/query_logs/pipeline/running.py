@@ -74,7 +74,7 @@ def edges(store: GraphStore) -> set[str]:
 
 @contextmanager
 def two_stores(folder: Path) -> Iterator[tuple[GraphStore, GraphStore]]:
-    with open_store(folder / "one.lbug") as one, open_store(folder / "other.lbug") as other:
+    with open_store(folder / "one.db") as one, open_store(folder / "other.db") as other:
         yield one, other
 
 

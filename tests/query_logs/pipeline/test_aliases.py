@@ -28,7 +28,7 @@ def test_the_logs_own_schema_counts(dialect: str, definition: str, tmp_path: Pat
     before = [*reads, definition, "CREATE TABLE u (k int, y int)"]
     found = []
     for number, order in enumerate((before, before[::-1])):
-        with open_store(tmp_path / f"{number}.lbug") as store:
+        with open_store(tmp_path / f"{number}.db") as store:
             ingested(store, in_order(order), dialect)
             found.append(edges(store))
             if not number:

@@ -30,7 +30,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_row_stops_no_other(name: str, tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingested(store, [GOOD, BAD[name], GOOD._replace(second=9)])
         assert "postgres/src#a CONTRIBUTES postgres/good#a" in "\n".join(edges(store))
         assert not any("failing" in edge for edge in edges(store))
@@ -45,7 +45,7 @@ def test_a_bad_row_stops_no_other(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_cut_off_has_its_tables(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         summary = ingested(store, [BAD["cut in the middle"]])
         [job] = store.jobs()
         assert (job.reads, job.writes) == (("postgres/src",), ("postgres/cut",))
@@ -53,7 +53,7 @@ def test_what_is_cut_off_has_its_tables(tmp_path: Path) -> None:
 
 
 def test_texts_of_bad_rows_are_masked(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         row = Ran("SELECT a FROM src WHERE mail = 'ann@example.org'", fields={"status": "failed"})
         ingested(store, [row, GOOD])
         dump = repr(store.dump())
@@ -63,7 +63,7 @@ def test_texts_of_bad_rows_are_masked(tmp_path: Path) -> None:
 
 def test_the_same_log_again_changes_nothing(tmp_path: Path) -> None:
     ran = [Ran("INSERT INTO good SELECT a FROM src", f"s{n}", n, f"user {n % 3}") for n in range(20)]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingested(store, ran)
         before = store.dump()
         ingested(store, ran[::-1], size=3)
@@ -83,7 +83,7 @@ def test_what_was_concluded_from_a_log_does_not_decide_it_when_it_comes_again(tm
         "INSERT INTO t2 SELECT x, y FROM b JOIN c ON b.k = c.k",
         "INSERT INTO t3 SELECT c.y FROM c",
     ]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         ingested(store, in_order(texts))
         before = store.dump()
         ingested(store, in_order(texts))

@@ -83,7 +83,7 @@ for name, value in {dict(cluster.conf)!r}.items():
 spark = spark.config("spark.sql.warehouse.dir", {str(tmp_path / "warehouse")!r}).getOrCreate()
 rows = spark.range(100).selectExpr("id", "id % 3 AS part", "cast(id AS string) AS name")
 rows.write.parquet({str(tmp_path / "in")!r})
-spark_plan.enable(spark, {str(tmp_path / "graph.lbug")!r}, job="nightly")
+spark_plan.enable(spark, {str(tmp_path / "graph.db")!r}, job="nightly")
 shout = f.udf(lambda text: text + "!")
 rows = spark.read.parquet({str(tmp_path / "in")!r})
 loud = rows.select("part", shout("name").alias("loud")).groupBy("part").agg(f.max("loud").alias("loudest"))
@@ -94,7 +94,7 @@ spark.stop()
     environment = {**os.environ, "PYSPARK_PYTHON": str(cluster.python)}
     done = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-    with open_store(tmp_path / "graph.lbug", read_only=True) as store:
+    with open_store(tmp_path / "graph.db", read_only=True) as store:
         found = {
             f"{source.rpartition('/')[2]} {kind} {target.rpartition('/')[2]} {','.join(properties['subtypes'])}"
             for kind, source, target, properties in store.dump().relationships
@@ -111,17 +111,17 @@ spark.stop()
 def test_workers_that_lack_packages_are_named(cluster: SparkCluster, log: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
     python = tmp_path / "bare" / "bin" / "python"
-    with ingesting(log, tmp_path / "graph.lbug", *on_cluster(cluster, spark_pyspark_python=python)) as process:
+    with ingesting(log, tmp_path / "graph.db", *on_cluster(cluster, spark_pyspark_python=python)) as process:
         _, err = process.communicate(timeout=300)
     assert process.returncode == 2, err
     assert "lacks pandas, pyarrow, sqlglot; a worker's Python needs the packages of" in " ".join(err.split())
-    assert not (tmp_path / "graph.lbug").exists() or not graph(tmp_path / "graph.lbug")
+    assert not (tmp_path / "graph.db").exists() or not graph(tmp_path / "graph.db")
 
 
 def test_a_worker_that_is_killed_changes_nothing(cluster: SparkCluster, log: Path, tmp_path: Path) -> None:
-    with ingesting(log, tmp_path / "here.lbug", "--engine", "local") as process:
+    with ingesting(log, tmp_path / "here.db", "--engine", "local") as process:
         assert "rows" in process.communicate(timeout=300)[0]
-    with ingesting(log, tmp_path / "cluster.lbug", *on_cluster(cluster)) as process:
+    with ingesting(log, tmp_path / "cluster.db", *on_cluster(cluster)) as process:
         until = time.monotonic() + 200
         while not cluster.stores_rows(0) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
@@ -131,4 +131,4 @@ def test_a_worker_that_is_killed_changes_nothing(cluster: SparkCluster, log: Pat
         out, err = process.communicate(timeout=300)
     assert process.returncode in (0, 1), err  # one statement does not parse
     assert f"{TEMPLATES + sum(map(len, PIECES))} rows" in out
-    assert graph(tmp_path / "cluster.lbug") == graph(tmp_path / "here.lbug")
+    assert graph(tmp_path / "cluster.db") == graph(tmp_path / "here.db")

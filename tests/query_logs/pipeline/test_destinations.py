@@ -21,7 +21,7 @@ def test_a_query_replaces_what_a_table_holds_unless_its_other_rows_stay(tmp_path
         written("SELECT b AS x FROM d.two", 3, "p.d.whole", None),
     ]
     expected = {"d.one#a p.d.parted#x", "d.two#b p.d.parted#x", "d.two#b p.d.whole#x"}
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, log, "bigquery", size=2)
             assert stated(store) == expected
@@ -29,7 +29,7 @@ def test_a_query_replaces_what_a_table_holds_unless_its_other_rows_stay(tmp_path
 
 def test_a_query_that_runs_once_a_partition_is_one_job(tmp_path: Path) -> None:
     log = [written(f"SELECT a AS x FROM d.one WHERE day = '2026-03-0{n}'", n, "p.d.parted", True) for n in range(1, 9)]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, log, "bigquery")
         assert len(store.jobs()) == 1
 
@@ -37,7 +37,7 @@ def test_a_query_that_runs_once_a_partition_is_one_job(tmp_path: Path) -> None:
 def test_one_text_adds_to_two_tables_and_is_read_by_itself(tmp_path: Path) -> None:
     text = "SELECT a AS x FROM d.one"
     log = [written(text, 0, "p.d.t1", True), written(text, 1, "p.d.t2", True), Ran(text, None, 2)]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, log, "bigquery")
             assert stated(store) == {"d.one#a p.d.t1#x", "d.one#a p.d.t2#x"}

@@ -124,7 +124,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_both_are_made_one(name: str, tmp_path: Path) -> None:
     text, columns, expected, codes = CASES[name]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, [ran(text, columns)], "postgres")
             assert found(store) == expected
@@ -134,7 +134,7 @@ def test_both_are_made_one(name: str, tmp_path: Path) -> None:
 
 def test_a_schema_that_is_out_of_date_gives_way(tmp_path: Path) -> None:
     catalog = Catalog.from_dict({"s": {"tgt": {"old": "int"}, "src": {"id": "int"}}}, "postgres")
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, [ran("INSERT INTO tgt SELECT id FROM src", "new<id")], catalog=catalog)
         assert found(store) == {f"id>new={IDENTITY}", "partial"}
 
@@ -144,7 +144,7 @@ def test_what_went_through_a_temporary_table_is_ours_to_follow(tmp_path: Path) -
         ran("CREATE TEMP TABLE held AS SELECT id AS i FROM src", "held/i<id"),
         ran("INSERT INTO tgt (a) SELECT i FROM held", "a<held/i", 1),
     ]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, log)
         assert found(store) == {f"id>a={IDENTITY}", "full"}
         assert "held" not in " ".join(edges(store))
@@ -153,7 +153,7 @@ def test_what_went_through_a_temporary_table_is_ours_to_follow(tmp_path: Path) -
 def test_a_write_without_a_text_is_one_whatever_it_was_filled_from(tmp_path: Path) -> None:
     """COPY INTO a table from a stage, in a log that has no texts."""
     stated = [{"target_table": "s.tgt", "target_column": "v", "source_table": "s.stage", "source_column": None}]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, [Ran(None, "one", 0, fields={"source_lineage": stated})])
         [job] = store.jobs()
         assert [key.rpartition("/")[2] for key in (*job.reads, *job.writes)] == ["s.stage", "s.tgt"]

@@ -15,7 +15,7 @@ MADE = "CREATE TABLE t AS SELECT a FROM s1"
 
 def sources(folder: Path, *logs: list[str], dialect: str = "duckdb") -> set[str]:
     """Return the sources of t after these logs, each with a session of its own for each statement."""
-    with open_store(folder / "s.lbug") as store:
+    with open_store(folder / "s.db") as store:
         for day, texts in enumerate(logs):
             ingested(store, [Ran(text, f"{n}", day * 1_000 + n) for n, text in enumerate(texts)], dialect)
         found = [edge.lower().split()[:3] for edge in edges(store)]

@@ -46,6 +46,6 @@ def test_a_killed_ingest_is_unfinished(applied: int, tmp_path: Path, monkeypatch
     [run] = lineage("runs", "--format", "json").json
     assert "unfinished" not in run
     assert run["rows"] == 600
-    assert lineage(*command, "--store", "other.lbug").code == 0
-    with open_store(tmp_path / "lineage.lbug") as one, open_store(tmp_path / "other.lbug") as other:
+    assert lineage(*command, "--store", "other.db").code == 0
+    with open_store(tmp_path / "lineage.db") as one, open_store(tmp_path / "other.db") as other:
         assert one.dump().relationships == other.dump().relationships

@@ -54,7 +54,7 @@ def test_a_backup_that_is_kept(texts: str, cut: tuple[int, ...], tmp_path: Path)
     bounds = (0, *cut, len(of_days))
     logs = [[*chain.from_iterable(of_days[one:two])] for one, two in pairwise(bounds)]
     for number, order in enumerate((logs, logs[::-1])):
-        with open_store(tmp_path / f"{number}.lbug") as store:
+        with open_store(tmp_path / f"{number}.db") as store:
             for log in (*order, order[-1]):
                 ingested(store, log)
             found = flows(store)

@@ -20,7 +20,7 @@ from tests.query_logs.pipeline.running import AT
 def test_the_jobs_are_those_of_the_shapes(rows: int, tmp_path: Path) -> None:
     write_literals(tmp_path / "log.jsonl", rows)
     given = LogInput(source_named("generic", dialect="postgres"), (str(tmp_path / "log.jsonl"),))
-    with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
+    with open_store(tmp_path / "s.db") as store, open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
         summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
         assert len(store.jobs()) == summary.run.counts["templates"] == len(SHAPES)
         assert sum(job.observations for job in store.jobs()) == rows

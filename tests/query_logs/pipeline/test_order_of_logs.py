@@ -61,7 +61,7 @@ def logs_of(texts: Sequence[Sequence[str]]) -> list[list[Ran]]:
 
 
 def graph(logs: Sequence[Sequence[Ran]], order: Sequence[int]) -> set[str]:
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "s.lbug") as store:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "s.db") as store:
         for number in order:
             ingested(store, logs[number])
         return edges(store)

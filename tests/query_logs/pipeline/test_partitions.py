@@ -32,7 +32,7 @@ EXPECTED = {
     ],
 )
 def test_partitions(days: list[list[str]], tmp_path: Path) -> None:
-    with open_store(tmp_path / "graph.lbug") as store:
+    with open_store(tmp_path / "graph.db") as store:
         for day, texts in enumerate(days):
             ran = [Ran(text, f"{n}", day * 86_400 + n) for n, text in enumerate(texts)]
             assert ingested(store, ran).diagnostics == ()

@@ -19,7 +19,7 @@ SNOWFLAKE = f"CREATE OR REPLACE PROCEDURE p(n int) RETURNS int LANGUAGE sql AS $
 
 def used(folder: Path, dialect: str, *ran: tuple[str, str]) -> tuple[set[str], list[str], list[str]]:
     """Return who wrote t and how often, the messages, and the users of jobs, after (user, statement) in order."""
-    with open_store(folder / "graph.lbug") as store:
+    with open_store(folder / "graph.db") as store:
         logged = [Ran(text, f"{n}", n, user) for n, (user, text) in enumerate(ran)]
         summary = ingested(store, logged, dialect)
         assert any(" CONTRIBUTES " in edge for edge in edges(store))

@@ -49,14 +49,14 @@ def check(store: GraphStore, dialect: str) -> None:
 def test_in_one_file_in_several_and_in_a_log(dialect: str, tmp_path: Path) -> None:
     texts = {"V1.sql": BEFORE, "V2.sql": SPELLINGS[dialect], "V3.sql": AFTER}
     whole = ";".join(texts.values())
-    with open_store(tmp_path / "one.lbug") as store:
+    with open_store(tmp_path / "one.db") as store:
         ingest_files(store, tmp_path / "one", {"a.sql": whole}, dialect)
         check(store, dialect)
-    with open_store(tmp_path / "several.lbug") as store:
+    with open_store(tmp_path / "several.db") as store:
         for _ in range(2):
             ingest_files(store, tmp_path / "several", texts, dialect)
             check(store, dialect)
-    with open_store(tmp_path / "log.lbug") as store:
+    with open_store(tmp_path / "log.db") as store:
         ingested(store, in_order(whole.split(";")), dialect)
         check(store, dialect)
         once = store.dump()
@@ -65,7 +65,7 @@ def test_in_one_file_in_several_and_in_a_log(dialect: str, tmp_path: Path) -> No
 
 
 def test_in_ingests_one_after_the_other(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest_files(store, tmp_path / "one", {"V1.sql": BEFORE}, "postgres")
         ingest_files(store, tmp_path / "two", {"V2.sql": SPELLINGS["postgres"]}, "postgres", 1)
         ingest_files(store, tmp_path / "three", {"V3.sql": AFTER}, "postgres", 2)
@@ -81,7 +81,7 @@ def test_a_table_that_is_altered_between_statements_that_a_temporary_table_ties_
         Ran("CREATE TABLE w AS SELECT * FROM t", "other", 3),
         Ran("CREATE TABLE u AS SELECT y FROM tmp", "one", 4),
     ]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, ran)
             assert stated(store) == {"o#y t#y", "t#y w#y", "o#y u#y"}
@@ -109,7 +109,7 @@ LATER_LOGS = {
 @pytest.mark.parametrize("name", LATER_LOGS)
 def test_a_later_log_renames_and_drops_what_was_copied(name: str, tmp_path: Path) -> None:
     later, expected = LATER_LOGS[name]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(MADE.split(";")))
         for _ in range(2):
             ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(later.split(";"))])
@@ -157,7 +157,7 @@ def test_columns_are_changed_between_the_filling_of_a_temporary_table_and_its_re
     name: str, tmp_path: Path
 ) -> None:
     between, expected = BETWEEN[name]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             summary = ingested(store, [*FILLED, *between, READ])
             assert stated(store) == expected

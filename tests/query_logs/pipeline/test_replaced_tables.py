@@ -77,7 +77,7 @@ def stated(store: GraphStore) -> set[str]:
 def test_an_earlier_table_is_dropped_under_another_name_and_made_again(tmp_path: Path) -> None:
     made = ["CREATE TABLE p (x int, z int)", "CREATE TABLE b AS SELECT z FROM p"]
     moved = ["ALTER TABLE b RENAME TO a", "CREATE TABLE b AS SELECT z, x FROM p", "DROP TABLE a"]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(made))
         ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(moved)])
         assert stated(store) == {"p#z b#z", "p#x b#x"}
@@ -86,7 +86,7 @@ def test_an_earlier_table_is_dropped_under_another_name_and_made_again(tmp_path:
 @pytest.mark.parametrize("name", LOGS)
 def test_a_log_once_and_again(name: str, tmp_path: Path) -> None:
     script, expected = LOGS[name]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, in_order(script.split(";")), "duckdb")
             assert stated(store) == expected
@@ -98,6 +98,6 @@ def test_renames_in_a_second_file_are_taken_with_the_first(tmp_path: Path) -> No
         "b.sql": "ALTER TABLE t RENAME TO t_old; ALTER TABLE t_new RENAME TO t",
         "c.sql": "CREATE VIEW v AS SELECT x FROM t",
     }
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         of_files(store, tmp_path / "files", texts, "duckdb")
         assert stated(store) == {"o#x t_old#x", "p#y t#x", "t#x v#x"}

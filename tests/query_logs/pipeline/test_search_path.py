@@ -25,7 +25,7 @@ def test_a_table_that_another_session_makes_is_found_in_the_schema_that_has_it_t
         Ran("CREATE TABLE w AS SELECT * FROM f", "reader", 5),
     ]
     expected = {"c.o#x b.f#x", "b.f#x a.v#x", "c.p#y b.f#x", "c.q#z a.f#z", "a.f#z a.w#z"}
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, log, size=2)
             assert stated(store) == expected
@@ -39,14 +39,14 @@ def test_a_name_that_a_table_had_before_it_was_renamed_is_passed_over(tmp_path: 
         "CREATE TABLE b.f AS SELECT y FROM c.p",
         "INSERT INTO f (y) SELECT x FROM a.g",
     ]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, in_order(log))
             assert stated(store) == {"c.o#x a.g#x", "c.p#y b.f#y", "a.g#x b.f#y"}
 
 
 def test_a_table_of_an_earlier_log_is_found_and_another_path_is_another_job(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(["CREATE TABLE b.f AS SELECT x FROM c.o", "CREATE TABLE a.t AS SELECT x FROM c.o"]))
         statement = "INSERT INTO t SELECT x FROM f"
         ingested(
@@ -60,7 +60,7 @@ def test_a_table_of_an_earlier_log_is_found_and_another_path_is_another_job(tmp_
 
 
 def test_where_no_schema_is_known_to_have_it_the_first_is_taken_and_that_is_reported(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(["SET search_path TO a, b", "CREATE TABLE v AS SELECT x FROM f"]))
         assert stated(store) == {"a.f#x a.v#x"}
         [found] = [one.diagnostic for one in store.diagnostics()]
@@ -70,7 +70,7 @@ def test_where_no_schema_is_known_to_have_it_the_first_is_taken_and_that_is_repo
 def test_a_view_reads_its_own_schema_once_that_is_known_to_have_the_table(tmp_path: Path) -> None:
     log = ["CREATE TABLE f AS SELECT x FROM o", "CREATE TABLE s3.f AS SELECT x FROM p"]
     view = "CREATE VIEW s3.w AS SELECT count(*) AS n FROM f"
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             ingested(store, in_order([*log, view]), "duckdb")
             kinds = {"REFERENCES", "CONTRIBUTES"}
@@ -105,7 +105,7 @@ def test_a_view_reads_its_own_schema_once_that_is_known_to_have_the_table(tmp_pa
 def test_what_a_session_sets_lasts_as_long_as_in_the_server(
     tmp_path: Path, before: list[str], schema: str | None
 ) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order([*before, "INSERT INTO v SELECT x FROM c.o"]))
         assert stated(store) == {f"c.o#x {f'{schema}.v' if schema else 'v'}#x"}
 

@@ -30,7 +30,7 @@ def written(folder: Path, rows: list[Row], *more: list[Row]) -> set[str]:
         lines = lines[len(part) :]
     source = source_named("postgres_json")
     engine = LocalEngine(lambda: partial(normalize_rows, source=source)(read_log(source, files)))
-    with open_store(folder / "log.lbug") as store:
+    with open_store(folder / "log.db") as store:
         ingest_log_rows(engine, store, LogContext("test log", AT))
         return {line.split(" ")[2].rpartition("#")[0] for line in edges(store) if " CONTRIBUTES " in line}
 
@@ -157,7 +157,7 @@ def test_a_row_without_a_time_keeps_its_place(tmp_path: Path, seed: int) -> None
         Ran(text, "s", 0, fields={"position": place, **({"started_at": None} if place in unread else {})})
         for place, text in enumerate(texts)
     ]
-    with open_store(tmp_path / "log.lbug") as store:
+    with open_store(tmp_path / "log.db") as store:
         ingested(store, random.Random(seed).sample(ran, 4))
         assert {line.split(" ")[2] for line in edges(store) if " CONTRIBUTES " in line} == {
             "postgres/stage.a#x",

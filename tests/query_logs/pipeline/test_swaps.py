@@ -168,7 +168,7 @@ UNCHANGED = (
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("day", UNCHANGED, ids=lambda one: one.__name__)
 def test_a_table_that_is_swapped_unchanged_is_one_table(day: Day, way: str, tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, day, "AAAA", way)
         read = LIVE.get(day, "t")
         between = {"src.a t.a"} if read == "t" else {"src.a t.a", f"t.a {read}.a"}
@@ -179,7 +179,7 @@ def test_a_table_that_is_swapped_unchanged_is_one_table(day: Day, way: str, tmp_
 @pytest.mark.parametrize("day", [backup, without_backup, of_views, swap_with], ids=lambda one: one.__name__)
 def test_a_swap_that_changes_the_table(day: Day, way: str, tmp_path: Path) -> None:
     """Copies of the old table keep their sources; `t` is of the new definition from its day on."""
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, day, "AABB", way)
         readers = {f"t.a r{number}.a" for number in range(4)}
         assert flows(store) == {"other.b t.a", "src.a r0.a", "src.a r1.a"} | readers
@@ -189,7 +189,7 @@ def test_a_swap_that_changes_the_table(day: Day, way: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("way", WAYS)
 def test_a_swap_that_is_taken_back(way: str, tmp_path: Path) -> None:
     """What was copied on the first day is not of the second day's definition, nor the other way round."""
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, backup, "ABA", way)
         assert flows(store) == {"src.a t.a", "src.a r0.a", "other.b r1.a", "t.a r0.a", "t.a r1.a", "t.a r2.a"}
 
@@ -198,7 +198,7 @@ def test_a_swap_that_is_taken_back(way: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("day", OF_TWO, ids=lambda one: one.__name__)
 def test_two_tables_that_change_places(day: Day, way: str, tmp_path: Path) -> None:
     """Both stay; each copy is of the table that `t` was then."""
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, day, "AAA", way)
         assert flows(store) == {"other.b t.a", "src.a n.a", "t.a r0.a", "n.a r1.a", "t.a r2.a"}
 
@@ -207,7 +207,7 @@ def test_two_tables_that_change_places(day: Day, way: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("day", OF_TWO, ids=lambda one: one.__name__)
 def test_two_tables_that_are_where_they_were(day: Day, way: str, tmp_path: Path) -> None:
     """(A RENAME that arrives after both tables are known under later names moves nothing: a documented limit.)"""
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, day, "AAAA", way)
         assert flows(store) == {"src.a t.a", "other.b n.a", "n.a r0.a", "t.a r1.a", "n.a r2.a", "t.a r3.a"}
 
@@ -239,7 +239,7 @@ CHAINS: dict[str, list[list[str]]] = {
 def test_copies_of_copies_keep_their_source(days: list[list[str]], tmp_path: Path) -> None:
     """Whatever a later log drops or replaces between them; each of its changes builds on the one before."""
     begin = ["CREATE TABLE src (a int)", "CREATE TABLE other (b int)"]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for number, texts in enumerate([[*begin, *days[0]], *days[1:]]):
             ingested(store, [Ran(text, f"s{number}", number * _DAY + 60 * at) for at, text in enumerate(texts)])
         assert "src.a r.a" in flows(store)

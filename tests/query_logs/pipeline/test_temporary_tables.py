@@ -85,7 +85,7 @@ def test_temporary_tables_of_two_sessions_are_two_however_they_are_made(dialect:
             script = f"{makes}; INSERT INTO into_{session} (a) SELECT a FROM {name}"
             script = script.format(source=f"from_{session}").replace("tmp", f"tmp{number}")
             ran += in_order(script.split("; "), session)
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, sorted(ran, key=lambda one: one.second), dialect)
         listed = [edge.lower().split(" [")[0] for edge in edges(store)]
     found = {edge for edge in listed if " contributes " in edge and "/into_" in edge}
@@ -103,7 +103,7 @@ def test_temporary_tables_of_two_sessions_are_two_however_they_are_made(dialect:
     ],
 )
 def test_another_session_reads_what_sessions_share(dialect: str, makes: str, name: str, tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ran = [Ran(makes, "a", 0), Ran(f"INSERT INTO v (a) SELECT a FROM {name}", "b", 1)]
         ingested(store, ran, dialect)
         found = {tuple(edge.lower().split()[:3]) for edge in edges(store) if " CONTRIBUTES " in edge}
@@ -132,7 +132,7 @@ def test_the_drop_of_a_temporary_table_is_not_that_of_the_table_it_hides(tmp_pat
         "DROP TABLE r",
         "CREATE VIEW v2 AS SELECT a FROM r",
     )
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(script))
         assert {edge.split(" [")[0] for edge in edges(store) if " CONTRIBUTES " in edge} == {
             "postgres/o#x CONTRIBUTES postgres/r#a",
@@ -179,10 +179,10 @@ def test_without_sessions_a_temporary_table_is_the_only_one_of_its_name(name: st
     (tmp_path / "log.csv").write_text("\n".join([header, *rows]) + "\n")
     for _ in range(2):
         ended = lineage(
-            "ingest", "log", tmp_path / "log.csv", "--observed-at", "2026-03-01", "-s", tmp_path / "graph.lbug"
+            "ingest", "log", tmp_path / "log.csv", "--observed-at", "2026-03-01", "-s", tmp_path / "graph.db"
         )
         assert ended.code == 0
-        with open_store(tmp_path / "graph.lbug") as store:
+        with open_store(tmp_path / "graph.db") as store:
             lines = [line.split(" ") for line in edges(store) if " CONTRIBUTES " in line]
         assert {f"{one[0].rpartition('/')[2]} {one[2].rpartition('/')[2]}" for one in lines} == expected
 
@@ -195,6 +195,6 @@ def test_rows_that_are_gone_and_a_table_that_is_there_add_nothing(tmp_path: Path
         "CREATE TEMP TABLE IF NOT EXISTS tmp AS SELECT z AS a FROM q",
         "CREATE TABLE v AS SELECT a FROM tmp",
     ]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(texts))
         assert {edge.split(" ")[0] for edge in edges(store)} == {"postgres/p", "postgres/p#y"}

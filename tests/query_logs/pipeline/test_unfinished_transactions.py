@@ -40,8 +40,8 @@ BEGIN, COMMIT = "Query\tstart transaction", "Query\tcommit"
 def test_mysql(commands: tuple[str, ...], is_written: bool, tmp_path: Path) -> None:
     lines = [f"2026-03-01T10:00:{n:02}.000000Z\t    8 {one}" for n, one in enumerate((CONNECT, *commands))]
     (tmp_path / "server.log").write_text("\n".join(lines) + "\n")
-    assert lineage("ingest", "log", tmp_path / "server.log", "-s", tmp_path / "graph.lbug").code == 0
-    with open_store(tmp_path / "graph.lbug") as store:
+    assert lineage("ingest", "log", tmp_path / "server.log", "-s", tmp_path / "graph.db").code == 0
+    with open_store(tmp_path / "graph.db") as store:
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written
 
 
@@ -71,8 +71,8 @@ def test_redshift(ran: tuple[tuple[str, str], ...], backwards: bool, is_written:
     ]
     header = "user_id,query_id,session_id,database_name,status,start_time,elapsed_time,returned_rows,query_text"
     (tmp_path / "log.csv").write_text("\n".join([header, *(reversed(rows) if backwards else rows)]) + "\n")
-    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
-    with open_store(tmp_path / "graph.lbug") as store:
+    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.db")
+    with open_store(tmp_path / "graph.db") as store:
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written
 
 
@@ -93,6 +93,6 @@ MOVE = "INSERT INTO t (a) SELECT b FROM u"
     ],
 )
 def test_what_is_said_otherwise(dialect: str, texts: tuple[str, ...], is_written: bool, tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         assert ingested(store, in_order(texts), dialect).failures == ()
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written

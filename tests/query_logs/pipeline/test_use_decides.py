@@ -26,7 +26,7 @@ def test_both_are_seen_to_have_it(order: tuple[str, ...], tmp_path: Path) -> Non
 
 
 def _sources_of_r(order: tuple[str, ...], folder: Path) -> set[str]:
-    with open_store(folder / "s.lbug") as store:
+    with open_store(folder / "s.db") as store:
         ingested(store, in_order(order))
         found = [line.split(" ") for line in edges(store) if " CONTRIBUTES " in line and "r#x" in line]
     return {source.rpartition("/")[2] for source, *_ in found}

@@ -56,13 +56,13 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", LOGS)
 def test_the_log_says_what_took_effect(tmp_path: Path, logs: Path, name: str) -> None:
     options = options_for("mysql")
-    with open_store(tmp_path / "sql.lbug") as store:
+    with open_store(tmp_path / "sql.db") as store:
         ingest_sql_files([effective_script(MARIADB_WORKLOAD, tmp_path)], store, options, None, observed_at=AT)
         expected = stated(store)
     source = source_named(name)
     files = sorted(logs.glob(f"{LOGS[name]}.log*"))
     assert len(files) == 2
     batches = list(normalize_rows(read_log(source, files), source))
-    with open_store(tmp_path / "log.lbug") as store:
+    with open_store(tmp_path / "log.db") as store:
         ingest_log_rows(LocalEngine(lambda: batches), store, LogContext("played", AT), None)
         assert stated(store) == expected

@@ -85,7 +85,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("effective")
     file = effective_script(POSTGRES_WORKLOAD, folder)
     options = options_for("postgres", default_database="shop", default_schema="public")
-    with open_store(folder / "sql.lbug") as store:
+    with open_store(folder / "sql.db") as store:
         ingest_sql_files([file], store, options, None, observed_at=AT)
         return stated(store)
 
@@ -101,7 +101,7 @@ def read(logs: Path, mode: str, form: str) -> list[Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_the_log_says_what_took_effect(tmp_path: Path, logs: Path, expected: list[str], mode: str) -> None:
     batches = read(logs, mode, "postgres_csv")
-    with open_store(tmp_path / "log.lbug") as store:
+    with open_store(tmp_path / "log.db") as store:
         ingest_log_rows(
             LocalEngine(lambda: batches), store, LogContext("played", AT, database="shop", schema="public"), None
         )

@@ -19,7 +19,7 @@ from lineage_ingest.query_log.streaming import checkpoint as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, CheckpointError, default_checkpoint
 from lineage_ingest.query_log.streaming.micro_batches import _Header
 
-STREAM = ("graph.lbug", "trino", ["/logs"])
+STREAM = ("graph.db", "trino", ["/logs"])
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 STATED = [LineageBatch(RunRecord(f"log:x/{number}", "log", "trino log", AT)) for number in range(3)]
 
@@ -45,9 +45,9 @@ def test_a_stream_keeps_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (("else.lbug", "trino", ["/logs"]), "a stream with the store graph.lbug, and this one has else.lbug"),
-        (("graph.lbug", "hive", ["/logs"]), "a stream with the source trino, and this one has hive"),
-        (("graph.lbug", "trino", ["/a", "/b"]), "a stream with the inputs /logs, and this one has /a, /b"),
+        (("else.db", "trino", ["/logs"]), "a stream with the store graph.db, and this one has else.db"),
+        (("graph.db", "hive", ["/logs"]), "a stream with the source trino, and this one has hive"),
+        (("graph.db", "trino", ["/a", "/b"]), "a stream with the inputs /logs, and this one has /a, /b"),
     ],
 )
 def test_another_streams_is_refused(tmp_path: Path, other: tuple[str, str, list[str]], said: str) -> None:
@@ -167,9 +167,9 @@ def test_without_sparks_part_it_begins_anew(tmp_path: Path) -> None:
 
 
 def test_the_default_place() -> None:
-    beside = default_checkpoint("/data/graph.lbug", "trino", ["/logs"])
-    assert beside.parent == Path("/data/graph.lbug.streams")
-    assert default_checkpoint("/data/graph.lbug", "trino", ["/logs", "/more"]) != beside
+    beside = default_checkpoint("/data/graph.db", "trino", ["/logs"])
+    assert beside.parent == Path("/data/graph.db.streams")
+    assert default_checkpoint("/data/graph.db", "trino", ["/logs", "/more"]) != beside
     own = default_checkpoint("bolt://host:7687", "trino", ["/logs"])
     assert own.parent.name == "streams"
     assert own.is_absolute()

@@ -22,7 +22,7 @@ TRINO = ("--source", "trino")
 
 
 def log(store: Path, *arguments: object) -> Finished:
-    return lineage("follow", "log", *arguments, "-s", store / "graph.lbug")
+    return lineage("follow", "log", *arguments, "-s", store / "graph.db")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path, mon
     done = log(tmp_path, *arguments, *TRINO)
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())
-    assert not (tmp_path / "graph.lbug").exists()
+    assert not (tmp_path / "graph.db").exists()
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_wrong_use_of_the_deprecated_options(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    done = lineage("ingest", "log", *arguments, *TRINO, "-s", tmp_path / "graph.lbug")
+    done = lineage("ingest", "log", *arguments, *TRINO, "-s", tmp_path / "graph.db")
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())
-    assert not (tmp_path / "graph.lbug").exists()
+    assert not (tmp_path / "graph.db").exists()
 
 
 def test_the_deprecated_options_work_and_name_the_command(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_kafka_that_is_down_is_said_soon_and_ends_in_time(tmp_path: Path) -> N
     assert done.code == 3
     assert done.err.splitlines()[0].startswith(f"Kafka does not answer at {address} (Connection refused); trying until")
     assert f"error: Kafka does not answer at {address} since 1 s: Connection refused" in done.err
-    assert not (tmp_path / "graph.lbug").exists()
+    assert not (tmp_path / "graph.db").exists()
     done = log(tmp_path, "--kafka", "broker", "--topic", "t", *TRINO)
     assert (done.code, "'broker' is not a broker: expected HOST:PORT" in " ".join(done.err.split())) == (2, True), done
 
@@ -95,7 +95,7 @@ def test_one_broker_of_several_is_enough() -> None:
 
 
 def test_a_checkpoint_that_is_in_use(tmp_path: Path) -> None:
-    store, folder = str(tmp_path / "graph.lbug"), tmp_path / "files"
+    store, folder = str(tmp_path / "graph.db"), tmp_path / "files"
     folder.mkdir()
     with Checkpoint.open(tmp_path / "there", store, "trino", [str(folder)]):
         done = log(tmp_path, folder, "--checkpoint", tmp_path / "there", *TRINO)

@@ -102,7 +102,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    path = tmp_path_factory.mktemp("whole") / "graph.lbug"
+    path = tmp_path_factory.mktemp("whole") / "graph.db"
     followed(StreamInput(SOURCE, (str(files),), at_once=1), path)
     return graph(path)
 
@@ -111,17 +111,17 @@ def test_a_file_that_cannot_be_read_is_a_failed_file_and_ends_nothing(tmp_path: 
     broken = break_files(tmp_path / "files")
     source = source_named("generic", dialect="postgres")
     batches: list[BatchDone] = []
-    followed(StreamInput(source, (str(tmp_path / "files"),), at_once=4), tmp_path / "graph.lbug", done=batches.append)
+    followed(StreamInput(source, (str(tmp_path / "files"),), at_once=4), tmp_path / "graph.db", done=batches.append)
     named = [d.diagnostic.message.partition(": ")[0] for batch in batches for d in batch.errors]
     assert sorted(Path(name).name for name in named) == sorted(broken)
     assert sum(batch.run.counts["failed_files"] for batch in batches) == len(broken)
-    with open_store(tmp_path / "graph.lbug") as store:
+    with open_store(tmp_path / "graph.db") as store:
         assert "postgres/good" in {dataset.key for dataset in store.datasets()}
 
 
 def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Path) -> None:
     given = StreamInput(SOURCE, (str(files),), at_once=1)
-    path, failures, again = tmp_path / "graph.lbug", 0, []
+    path, failures, again = tmp_path / "graph.db", 0, []
     original = Checkpoint.write_stated
     for turn in range(1, 100):
         # Each process comes a point further: no micro-batch is without each of its ends.
@@ -148,22 +148,22 @@ _MAX_POINTS = 9
 
 def test_on_sparks_engine_it_is_the_same(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = StreamInput(SOURCE, (str(files),), at_once=2)
-    followed(given, tmp_path / "here.lbug")
+    followed(given, tmp_path / "here.db")
     monkeypatch.setattr(module, "SMALL", 0)
-    followed(given, tmp_path / "spark.lbug")
-    assert graph(tmp_path / "spark.lbug") == graph(tmp_path / "here.lbug")
+    followed(given, tmp_path / "spark.db")
+    assert graph(tmp_path / "spark.db") == graph(tmp_path / "here.db")
 
 
 def test_files_of_another_file_system_are_read_through_spark(files: Path, whole: list[str], tmp_path: Path) -> None:
-    followed(StreamInput(SOURCE, (f"file://{files}",), at_once=1), tmp_path / "graph.lbug")
-    assert graph(tmp_path / "graph.lbug") == whole
+    followed(StreamInput(SOURCE, (f"file://{files}",), at_once=1), tmp_path / "graph.db")
+    assert graph(tmp_path / "graph.db") == whole
 
 
 def test_what_is_read_is_not_read_again(files: Path, tmp_path: Path) -> None:
     new_batches: list[BatchDone] = []
     given = StreamInput(SOURCE, (str(files),))
-    followed(given, tmp_path / "graph.lbug", done=new_batches.append)
-    followed(given, tmp_path / "graph.lbug", done=new_batches.append)
+    followed(given, tmp_path / "graph.db", done=new_batches.append)
+    followed(given, tmp_path / "graph.db", done=new_batches.append)
     [one] = new_batches
     assert (one.number, one.again, one.run.counts["rows"]) == (0, False, sum(map(len, PIECES)))
 
@@ -172,9 +172,9 @@ def test_a_file_without_rows_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "empty.jsonl").touch()
     new_batches: list[BatchDone] = []
-    followed(StreamInput(SOURCE, (str(tmp_path / "files"),)), tmp_path / "graph.lbug", done=new_batches.append)
+    followed(StreamInput(SOURCE, (str(tmp_path / "files"),)), tmp_path / "graph.db", done=new_batches.append)
     assert new_batches == []
-    with open_store(tmp_path / "graph.lbug") as store:
+    with open_store(tmp_path / "graph.db") as store:
         assert store.runs() == []
 
 
@@ -182,7 +182,7 @@ def test_names_that_look_like_others(tmp_path: Path) -> None:
     (land(tmp_path / "fil es", [0]) / "0.jsonl").rename(tmp_path / "fil es" / "a %20 ü+.jsonl")
     new_batches: list[BatchDone] = []
     for number, path in enumerate((str(tmp_path / "fil es"), f"file://{tmp_path}/fil es")):
-        followed(StreamInput(SOURCE, (path,)), tmp_path / f"{number}.lbug", done=new_batches.append)
+        followed(StreamInput(SOURCE, (path,)), tmp_path / f"{number}.db", done=new_batches.append)
     assert [(one.run.counts["rows"], one.failures) for one in new_batches] == [(len(PIECES[0]), ())] * 2
 
 
@@ -191,7 +191,7 @@ def test_a_file_of_something_else_is_a_failed_file(tmp_path: Path) -> None:
     (files / "notes.txt").write_text("not a log")
     (files / "other.csv").write_text("city,country\nBergen,Norway\n")
     new_batches: list[BatchDone] = []
-    followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.lbug", done=new_batches.append)
+    followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.db", done=new_batches.append)
     [one] = new_batches
     assert one.run.counts["rows"] == len(PIECES[0])
     assert one.run.counts["failed_files"] == 2
@@ -212,10 +212,10 @@ def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
         return store
 
     with pytest.raises(StreamFailedError, match=r"0\.jsonl") as failed:
-        followed(given, tmp_path / "graph.lbug", opened=gone)
+        followed(given, tmp_path / "graph.db", opened=gone)
     assert "create an empty file of that name" in str(failed.value.hint)
     (files / "0.jsonl").touch()
-    followed(given, tmp_path / "graph.lbug")
+    followed(given, tmp_path / "graph.db")
 
 
 @pytest.mark.parametrize("noted", [False, True], ids=["", "the next file was noted"])
@@ -227,16 +227,16 @@ def test_it_can_be_ended_between_micro_batches(files: Path, tmp_path: Path, note
         stopping.set()
 
     given, checkpoint = StreamInput(SOURCE, (str(files),), at_once=1), tmp_path / "graph.stream"
-    followed(given, tmp_path / "graph.lbug", done=done, stopping=stopping)
+    followed(given, tmp_path / "graph.db", done=done, stopping=stopping)
     assert new_batches == [len(PIECES[0])]
     if noted:
         entry = {"path": f"file://{files}/1.jsonl", "timestamp": 1_000_001_000, "batchId": 1}
         (checkpoint / "spark" / "sources" / "0" / "1").write_text(f"v1\n{json.dumps(entry)}")
         (checkpoint / "spark" / "sources" / "0" / ".1.crc").unlink(missing_ok=True)
-    followed(given, tmp_path / "graph.lbug", done=done)
+    followed(given, tmp_path / "graph.db", done=done)
     assert sum(new_batches) == sum(map(len, PIECES))
     batches = files_of_batches(checkpoint)
     assert [name for names in batches for name in names] == [f"{piece}.jsonl" for piece in range(len(PIECES))]
     together = land_together(tmp_path / "together", batches)
-    followed(StreamInput(SOURCE, (str(together),), at_once=1), tmp_path / "together.lbug")
-    assert graph(tmp_path / "graph.lbug") == graph(tmp_path / "together.lbug")
+    followed(StreamInput(SOURCE, (str(together),), at_once=1), tmp_path / "together.db")
+    assert graph(tmp_path / "graph.db") == graph(tmp_path / "together.db")

@@ -20,6 +20,7 @@ from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.query_log.streaming import open_sessions
 from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested, rows, two_stores
+from tests.store.temporary import temporary_store
 
 SESSIONS = {
     "a temporary table": [
@@ -132,7 +133,7 @@ def test_a_table_that_is_dropped_in_a_micro_batch_of_its_own(tmp_path: Path) -> 
 
 def left(*batches: Sequence[str], session: str = "s") -> list[str]:
     """Return the statements that a session has open after micro-batches, in order."""
-    with open_store(":memory:") as store:
+    with temporary_store() as store:
         return list(in_batches(store, [in_order(texts, session) for texts in batches])["query_text"].to_pylist())
 
 
@@ -157,7 +158,7 @@ def test_too_many_statements_are_not_followed() -> None:
 def test_sessions_that_rest_are_forgotten(tmp_path: Path) -> None:
     made = "CREATE TEMP TABLE t AS SELECT a FROM x"
     ran = [[Ran(made, "rests"), Ran(made, "goes on")], *[[Ran("SELECT a FROM t", "goes on")]] * 26]
-    with open_store(tmp_path / "g.lbug") as store:
+    with open_store(tmp_path / "g.db") as store:
         assert in_batches(store, ran[:25])["session"].to_pylist() == ["goes on", "rests"]
         assert in_batches(store, ran)["session"].to_pylist() == ["goes on"]
 
@@ -165,7 +166,7 @@ def test_sessions_that_rest_are_forgotten(tmp_path: Path) -> None:
 def test_the_sessions_that_were_there_last_are_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(open_sessions, "_MAX_SESSIONS", 2)
     made = "CREATE TEMP TABLE t AS SELECT a FROM x"
-    with open_store(tmp_path / "g.lbug") as store:
+    with open_store(tmp_path / "g.db") as store:
         opened = in_batches(store, [[Ran(made, name)] for name in ("one", "two", "three")])
     assert sorted(opened["session"].to_pylist()) == ["three", "two"]
 
@@ -173,7 +174,7 @@ def test_the_sessions_that_were_there_last_are_followed(monkeypatch: pytest.Monk
 def test_statements_without_a_session_or_a_time(tmp_path: Path) -> None:
     untimed: dict[str, Any] = {"started_at": None}
     made = [Ran("CREATE TEMP TABLE t AS SELECT a FROM x", name, fields=untimed) for name in (None, "s")]
-    with open_store(tmp_path / "g.lbug") as store:
+    with open_store(tmp_path / "g.db") as store:
         opened = in_batches(store, [made, [Ran("INSERT INTO real SELECT a FROM t", "s", fields=untimed)]])
         assert any("x#a CONTRIBUTES" in edge for edge in edges(store))
     assert opened["session"].to_pylist() == ["s"]

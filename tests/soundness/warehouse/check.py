@@ -143,7 +143,7 @@ class Checker:
         self, warehouse: Warehouse, lineage: Lineage, straight: Answers, runs: Sequence[Run]
     ) -> Finding | None:
         """Ingest the last part first; return what is answered otherwise then."""
-        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.lbug") as store:
+        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
             ingester = Ingester(warehouse, store, Path(folder), self.settings.engine)
             for number in reversed(range(len(warehouse.parts))):
                 ingester.events(number)
@@ -315,7 +315,7 @@ def _different(before: dict[str, Outcome], now: dict[str, Outcome], reached: fro
 
 @contextmanager
 def _store(folder: Path, settings: Settings) -> Iterator[GraphStore]:
-    with emptied(settings.store)() if settings.store else open_store(folder / "store.lbug") as store:
+    with emptied(settings.store)() if settings.store else open_store(folder / "store.db") as store:
         yield store
 
 

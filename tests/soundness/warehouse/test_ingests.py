@@ -35,7 +35,7 @@ class Ingests(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = open_store(Path(self.folder.name) / "store.lbug")
+        self.store = open_store(Path(self.folder.name) / "store.db")
         self.next = 0
         self.answers: list[Answers] = []
 
@@ -87,7 +87,7 @@ class Ingests(RuleBasedStateMachine):
     @rule(data=st.data())
     def ingest_in_another_order(self, data: st.DataObject) -> None:
         order = data.draw(st.permutations(range(self.next)))
-        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.lbug") as store:
+        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
             ingester = Ingester(self.warehouse, store, Path(folder), EngineKind.LOCAL)
             for number in order:
                 self.ingest(number, ingester)

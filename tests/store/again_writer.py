@@ -1,6 +1,6 @@
-"""Apply the same view repeatedly, with a checkpoint each time; print the number of each batch once it is stored.
+"""Apply the same view repeatedly; print the number of each batch once it is stored.
 
-python -m tests.store.checkpointing_writer STORE FIRST
+python -m tests.store.again_writer STORE FIRST
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from itertools import count
 
 from lineage.model.batch import LineageBatch
 from lineage.store import open_store
-from lineage.store.embedded import backend
 from tests.store.batch_builders import batch, view
 
 COLUMNS = 20
@@ -24,7 +23,6 @@ def seen(number: int) -> LineageBatch:
 
 def main() -> None:
     """Apply the batches until killed."""
-    backend.CHECKPOINT_AFTER = 1
     with open_store(sys.argv[1]) as store:
         for number in count(int(sys.argv[2])):
             store.apply(seen(number))

@@ -43,14 +43,13 @@ def test_loads_only_what_it_needs(program: str, unwanted: tuple[str, ...]) -> No
     assert loaded(program).isdisjoint(unwanted)
 
 
-def test_a_large_ingest_does_not_load_pandas_and_leaves_it_to_others(tmp_path: Path) -> None:
+def test_a_large_ingest_loads_no_arrow(tmp_path: Path) -> None:
     columns = ", ".join(f"c{number}" for number in range(3_000))
     (tmp_path / "v.sql").write_text(
         f"CREATE TABLE t ({columns.replace(',', ' int,')} int); CREATE VIEW v AS SELECT * FROM t"
     )
     ingest = COMMAND.format(["ingest", "sql", str(tmp_path), "-d", "postgres", "--store", str(tmp_path / "s.db")])
-    assert {"pyarrow", "pandas"} & loaded(ingest) == {"pyarrow"}
-    assert "pandas" in loaded(f"{ingest}\nimport pandas")
+    assert loaded(ingest).isdisjoint({"numpy", "pandas", "pyarrow"})
 
 
 def test_the_public_names_are_there() -> None:

@@ -1,7 +1,4 @@
-"""Edges that are seen again keep their ends and properties, also beside many columns that nothing reads.
-
-A checkpoint of ladybug damages relationships that follow 1,024 nodes without any, if a property of them was SET.
-"""
+"""Edges that are seen again keep their ends and properties, also beside many columns that nothing reads."""
 
 from __future__ import annotations
 

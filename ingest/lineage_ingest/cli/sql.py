@@ -16,9 +16,9 @@ from lineage.cli.options import (
     CacheOption,
     CatalogOption,
     DatabaseOption,
-    DialectOption,
     FormatOption,
     FunctionsOption,
+    GuessedDialectOption,
     JobsOption,
     NamespaceOption,
     RefreshOption,
@@ -54,7 +54,7 @@ def sql(
     paths: Annotated[  # not Path, which reads an empty argument as the current folder
         list[str], typer.Argument(help="SQL files, and folders of them.")
     ],
-    dialect: DialectOption = "ansi",
+    dialect: GuessedDialectOption = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",

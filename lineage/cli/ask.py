@@ -16,6 +16,7 @@ from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evi
 from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import dataset_of, is_column_key, split_name
+from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
@@ -216,7 +217,7 @@ def _ask(
         if output is OutputFormat.JSON:
             _print_json(opened, answer, broken, paths=paths)
         else:
-            print_answer(answer, output, rows)
+            print_answer(opened, answer, output, rows)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, command, target)
         _note_namesakes(opened, [target], answer.by_dataset)
@@ -322,7 +323,7 @@ def _print_json(store: GraphStore, answer: Answer, broken: Collection[BrokenRead
     print_object(with_evidence(values, jobs) | {"broken_reads": [one.to_dict() for one in broken]})
 
 
-def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
+def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
     """Print an answer as a table or CSV, with flows of the value before references."""
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
@@ -341,10 +342,20 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         print_listing(columns, listed, output, _LOOK)
     if len(shown) < answer.total:
         note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
-    if answer.possibly_affected:
-        tables = ", ".join(affected.table for affected in answer.possibly_affected)
+    possibly = {affected.table: affected.job for affected in answer.possibly_affected}
+    jobs = {job.key: job for job in store.jobs(set(possibly.values()))} if possibly else {}
+    partial = [
+        table for table, job in possibly.items() if job in jobs and jobs[job].completeness is Completeness.PARTIAL
+    ]
+    if tables := ", ".join(table for table in possibly if table not in partial):
         note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
-    if answer.truncated:
+    if partial:
+        note(
+            f"possibly affected, as some columns are not resolved (lineage diagnostics): {', '.join(partial)}", "yellow"
+        )
+    if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
+        note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
+    elif answer.truncated:
         note(f"incomplete: stopped by {answer.truncated}", "yellow")
 
 

@@ -217,3 +217,11 @@ def test_what_limits_an_answer_is_said_as_it_is(tmp_path: Path) -> None:
     assert "possibly affected, as some columns are not resolved (lineage diagnostics): mart.w" in done.err
     assert "incomplete" not in done.err
     assert "--max-references 0: at least 1 more columns lie beyond" in done.err
+
+
+def test_this_of_a_model_is_the_table_of_its_file(tmp_path: Path) -> None:
+    file, store = tmp_path / "m.sql", tmp_path / "graph.lbug"
+    file.write_text("select id from raw where at > (select max(at) from {{ this }})")
+    lineage("ingest", "sql", file, "-d", "snowflake", "-s", store)
+    [job] = lineage("jobs", "-s", store, "--json").json
+    assert (job["writes"], job["reads"]) == (["M"], ["M", "RAW"])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lineage.model.statement import DatasetKind
 from lineage.store import open_store
 from tests.cli.running import lineage
 from tests.store.batch_builders import batch, table
@@ -52,3 +57,31 @@ def test_columns_of_a_definition_are_not_those_of_queries(store: Path, tmp_path:
     with open_store(other) as opened:
         opened.apply(batch(replace(table("described", "id", at=1), schema_known=False)))
     assert lineage("columns", "described", "-s", other).out.startswith("described: 1 column; it may have more\n")
+
+
+def test_a_table_is_meant_rather_than_a_consumer_of_its_name(tmp_path: Path) -> None:
+    store = tmp_path / "graph.lbug"
+    consumer = replace(table("p.customers", "spend", at=1, kind=DatasetKind.EXPOSURE), namespace="dbt")
+    with open_store(store) as opened:
+        opened.apply(batch(table("wh.customers", "spend", at=1), consumer))
+    assert lineage("root-cause", "customers.spend", "-s", store).out.startswith("wh.customers.spend comes from")
+    assert lineage("columns", "customers", "-s", store).out.startswith("wh.customers: ")
+    assert lineage("columns", "p.customers", "-s", store).out.startswith("p.customers: ")
+
+
+def test_the_seconds_of_a_summary_are_those_of_the_clock(tmp_path: Path) -> None:
+    file = tmp_path / "v.sql"
+    file.write_text("create view v as select a from t")
+    command = (
+        sys.executable,
+        "-c",
+        "from lineage.cli.main import run; run()",
+        "ingest",
+        "sql",
+        str(file),
+        "-s",
+        str(tmp_path / "graph.lbug"),
+    )
+    began = time.perf_counter()
+    out = subprocess.run([*command, "-f", "json"], check=True, capture_output=True, text=True).stdout
+    assert json.loads(out)["seconds"] > (time.perf_counter() - began) / 2

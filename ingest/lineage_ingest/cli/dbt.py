@@ -25,6 +25,7 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import Severity
 from lineage_ingest.api import ingest_dbt
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -131,7 +132,7 @@ def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20)
     )
     say(f"project {summary.project} ({summary.dialect}): {models}{skipped}, {consumers}")
     say(f"{resolved_text(counts)}; {diagnostics}")
-    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     if counts["errors"] and not any(one.diagnostic.severity is Severity.ERROR for one in found):
         note("unchanged models have errors: lineage diagnostics lists them", "yellow")
     for text in summary.notices:

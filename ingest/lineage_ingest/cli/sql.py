@@ -29,6 +29,7 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.files import FileKey
 from lineage.sql.script.parallel import available_processors
@@ -184,7 +185,7 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
         counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
     )
     say(f"{files}, {statements}: {resolved_text(counts)}; {diagnostics}")
-    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     if summary.resolved is not None and summary.resolved < counts["files"]:
         say(f"{summary.resolved:,} of {files} resolved; the others are as in an earlier run")
     if summary.stored is not None and summary.stored < counts["files"]:

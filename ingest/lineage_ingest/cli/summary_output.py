@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from lineage.cli.listing import OutputFormat, note, print_listing, print_object, say
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.name_lists import name_list
@@ -30,6 +31,7 @@ def print_figures(
     found: Iterable[Mapping[str, object]],
 ) -> None:
     """Print figures as JSON, between what they are of (`named`) and `more`, `found` last; or as one row of CSV."""
+    figures = {**figures, "seconds": round(wall_seconds(), 2)}
     if output is OutputFormat.JSON:
         print_object({**named, **figures, **more, "found": list(found)})
     else:

@@ -26,7 +26,7 @@ from lineage.cli.options import (
 )
 from lineage.cli.progress import progress_bar
 from lineage.cli.wall_clock import wall_seconds
-from lineage.model.diagnostics import Severity
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage_ingest.api import ingest_dbt
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
@@ -124,8 +124,15 @@ def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20)
             found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
         )
         return
-    note_diagnostics(found, show)
     counts = summary.batch.run.counts
+    if counts["not_compiled"]:
+        note(
+            f"{counts['not_compiled']:,} of {counted(counts['models'], 'model')} were not compiled: run `dbt compile`",
+            "yellow",
+        )
+    each = (one for one in found if one.diagnostic.severity is Severity.INFO)  # what the line above says of all
+    said = {id(one) for one in each if one.diagnostic.code is DiagnosticCode.NOT_COMPILED}
+    note_diagnostics([one for one in found if id(one) not in said], show)
     skipped = f" ({summary.unchanged:,} unchanged)" if summary.unchanged else ""
     models, consumers, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("model", "consumer", "diagnostic", "table", "column", "edge")

@@ -79,6 +79,7 @@ class _Ingest:
         self.earlier = self._earlier_state()
         self.known = self._nodes_to_compare()
         self.nodes: dict[str, NodeState] = {}
+        self.not_compiled = 0
         self.skipped: list[str] = []
         """The nodes that are not stated again."""
         self.elsewhere: list[str] = []
@@ -228,6 +229,8 @@ class _Ingest:
             else models
         )
         known = self.known
+        doubts = ({doubt.code for doubt in model.given.doubts} for model in models)
+        self.not_compiled = sum(DiagnosticCode.NOT_COMPILED in codes for codes in doubts)
         inputs = {model.given.key: digest_input(model) for model in models}
         stated = {model.given.key: digest_stated(model.table, model.source) for model in models}
 
@@ -481,6 +484,7 @@ class _Ingest:
             "columns": sum(node.outputs for node in self.nodes.values()),
             "edges": sum(node.edges for node in self.nodes.values()),
             "consumers": len(self.project.consumers),
+            "not_compiled": self.not_compiled,
         }
 
 

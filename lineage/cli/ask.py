@@ -79,14 +79,13 @@ LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number
 HopLimitOption = Annotated[
     int | None, typer.Option("--limit-per-hop", min=1, help="Maximum number of columns to reach per hop.")
 ]
-DATES = [
-    "%Y-%m-%d",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S%z",
-    "%Y-%m-%dT%H:%M:%S.%f",
-    "%Y-%m-%dT%H:%M:%S.%f%z",
+DATES = ["%Y-%m-%d"] + [
+    f"%Y-%m-%d{between}%H:%M{rest}{zone}"
+    for between in "T "
+    for rest in ("", ":%S", ":%S.%f")
+    for zone in ("", "%z", " UTC")
 ]
-"""Accepted formats of times in options."""
+"""Accepted formats of times in options: ISO 8601, and as times are printed."""
 AsOfOption = Annotated[
     datetime | None,
     typer.Option(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, say
+from lineage.cli.evidence import marked_line
+from lineage.cli.listing import OutputFormat, console, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CacheOption,
@@ -31,6 +33,8 @@ from lineage.cli.options import (
 from lineage.cli.progress import progress_bar
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
+from lineage.model.decoding import decode_sql
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import FileKey
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_sql
@@ -179,7 +183,7 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
             found=({"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found),
         )
         return
-    note_diagnostics(found, show)
+    note_diagnostics(found, show, partial(_lines_of, summary))
     counts = summary.batch.run.counts
     files, statements, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
@@ -212,6 +216,21 @@ def _print_projects(summary: IngestSummary) -> None:
         note("give --project NAME so that the files have the same identity on other machines")
     for text in summary.notices:
         note(text, "yellow")
+
+
+def _lines_of(summary: IngestSummary, record: DiagnosticRecord) -> list[str]:
+    """Return the line of a file that could not be parsed, and where in it."""
+    found, span = record.diagnostic, record.diagnostic.span
+    if found.code is not DiagnosticCode.PARSE_ERROR or span is None or record.file_key is None:
+        return []
+    file = FileKey.parse(record.file_key)
+    paths = [project.file_at(file.path) for project, _ in summary.projects if project.name == file.project]
+    try:
+        text, _ = decode_sql(paths[0].read_bytes(), record.source) if paths else (None, None)
+    except OSError:  # it is gone
+        text = None
+    width = console(stderr=True).width
+    return [] if text is None else marked_line(text, file.environment.dialect, span, width)
 
 
 def _file_of(record: DiagnosticRecord) -> dict[str, str | None]:

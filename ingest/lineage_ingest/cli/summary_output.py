@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lineage.cli.listing import OutputFormat, note, print_listing, print_object, say
 from lineage.cli.wall_clock import wall_seconds
@@ -38,10 +38,14 @@ def print_figures(
         print_listing(tuple(figures), [tuple(figures.values())], output)
 
 
-def note_diagnostics(found: Sequence[DiagnosticRecord], show: int) -> None:
-    """Print the first diagnostics, and how many more there are; all if `show` is 0."""
+def note_diagnostics(
+    found: Sequence[DiagnosticRecord], show: int, lines_of: Callable[[DiagnosticRecord], Iterable[str]] = lambda _: ()
+) -> None:
+    """Print the first diagnostics, each with its `lines_of` SQL, and how many more there are; all if `show` is 0."""
     for record in found[: show or None]:
         note(f"{record.source}: {record.diagnostic}", _COLOURS.get(record.diagnostic.severity))
+        for line in lines_of(record):
+            note(line)
     if show and len(found) > show:
         note(f"… and {len(found) - show:,} more; --show 0 prints all")
 

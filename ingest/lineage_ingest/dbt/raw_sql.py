@@ -88,7 +88,8 @@ class RawSqlRenderer:
         try:
             from lineage_ingest.dbt.jinja_environment import make_environment  # noqa: PLC0415  needs an extra
         except ImportError as error:
-            raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
+            message = "Jinja is not installed: pip install '.[dbt]' in a checkout of lineage"
+            raise RenderingMissingError(message) from error
         self._environment = make_environment(self.note)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
         self._environment.globals.update(

@@ -139,7 +139,7 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415  Spark is an extra
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError as error:
-        message = "Spark is not installed: pip install 'lineage-graph[spark]', or use --engine local"
+        message = "Spark is not installed: pip install '.[spark]' in a checkout of lineage, or use --engine local"
         raise SparkMissingError(message) from error
     running = SparkSession.getActiveSession()
     if running is not None:

@@ -24,6 +24,7 @@ _JOBS = ("job", "kind", "operation", "writes", "reads", "completeness", "runs", 
 _JOBS_LOOK = Look(
     names=("job", "writes", "reads"),
     cuts=("job",),
+    shortened=("job",),
     phrases={"kind": "{}", "operation": "{}", "completeness": "{}"},
     styles={"job": "bold"},
 )
@@ -139,7 +140,8 @@ def diagnostics(
             (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint)
             for one in shown
         ]
-        print_listing(_FOUND, rows, output, Look(words=("message", "hint"), cuts=("place",), phrases={"message": "{}"}))
+        look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
+        print_listing(_FOUND, rows, output, look)
     if len(shown) < len(found):
         note(f"… and {len(found) - len(shown):,} more; --limit 0 lists all")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -26,6 +26,7 @@ from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.former_holders import former_holders
+from lineage.traversal.gone_sources import GoneSource, gone_sources
 from lineage.traversal.lookup import names_of
 from lineage.traversal.namesakes import namesakes
 
@@ -213,14 +214,17 @@ def _ask(
         target = resolve(opened, name)
         answer = find(opened, target, options)
         broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
+        keys = {target.key, *(one.key for one in answer.outlines)} if command == "root-cause" else ()
+        gone = gone_sources(opened, keys) if options.as_of is None else []
         if output is OutputFormat.JSON:
-            _print_json(opened, answer, broken, paths=paths)
+            _print_json(opened, answer, broken, gone, paths=paths)
         else:
             print_answer(opened, answer, output, rows)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, command, target)
         _note_namesakes(opened, [target], answer.by_dataset)
         note_broken_reads(opened, broken)
+        _note_gone_sources(gone)
 
 
 def _options(
@@ -244,12 +248,15 @@ def _options(
 
 
 def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
-    """Print which columns a newer schema of their table lacks: they have no lineage of their own any more."""
-    keys = {target.key: target.name for target in asked if not target.is_table}
-    for column in store.columns_by_key(sorted(keys)) if keys else ():
-        if column.dropped_at is not None:
-            at = f"{column.dropped_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+    """Print which tables are dropped, and which columns a newer schema lacks: they have no lineage any more."""
+    targets = list(asked)
+    keys = sorted({target.key for target in targets if not target.is_table})
+    ends = {one.key: one.dropped_at for one in store.columns_by_key(keys)} if keys else {}
+    ends |= {one.key: one.dropped_at for one in store.datasets({target.dataset for target in targets})}
+    for name, end in dict.fromkeys((one.name, ends.get(one.dataset) or ends.get(one.key)) for one in targets):
+        if end is not None:
+            at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"{name} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
 
 
 def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
@@ -263,6 +270,14 @@ def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
         note(f"{one} ({source}{line})" if source else str(one), "yellow")
     if len(found) > _MAX_HOLDERS:
         note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
+
+
+def _note_gone_sources(found: Sequence[GoneSource]) -> None:
+    """Print what the answer came from that is gone."""
+    for one in found[:_MAX_HOLDERS]:
+        note(f"{one}; --as-of an earlier time shows it", "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
 
 
 def _tables_between(
@@ -315,11 +330,19 @@ def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> No
             note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
 
 
-def _print_json(store: GraphStore, answer: Answer, broken: Collection[BrokenRead], *, paths: bool) -> None:
+def _print_json(
+    store: GraphStore,
+    answer: Answer,
+    broken: Collection[BrokenRead],
+    gone: Collection[GoneSource],
+    *,
+    paths: bool,
+) -> None:
     """Print an answer as JSON by distance: each step once, or (`paths`) the whole paths of each column."""
     values = answer.to_dict() if paths else answer.to_tree()
     jobs = _jobs_of(store, (route for one in answer.columns for route in one.routes))
-    print_object(with_evidence(values, jobs) | {"broken_reads": [one.to_dict() for one in broken]})
+    notes = {"broken_reads": [one.to_dict() for one in broken], "gone_sources": [one.to_dict() for one in gone]}
+    print_object(with_evidence(values, jobs) | notes)
 
 
 def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:

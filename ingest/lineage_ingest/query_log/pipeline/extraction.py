@@ -35,7 +35,7 @@ from lineage.sql.script.script_diagnostics import ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
-from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
+from lineage.sql.script.transactions import DDL, TransactionStep, may_not_run, settled, step_of
 from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.created_routines import Call, Routine, calls_of, routines_of
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
@@ -91,6 +91,8 @@ class LogContext:
     """The time that the user gave for runs without one; None if not given."""
     begins_at: datetime | None = None
     """The earliest time of a run. Runs without a time get it, so that they never count as newer than others."""
+    goes_on: bool = False
+    """Whether more of the log follows, which is read later: its sessions do not end where it does."""
     set_operations: SetOperationReferences = "exact"
     """What the output of a set operation references."""
 
@@ -154,6 +156,8 @@ class SessionEffects(NamedTuple):
     """Whether it creates temporary tables only if the session does not have them."""
     empties: bool = False
     """Whether it only removes rows."""
+    commits: bool = False
+    """Whether it commits by itself, as DDL of some dialects does."""
 
     @property
     def stateful(self) -> bool:
@@ -474,7 +478,12 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
         rows_until_commit=bool(creates) and empties_on_commit(part.text),
         unless_there=bool(creates) and keeps_what_is_there(part.text),
         empties=bool(statements) and all(statement.operation in _REMOVALS for statement in statements),
+        commits=dialect_named(part.dialect).ddl_commits and any(map(_is_lasting_ddl, statements)),
     )
+
+
+def _is_lasting_ddl(statement: StatementLineage) -> bool:
+    return statement.operation.partition("_")[0] in DDL and statement.target_kind is not DatasetKind.TEMPORARY
 
 
 class _ChangedTables(NamedTuple):
@@ -537,7 +546,7 @@ def _transaction(part: LogStatement) -> TransactionStep | None:
     for step in steps:
         if step.verb == "begin":
             is_open = True
-        elif step.verb in ("commit", "rollback"):
+        elif settled(step.verb, begun=is_open) in ("commit", "rollback"):
             ended = ended if is_open or ended is not None else step
             is_open = step.chain
     if ended is not None:

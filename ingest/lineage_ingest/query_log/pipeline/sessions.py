@@ -370,11 +370,12 @@ class _Assignment:
         parts: list[int] = [0] * len(ran)
         defaults = defaults_of(ran)
         moments = rows.moments() if self._versions is not None or self._changes else []
-        for together in session_blocks_of(ran):
+        session_blocks, left_open = session_blocks_of(ran)
+        for together in session_blocks:
             at = together[0]
             key = rows.template[at]
-            listed = [Member(rows.template[one], *defaults[one]) for one in together]
-            is_slice = len(together) > 1 or defaults[at] != (ran[at].database, ran[at].schema, ())
+            listed = [Member(rows.template[one], *defaults[one], left_open=one in left_open) for one in together]
+            is_slice = len(together) > 1 or at in left_open or defaults[at] != (ran[at].database, ran[at].schema, ())
             if is_slice:
                 key = session_block_key(one.identity() for one in listed)
             if self._versions is not None:

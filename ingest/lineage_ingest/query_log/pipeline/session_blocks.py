@@ -10,9 +10,11 @@ from lineage.model.dialects import dialect_named
 from lineage.sql.script.transactions import settled
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 
-__all__ = ["TemplateInSession", "session_blocks_of", "tie_without_sessions"]
+__all__ = ["TemplateInSession", "SessionBlocks", "session_blocks_of", "tie_without_sessions"]
 
 _MAX_BLOCK = 500
+_MAX_CONTEXT = 50
+"""Maximum number of statements that give others the values of session variables."""
 
 
 class TemplateInSession(NamedTuple):
@@ -69,10 +71,15 @@ class _SessionState:
     """Temporary tables that are emptied when a transaction ends."""
     written: set[str] = field(default_factory=set)
     """The tables that statements with temporary tables write."""
+    assigned: dict[str, int] = field(default_factory=dict)
+    """The last statement that assigns to each session variable."""
+    setters: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The statements whose values of variables a statement reads."""
 
     def run(self, index: int, template: TemplateInSession) -> None:
         """Apply a statement, and tie it to those that its meaning depends on."""
         effects = template.effects
+        self._use_variables(index, effects)
         self._use_temporary_tables(index, effects)
         self._create_temporary_tables(index, effects)
         verb = settled(effects.transaction, begun=self._has_begun())
@@ -84,6 +91,11 @@ class _SessionState:
         if verb in ("rollback", "rollback to") and self.opened is not None:
             self._roll_back(index, self.opened)
         self._move_transaction(index, template, verb)
+
+    def _use_variables(self, index: int, effects: SessionEffects) -> None:
+        if setters := frozenset(self.assigned[name] for name in effects.variables if name in self.assigned):
+            self.setters[index] = setters
+        self.assigned.update(dict.fromkeys(effects.assigns, index))
 
     def _use_temporary_tables(self, index: int, effects: SessionEffects) -> None:
         own = [table for table in effects.tables if table in self.temporary]
@@ -166,11 +178,18 @@ class _SessionState:
         return frozenset((self.opened, *writers)) if writers else frozenset()
 
 
-def session_blocks_of(ran: list[TemplateInSession]) -> tuple[list[list[int]], frozenset[int]]:
-    """Return the session blocks of a session: the indexes of statements to resolve together, each block in order.
+class SessionBlocks(NamedTuple):
+    """The session blocks of a session: the indexes of statements to resolve together, each block in order."""
 
-    Also return the indexes of the BEGIN and the writing statements of a transaction that the session leaves open.
-    """
+    blocks: list[list[int]]
+    left_open: frozenset[int]
+    """The BEGIN and the writing statements of a transaction that the session leaves open."""
+    contexts: list[frozenset[int]]
+    """For each block, other statements that set the session variables which it reads, and what these need in turn."""
+
+
+def session_blocks_of(ran: list[TemplateInSession]) -> SessionBlocks:
+    """Return the session blocks of a session."""
     state = _SessionState(ran, _Ties(list(range(len(ran)))))
     for index, template in enumerate(ran):
         state.run(index, template)
@@ -182,7 +201,23 @@ def session_blocks_of(ran: list[TemplateInSession]) -> tuple[list[list[int]], fr
         writers = [index for index in group if ran[index].effects.writes or ran[index].effects.stateful]
         session_blocks.append(writers)
         session_blocks.extend([index] for index in sorted(set(group).difference(writers)))
-    return session_blocks, state.left_open()
+    return SessionBlocks(session_blocks, state.left_open(), _contexts(session_blocks, state.setters))
+
+
+def _contexts(blocks: list[list[int]], setters: Mapping[int, frozenset[int]]) -> list[frozenset[int]]:
+    """Return the context of each block; none if it is long: the variable is then reported where it is read."""
+    block_of = {index: block for block in blocks for index in block} if setters else {}
+    contexts: list[frozenset[int]] = []
+    for own in blocks:
+        found: set[int] = set()
+        waiting = list(own) if setters else []
+        while waiting and len(found) <= _MAX_CONTEXT:
+            for setter in setters.get(waiting.pop(), ()):
+                new = {index for index in block_of[setter] if index <= setter}.difference(own, found)
+                found |= new
+                waiting += new
+        contexts.append(frozenset(found) if len(found) <= _MAX_CONTEXT else frozenset())
+    return contexts
 
 
 def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:

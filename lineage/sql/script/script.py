@@ -357,7 +357,7 @@ class Script:
         options = self.options if naming is self.options.naming else replace(self.options, naming=naming)
         parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
-        names = self._variables.named(assigned, parsed) if assigned is not None else ()
+        names = self._variables.named(assigned, parsed, number) if assigned is not None else ()
         variables = self._contents_of_variables(assigned, position, names) if assigned is not None else None
         tables = ScriptTables(self, position, follows_names=follows_names)
         source = RecordingTables(tables) if self._recorded is not None else tables

@@ -131,6 +131,8 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
                     absorb(value, sources, IDENTITY, None)
                 rows[name] = relation
         values[name] = value
+    if resolver.naming.dialect.loops_show_columns:  # a column of a table in the statement comes before them
+        scope.items.update(rows)
     scope.holds_variables = True
     scope.merged = values
     scope.prefixed = rows

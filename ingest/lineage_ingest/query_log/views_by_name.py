@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from sqlglot import exp
-
 from lineage.model.batch import EdgeRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.model.transformations import EdgeKind
-from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.positional_aliases import tables_named_by_position
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredJob
 from lineage_ingest.query_log.earlier_graph import record_of
@@ -101,7 +99,7 @@ class ViewsByName:
         if not names or names != tables.keys() or output is None or output.dropped_at is not None:
             return None
         columns = _columns(self.store, sorted(names))
-        by_position = _named_by_position(view.job)
+        by_position = tables_named_by_position(view.job.sql or "", dialect_named(view.job.dialect or "ansi"))
         edges: list[EdgeRecord] = []
         for edge in map(record_of, view.edges):
             name = dataset_of(edge.source)
@@ -144,13 +142,6 @@ def _follows_renames(job: StoredJob) -> bool:
         return dialect_named(job.dialect or "ansi").views_follow_renames
     except UnknownDialectError:  # defined by a package that is not installed
         return True
-
-
-def _named_by_position(job: StoredJob) -> set[str]:
-    """Return the last parts of the names of tables whose columns a view names by position: `FROM t AS x(a, b)`."""
-    trees = (one.tree for one in parse_statements(job.sql or "", dialect_named(job.dialect or "ansi")))
-    tables = (table for tree in trees if tree is not None for table in tree.find_all(exp.Table))
-    return {table.name.casefold() for table in tables if table.alias_column_names}
 
 
 def _column_now(path: str, before: Sequence[str], now: Sequence[str], *, is_placed: bool) -> str | None:

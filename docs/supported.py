@@ -86,6 +86,11 @@ LIMITS = (
     "BigQuery's field names that contain a dot (`` s.`a.b` ``) are read as two fields: the parser splits them.",
     "ClickHouse's `t.COLUMNS('regex')`, and a lambda in APPLY.",
     "Columns that depend on the data (PIVOT without a list of values) are one column `*`.",
+    "A field of PostgreSQL's `ROW(a, b)::composite_type` and `jsonb || jsonb`, and of what `map_filter`, "
+    "`transform_values` and other lambdas over maps return, comes from the whole of their operands.",
+    "Hive's and Spark's json_tuple: each column comes from the whole document; in a select list, name its columns.",
+    "Spark's `document:a.b` is read in the dialect databricks only. GROUPING__ID, and grouping_id() without arguments, "
+    "have no sources.",
     "COPY and LOAD link a file as a whole: only the file says which of its columns fills which column of the table.",
 )
 

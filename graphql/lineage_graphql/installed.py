@@ -18,5 +18,5 @@ def check_installed(*modules: str) -> None:
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         raise typer.BadParameter(
-            f"this needs {', '.join(missing)}, which is not installed: pip install 'lineage-graph[server]'"
+            f"this needs {', '.join(missing)}, which is not installed: pip install '.[server]' in a checkout of lineage"
         )

@@ -39,7 +39,7 @@ def set_up_tracing() -> None:
     if not (os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
         return
     if any(_missing(name) for name in _SDK):
-        _LOGGER.warning("traces are not sent: pip install 'lineage-graph[tracing]'")
+        _LOGGER.warning("traces are not sent: pip install '.[tracing]' in a checkout of lineage")
         return
     # An optional extra.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415

@@ -159,7 +159,7 @@ def follow_log(
         from lineage_ingest.query_log.streaming.micro_batches import follow_stream  # noqa: PLC0415  Spark is an extra
     except ImportError as error:
         raise SparkMissingError(
-            "following a log needs Spark, which is not installed: pip install 'lineage-graph[spark]'"
+            "following a log needs Spark, which is not installed: pip install '.[spark]' in a checkout of lineage"
         ) from error
     notice = on_notice or (lambda _text: None)
     if stream.kafka is not None:

@@ -68,8 +68,8 @@ class IngestOptions:
 class SqlOptions(IngestOptions):
     """Options of `ingest_sql`."""
 
-    dialect: str = "ansi"
-    """SQL dialect of the files."""
+    dialect: str | None = None
+    """SQL dialect of the files; by default as they were ingested before, else as their project says, else `ansi`."""
     project: str | None = None
     """Project of all files; by default the nearest `.git` or `dbt_project.yml` above each file names it."""
     project_root: Path | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evi
 from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import dataset_of, is_column_key, split_name
+from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
@@ -25,6 +26,7 @@ from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.former_holders import former_holders
+from lineage.traversal.gone_sources import GoneSource, gone_sources
 from lineage.traversal.lookup import names_of
 from lineage.traversal.namesakes import namesakes
 
@@ -78,14 +80,13 @@ LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number
 HopLimitOption = Annotated[
     int | None, typer.Option("--limit-per-hop", min=1, help="Maximum number of columns to reach per hop.")
 ]
-DATES = [
-    "%Y-%m-%d",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S%z",
-    "%Y-%m-%dT%H:%M:%S.%f",
-    "%Y-%m-%dT%H:%M:%S.%f%z",
+DATES = ["%Y-%m-%d"] + [
+    f"%Y-%m-%d{between}%H:%M{rest}{zone}"
+    for between in "T "
+    for rest in ("", ":%S", ":%S.%f")
+    for zone in ("", "%z", " UTC")
 ]
-"""Accepted formats of times in options."""
+"""Accepted formats of times in options: ISO 8601, and as times are printed."""
 AsOfOption = Annotated[
     datetime | None,
     typer.Option(
@@ -213,14 +214,17 @@ def _ask(
         target = resolve(opened, name)
         answer = find(opened, target, options)
         broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
+        keys = {target.key, *(one.key for one in answer.outlines)} if command == "root-cause" else ()
+        gone = gone_sources(opened, keys) if options.as_of is None else []
         if output is OutputFormat.JSON:
-            _print_json(opened, answer, broken, paths=paths)
+            _print_json(opened, answer, broken, gone, paths=paths)
         else:
-            print_answer(answer, output, rows)
+            print_answer(opened, answer, output, rows)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, command, target)
         _note_namesakes(opened, [target], answer.by_dataset)
         note_broken_reads(opened, broken)
+        _note_gone_sources(gone)
 
 
 def _options(
@@ -244,12 +248,15 @@ def _options(
 
 
 def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
-    """Print which columns a newer schema of their table lacks: they have no lineage of their own any more."""
-    keys = {target.key: target.name for target in asked if not target.is_table}
-    for column in store.columns_by_key(sorted(keys)) if keys else ():
-        if column.dropped_at is not None:
-            at = f"{column.dropped_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            note(f"{keys[column.key]} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+    """Print which tables are dropped, and which columns a newer schema lacks: they have no lineage any more."""
+    targets = list(asked)
+    keys = sorted({target.key for target in targets if not target.is_table})
+    ends = {one.key: one.dropped_at for one in store.columns_by_key(keys)} if keys else {}
+    ends |= {one.key: one.dropped_at for one in store.datasets({target.dataset for target in targets})}
+    for name, end in dict.fromkeys((one.name, ends.get(one.dataset) or ends.get(one.key)) for one in targets):
+        if end is not None:
+            at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"{name} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
 
 
 def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
@@ -263,6 +270,14 @@ def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
         note(f"{one} ({source}{line})" if source else str(one), "yellow")
     if len(found) > _MAX_HOLDERS:
         note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
+
+
+def _note_gone_sources(found: Sequence[GoneSource]) -> None:
+    """Print what the answer came from that is gone."""
+    for one in found[:_MAX_HOLDERS]:
+        note(f"{one}; --as-of an earlier time shows it", "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
 
 
 def _tables_between(
@@ -315,14 +330,22 @@ def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> No
             note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
 
 
-def _print_json(store: GraphStore, answer: Answer, broken: Collection[BrokenRead], *, paths: bool) -> None:
+def _print_json(
+    store: GraphStore,
+    answer: Answer,
+    broken: Collection[BrokenRead],
+    gone: Collection[GoneSource],
+    *,
+    paths: bool,
+) -> None:
     """Print an answer as JSON by distance: each step once, or (`paths`) the whole paths of each column."""
     values = answer.to_dict() if paths else answer.to_tree()
     jobs = _jobs_of(store, (route for one in answer.columns for route in one.routes))
-    print_object(with_evidence(values, jobs) | {"broken_reads": [one.to_dict() for one in broken]})
+    notes = {"broken_reads": [one.to_dict() for one in broken], "gone_sources": [one.to_dict() for one in gone]}
+    print_object(with_evidence(values, jobs) | notes)
 
 
-def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
+def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
     """Print an answer as a table or CSV, with flows of the value before references."""
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
@@ -341,10 +364,20 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         print_listing(columns, listed, output, _LOOK)
     if len(shown) < answer.total:
         note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
-    if answer.possibly_affected:
-        tables = ", ".join(affected.table for affected in answer.possibly_affected)
+    possibly = {affected.table: affected.job for affected in answer.possibly_affected}
+    jobs = {job.key: job for job in store.jobs(set(possibly.values()))} if possibly else {}
+    partial = [
+        table for table, job in possibly.items() if job in jobs and jobs[job].completeness is Completeness.PARTIAL
+    ]
+    if tables := ", ".join(table for table in possibly if table not in partial):
         note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
-    if answer.truncated:
+    if partial:
+        note(
+            f"possibly affected, as some columns are not resolved (lineage diagnostics): {', '.join(partial)}", "yellow"
+        )
+    if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
+        note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
+    elif answer.truncated:
         note(f"incomplete: stopped by {answer.truncated}", "yellow")
 
 

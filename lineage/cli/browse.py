@@ -140,7 +140,9 @@ def columns(
     if not listed:
         note(f"the columns of {dataset.display_name} are not known", "yellow")
     elif output is OutputFormat.TABLE:
-        guessed = "" if dataset.schema_known else "; its schema is not known: these are the columns that queries use"
+        used = "; its schema is not known: these are the columns that queries use"
+        guessed = used if all(one.inferred for one in listed) else "; it may have more"
+        guessed = "" if dataset.schema_known else guessed
         say(f"{dataset.display_name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.display_name)
     if listed or output is OutputFormat.CSV:
         shown = listed[: rows or None] if output is OutputFormat.TABLE else listed

@@ -6,6 +6,7 @@ summary here is imported for its help.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated, Any
@@ -94,7 +95,26 @@ def as_command(name: str, found: Any) -> Any:
     command = typer.main.get_command(found)
     command.name = name
     _add_json_option(command)
+    _name_values(command)
     return command
+
+
+def _name_values(command: Any) -> None:
+    """Show values in the help as manuals do: `NAME`, `[FILE...]`, `N`."""
+    for inner in getattr(command, "commands", {}).values():
+        _name_values(inner)
+    for param in command.params:
+        if param.param_type_name == "argument":
+            param.metavar = (param.metavar or param.name).upper()
+            shown = param.metavar + ("..." if param.nargs != 1 else "")
+            param._usage_display_name = partial(str, shown if param.required else f"[{shown}]")
+            param.display_type_rich = lambda ctx: ""  # noqa: ARG005  the library's signature
+        elif param.metavar is None and not param.is_flag:
+            kind = param.type_descriptor
+            names = ("N", kind.is_ranged), ("TIME", kind.is_datetime), ("PATH", kind.is_path)
+            values = "|".join(str(getattr(one, "value", one)) for one in kind.choices or ())
+            number = "N" if kind.annotation in (int, float) else "TEXT"
+            param.metavar = values or next((name for name, is_it in names if is_it), number)
 
 
 _JSON = typer.Typer(add_completion=False)

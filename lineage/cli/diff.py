@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import typer
 
 from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.model.names import is_column_key
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
@@ -71,7 +72,10 @@ def _two_times(given: list[datetime]) -> tuple[datetime, datetime]:
 
 def _headline(found: Difference, table: str | None) -> str:
     counts = []
-    for what, differing in (("table", found.datasets), ("column", found.columns), ("edge", found.edges)):
+    edges = [one for one in found.edges if is_column_key(one.edge.source)]  # as an ingest counts them
+    rows = [one for one in found.edges if not is_column_key(one.edge.source)]
+    differences = (("table", found.datasets), ("column", found.columns), ("edge", edges), ("row edge", rows))
+    for what, differing in differences:
         sorts = Counter(str(one.sort) for one in differing)
         if sorts:
             listed = ", ".join(f"{count:,} {sort}" for sort, count in sorts.items())

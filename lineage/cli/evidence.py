@@ -10,11 +10,13 @@ from rich.text import Text
 
 from lineage.cli.layout import wrap_styled
 from lineage.model.batch import JobKind
+from lineage.model.diagnostics import Span
 from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
+from lineage.sql.scan import mask_literals
 from lineage.store.values import StoredJob
 
-__all__ = ["evidence_of", "excerpts", "location", "location_text", "unique_sources", "with_evidence"]
+__all__ = ["evidence_of", "excerpts", "location", "location_text", "marked_line", "unique_sources", "with_evidence"]
 
 _MIN_CONTEXT, _MAX_CONTEXT = 16, 60
 _WORD = 20
@@ -137,6 +139,14 @@ def _piece(job: StoredJob, sql: str, start: int, end: int) -> dict[str, Any]:
     expression = sql[slice(*expression_around(sql, start, end))]
     piece = {"sql": sql[start:end], "expression": expression, "file": file, "line": line, "column": column}
     return {**piece, "project": job.project} if job.project else piece
+
+
+def marked_line(text: str, dialect: str, span: Span, width: int) -> list[str]:
+    """Return the line of a text at which a span begins, with literals masked, and a line that points there."""
+    masked, at = mask_literals(text, dialect), span.start - text.rfind("\n", 0, span.start) - 1
+    line = masked[span.start - at :].partition("\n")[0].rstrip().replace("\t", " ")
+    begin = max(0, min(at - width // 2, len(line) - width))
+    return [line[begin : begin + width], " " * (at - begin) + "^"]
 
 
 def _one_line(text: str) -> str:

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
+from lineage.cli.evidence import marked_line
+from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
     CacheOption,
@@ -44,7 +45,7 @@ from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
 __all__ = ["extract", "tables"]
 
 FilesArgument = Annotated[
-    list[str] | None, typer.Argument(help="SQL files. `-` or no file reads standard input.", metavar="[FILE]...")
+    list[str] | None, typer.Argument(help="SQL files. `-` or no file reads standard input.", metavar="FILE")
 ]
 ReportOption = Annotated[
     Path | None,
@@ -120,7 +121,7 @@ def extract(
                 note(f"no lineage in {counted(len(statements), 'statement')}")
     if saved is not None and saved.resolved < len(texts):
         note(f"{saved.resolved:,} of {counted(len(texts), 'file')} resolved; the others are as in an earlier run")
-    _finish(statements, problems)
+    _finish(statements, problems, texts, dialect)
 
 
 def tables(
@@ -160,7 +161,7 @@ def tables(
     others = ("other_destinations",) if several else ()
     columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
     print_listing(columns, rows, output, _TABLES)
-    _finish(statements, problems)
+    _finish(statements, problems, texts, dialect)
 
 
 _OF_COLUMNS = frozenset(
@@ -272,7 +273,9 @@ def _texts(files: list[str] | None, sql: str | None) -> tuple[dict[str, str], li
     return texts, problems
 
 
-def _finish(statements: list[StatementLineage], problems: list[Diagnostic]) -> None:
+def _finish(
+    statements: list[StatementLineage], problems: list[Diagnostic], texts: Mapping[str, str], dialect: str
+) -> None:
     """Print the diagnostics; exit with 1 if some of the input could not be used."""
     failed = not statements or bool(problems)
     for problem in problems:
@@ -283,6 +286,11 @@ def _finish(statements: list[StatementLineage], problems: list[Diagnostic]) -> N
         for diagnostic in statement.diagnostics:
             place = f"{statement.source}: " if statement.source else ""
             note(f"{place}{diagnostic}", {"error": "red", "warning": "yellow"}.get(diagnostic.severity))
+            if diagnostic.code is DiagnosticCode.PARSE_ERROR and diagnostic.span is not None:
+                for line in marked_line(
+                    texts[statement.source or ""], dialect, diagnostic.span, console(stderr=True).width
+                ):
+                    note(line)
             failed = failed or diagnostic.severity is Severity.ERROR
     if failed:
         raise typer.Exit(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import typer
 
 from lineage.catalog import CatalogError
@@ -16,12 +18,18 @@ from lineage.traversal import NameLookupError
 
 __all__ = ["explain_failure", "fit_message"]
 
+_EXAMPLE = re.compile(r"^Example[^:]*: (.+?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
+_FORMATS = re.compile(r"does not match the formats .*")
 INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
 
 
 def fit_message(error: typer.BadParameter) -> None:
     """Wrap the message of an error about an argument at words, as it is printed: after `Error: ` and the argument."""
+    example = _EXAMPLE.search(error.ctx.command.help or "") if error.ctx is not None and not error.message else None
+    if example is not None:  # an argument is missing
+        error.message = f"For example: {' '.join(example[1].split())}"
     begin = f"Error: {error.format_message().removesuffix(error.message)}"
+    error.message = _FORMATS.sub("is no time: write 2026-01-31, or 2026-01-31 08:00", error.message)
     error.message = error.message.removeprefix("Value error, ")  # what checks values says of each
     text = "\n".join(wrap(begin + error.message, console(stderr=True).width))  # a line ends where a space was
     error.message = text[len(begin) :] if text[len(begin) - 1] == " " else "\n" + text[len(begin) :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_o
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.name_lists import name_list
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection, StoredDiagnostic, StoredJob
@@ -22,6 +24,7 @@ _JOBS = ("job", "kind", "operation", "writes", "reads", "completeness", "runs", 
 _JOBS_LOOK = Look(
     names=("job", "writes", "reads"),
     cuts=("job",),
+    shortened=("job",),
     phrases={"kind": "{}", "operation": "{}", "completeness": "{}"},
     styles={"job": "bold"},
 )
@@ -74,10 +77,11 @@ def jobs(
 
     Example: lineage jobs --table shop.orders --kind query
     """
-    wanted = JobSelection(
-        project=project, source=source, job=key, kinds=tuple(kind or ()), retired=retired or key is not None
-    )
     with open_store(store, read_only=True) as opened:
+        key = None if key is None else _whole_key(opened, key)
+        wanted = JobSelection(
+            project=project, source=source, job=key, kinds=tuple(kind or ()), retired=retired or key is not None
+        )
         keys = [head.key for head in opened.select_jobs(wanted)]
         if table is not None:
             target = resolve(opened, table)
@@ -123,6 +127,7 @@ def diagnostics(
     Example: lineage diagnostics --severity error --project shop
     """
     with open_store(store, read_only=True) as opened:
+        job = None if job is None else _whole_key(opened, job)
         found = _diagnostics(opened, code, severity, source, project, job)
     shown = found[: limit or None]
     if output is OutputFormat.JSON:
@@ -135,9 +140,20 @@ def diagnostics(
             (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint)
             for one in shown
         ]
-        print_listing(_FOUND, rows, output, Look(words=("message", "hint"), cuts=("place",), phrases={"message": "{}"}))
+        look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
+        print_listing(_FOUND, rows, output, look)
     if len(shown) < len(found):
         note(f"… and {len(found) - len(shown):,} more; --limit 0 lists all")
+
+
+def _whole_key(store: GraphStore, text: str) -> str:
+    """Return the key of the job that a listing shows as `text`: in full, by its end, or with `…` in the middle."""
+    keys = store.job_keys()
+    shown = re.compile(".*" + ".*".join(map(re.escape, text.split("…"))), re.DOTALL)
+    found = [text] if text in keys else list(filter(shown.fullmatch, keys))
+    if len(found) > 1:
+        raise typer.BadParameter(f"{text!r} means {len(found):,} jobs: {name_list(found, 5)}", param_hint="KEY")
+    return found[0] if found else text
 
 
 def _diagnostics(

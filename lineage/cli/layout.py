@@ -21,6 +21,7 @@ __all__ = ["Look", "cell_text", "lay_out", "wrap", "wrap_styled"]
 _GAP = "  "
 _BELOW = " " * 6
 _WORDS_NEED = 30
+_NAMES_NEED = 30
 _WORD = re.compile(r"(?:`[^`]*`|[^\s`]|`(?![^`]*`))+")
 _NUMBER = re.compile(r"[\d,]+(?:\.\d+)?%?")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -33,12 +34,13 @@ class Look:
     `names` are columns of dotted names: their common prefix is printed once, above the table. `words` are columns of
     text, which may wrap. `cuts` are the columns after which the table may end if not all columns fit. The rest goes
     below each row, formatted by `phrases` (`"{} statements"`), else after the column's name. `styles` are rich styles
-    by column.
+    by column. What is in the columns `shortened` loses its middle where the table does not fit.
     """
 
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
+    shortened: tuple[str, ...] = ()
     phrases: Mapping[str, str] = field(default_factory=dict)
     styles: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,6 +74,8 @@ def lay_out(
         for line in wrap(beginnings, width):
             yield Text(line, style="dim")
     beside, widths = _fit(shown, look, width)
+    if not full_names:
+        _shorten(shown[:beside], widths, look, width)
     if sum(widths) + len(_GAP) * (beside - 1) > width:
         # Not even these fit: the first name gets a line to itself.
         shown.sort(key=lambda column: column.name not in look.names)
@@ -209,6 +213,26 @@ def _share(least: list[int], natural: list[int], spare: int) -> list[int]:
             widths[at] += 1
         spare -= len(narrow[:spare])
     return widths
+
+
+def _shorten(columns: list[_Column], widths: list[int], look: Look, width: int) -> None:
+    """Cut the middle of what is in a column, so that the columns fit, if enough of it remains."""
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    for position, column in enumerate(columns):
+        if over > 0 and column.name in look.shortened and widths[position] - over >= _NAMES_NEED:
+            widths[position] -= over
+            column.cells = [[_cut(piece, widths[position]) for piece in cell] for cell in column.cells]
+            return
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text without its middle, if it is wider.
+
+    >>> _cut("prod.shop.orders", 10), _cut("shop", 10)
+    ('prod…rders', 'shop')
+    """
+    tail = width // 2
+    return text if cell_len(text) <= width else f"{text[: width - tail - 1]}…{text[len(text) - tail :]}"
 
 
 def _table(columns: list[_Column], widths: list[int], below: list[_Column], look: Look, width: int) -> Iterator[Text]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import lineage.cli.wall_clock  # noqa: F401  its time begins
 from lineage import __version__
 from lineage.cli.commands import SUMMARIES, command_names, load_command
 from lineage.cli.output_encoding import accept_any_encoding

@@ -26,6 +26,7 @@ __all__ = [
     "DatabaseOption",
     "DialectOption",
     "FormatOption",
+    "GuessedDialectOption",
     "JobsOption",
     "RefreshOption",
     "NamespaceOption",
@@ -51,24 +52,24 @@ def dialect_option(text: str, panel: str | None = None) -> Any:
     return typer.Option("--dialect", "-d", help=text, autocompletion=_dialects, rich_help_panel=panel)
 
 
-def _dialect(value: str) -> str:
+def _dialect(value: str | None) -> str | None:
     try:
-        return dialect_named(value).name
+        return None if value is None else dialect_named(value).name
     except UnknownDialectError as error:
         raise typer.BadParameter(str(error)) from error
 
 
-DialectOption = Annotated[
-    str,
-    typer.Option(
-        "--dialect",
-        "-d",
-        help="SQL dialect: postgres, snowflake, bigquery, spark, redshift, tsql, mysql, oracle, duckdb, …",
-        autocompletion=_dialects,
-        callback=_dialect,
-        envvar="LINEAGE_DIALECT",
-    ),
-]
+_DIALECT: Any = typer.Option(
+    "--dialect",
+    "-d",
+    help="SQL dialect: postgres, snowflake, bigquery, spark, redshift, tsql, mysql, oracle, duckdb, …",
+    autocompletion=_dialects,
+    callback=_dialect,
+    envvar="LINEAGE_DIALECT",
+)
+DialectOption = Annotated[str, _DIALECT]
+GuessedDialectOption = Annotated[str | None, _DIALECT]
+"""Without it, the dialect is found from what is read."""
 
 
 def _catalogs(values: list[str] | None) -> list[str] | None:

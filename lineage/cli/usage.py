@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
@@ -10,14 +11,15 @@ import typer
 from lineage.cli.ask import NameArgument, RowsOption
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.name_lists import name_list
 from lineage.model.usage import UserCounts
 from lineage.store import open_store
-from lineage.store.values import StoredUsage
+from lineage.store.values import Direction, StoredUsage
 from lineage.traversal import Target, UsageTotal, resolve, total_usage
 
 __all__ = ["usage"]
 
-_TOP, _TOP_OF_DAY = 5, 3
+_TOP, _TOP_OF_DAY, _READERS = 5, 3, 3
 _COLUMNS = ("day", "reads", "writes", "users", "most by", "last read", "last write")
 _LOOK = Look(words=("most by",), cuts=("users",), styles={"most by": "dim"})
 
@@ -42,11 +44,18 @@ def usage(
         target = resolve(opened, name)
         found = opened.usage(target.key, since=since)
         last = _last_day(opened.usage(target.key)) if since and not found else None
+        if not found:
+            is_known = bool(opened.usage_totals())
+            feeds = opened.feed_keys([target.dataset], Direction.DOWNSTREAM)
+            readers = sorted(opened.dataset_names({feed.target for feed in feeds}).values())
     found.reverse()
     total = total_usage(found)
     if not found:
         span = f" in {_last_days(days)}" if days else ""
-        note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}", "yellow")
+        logs = "" if is_known else ": no query log was ingested (lineage ingest log)"
+        note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}{logs}", "yellow")
+        if readers:
+            note(f"its table is read for {name_list(readers, _READERS)}: lineage impact {shlex.quote(target.name)}")
     if output is OutputFormat.JSON:
         print_object({"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(found)})
         return

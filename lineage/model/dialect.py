@@ -268,6 +268,9 @@ class Dialect:
     """`&name` is a variable that the client substitutes (SQL*Plus)."""
     has_backslash_escapes: bool = False
     r"""`\n` in a plain string is a line feed."""
+    loops_show_columns: bool = False
+    """In `FOR r AS query DO`, the columns are read with or without `r`, which may be left out (Spark, Databricks):
+    https://spark.apache.org/docs/latest/sql-ref-scripting.html"""
     set_assigns_variables: bool = False
     """SET assigns variables, not only settings."""
     select_into_variables: bool = False

@@ -253,6 +253,7 @@ _SPARK = Dialect(
     qualified_star_shows_merged_first=True,
     explain_never_runs=True,
     has_backslash_escapes=True,
+    loops_show_columns=True,
     set_assigns_variables=True,
     temp_tables_without_schema=True,
 )

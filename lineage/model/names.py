@@ -273,12 +273,15 @@ class Naming:
     def qualify(self, parts: Sequence[str]) -> str:
         """Return the full dotted name of a table from its (already folded) parts, outermost first.
 
-        The default database is added only if there is a schema. BigQuery's date shards become one table,
+        The default database is added only if there is a schema: that of the name, the default one, or else the one that
+        every database of the dialect has. BigQuery's date shards become one table,
         `events_20240101` → `events_*`, and a partition becomes its table.
 
         >>> from lineage.model.dialects import dialect_named
         >>> Naming(dialect_named("postgres"), default_database="db", default_schema="shop").qualify(["orders"])
         'db.shop.orders'
+        >>> Naming(dialect_named("snowflake"), default_database="SHOP").qualify(["ORDERS"])
+        'SHOP.PUBLIC.ORDERS'
         >>> Naming(dialect_named("bigquery")).qualify(["web", "events_20240131"])
         'web.events_*'
         """
@@ -292,8 +295,11 @@ class Naming:
 
     def _complete(self, parts: list[str]) -> None:
         """Add the schema and the database that a name leaves out."""
-        if len(parts) == 1 and self.default_schema:
-            parts.insert(0, self.default_schema)
+        schema = self.default_schema
+        if schema is None and self.default_database:  # what a connection to it has, if nothing else is said
+            schema = self.dialect.default_schema or self.dialect.schema_of_attached
+        if len(parts) == 1 and schema:
+            parts.insert(0, schema)
         if len(parts) == 2 and self.default_database:
             main = self.dialect.schema_of_attached
             if main is not None and self.schemas and parts[0] not in self.schemas:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,11 +16,12 @@ from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialect import Dialect
 from lineage.model.dialects import dialect_named
-from lineage.model.names import Naming
+from lineage.model.names import Naming, split_name
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.parse.fallbacks import read_without_tree
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
+from lineage.sql.parse.placeholders import name_this
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
@@ -204,6 +205,8 @@ def resolve_statement(
             has_rows = type(tree) in STATEMENTS
             parsed = read_without_tree(parsed, options.naming.dialect, options.budget, has_rows=has_rows)
         return lineage_without_tree(parsed, options.naming), None
+    if query_target is not None and "_this_" in parsed.text:
+        name_this(tree, exp.Table(**dict(zip(("this", "db", "catalog"), _identifiers(query_target), strict=False))))
     resolver = Resolver(
         options.naming,
         tables,
@@ -282,6 +285,12 @@ def resolve_statement(
         spells=outcome.defines or outcome.spells,
     )
     return statement, outcome
+
+
+def _identifiers(name: str) -> Iterator[exp.Identifier]:
+    """Yield the parts of a full name, the last one first."""
+    for part, _ in reversed(list(split_name(name))):
+        yield exp.to_identifier(part, quoted=True)
 
 
 def _outcome_of(resolver: Resolver, tree: exp.Expr, step: ProgramStep | None, query_target: str | None) -> Outcome:

@@ -61,7 +61,7 @@ def _open_neo4j(address: str, *, read_only: bool, user: str | None, password: st
     if importlib.util.find_spec("neo4j") is None:
         raise StoreUnreachableError(
             f"{_without_login(address)} needs Neo4j's driver, which is not installed",
-            "pip install 'lineage-graph[neo4j]'",
+            "pip install '.[neo4j]' in a checkout of lineage",
         )
     # The driver is an optional extra.
     from lineage.store.cypher.store import CypherStore  # noqa: PLC0415

@@ -4,6 +4,7 @@ from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
 from lineage.traversal.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.difference import Difference, difference
 from lineage.traversal.former_holders import FormerHolder, former_holders
+from lineage.traversal.gone_sources import GoneSource, gone_sources
 from lineage.traversal.impact import impact, root_cause
 from lineage.traversal.lookup import (
     AmbiguousNameError,
@@ -26,6 +27,7 @@ __all__ = [
     "BrokenRead",
     "Difference",
     "FormerHolder",
+    "GoneSource",
     "NameLookupError",
     "Namesake",
     "Outline",
@@ -40,6 +42,7 @@ __all__ = [
     "broken_reads",
     "difference",
     "former_holders",
+    "gone_sources",
     "impact",
     "namesakes",
     "resolve",

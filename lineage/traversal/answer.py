@@ -90,10 +90,13 @@ class Reached:
     def how(self) -> tuple[Subtype, ...]:
         """How the column is reached: the subtype of the value flow, if any, then that of a shorter path, if different.
 
-        A shortest path may be a join where the value flows on a longer one.
+        A shortest path may be a join where the value flows on a longer one. Each is followed by the other subtypes that
+        the same steps have.
         """
-        flow = [self.contribution.transformation.subtype] if self.contribution else []
-        return tuple(dict.fromkeys((*flow, self.transformation.subtype)))
+        routes = [one for one in (self.contribution, self.route) if one is not None]
+        of_routes = [(route.transformation.subtype, route.steps) for route in routes]
+        others = ((main, *one.subtypes) for main, steps in of_routes for one in steps if main in one.subtypes)
+        return tuple(dict.fromkeys((*(main for main, _ in of_routes), *(each for listed in others for each in listed))))
 
     @property
     def masked(self) -> bool:

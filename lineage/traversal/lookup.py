@@ -15,6 +15,7 @@ from lineage.model.names import (
     split_column_key,
     split_name,
 )
+from lineage.model.statement import DatasetKind
 from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lineage_reader import LineageReader
@@ -78,7 +79,7 @@ def resolve(store: LineageReader, text: str) -> Target:
         StoreError: the store could not be read.
     """
     found = _tables(store, text) + _columns(store, text)
-    return _the_one(found, text) if found else _unknown(store, text)
+    return _the_one(store, found, text) if found else _unknown(store, text)
 
 
 def resolve_column(store: LineageReader, text: str) -> Target:
@@ -90,7 +91,7 @@ def resolve_column(store: LineageReader, text: str) -> Target:
         StoreError: the store could not be read.
     """
     found = _columns(store, text)
-    return _the_one(found, text) if found else _unknown(store, text, "column")
+    return _the_one(store, found, text) if found else _unknown(store, text, "column")
 
 
 def resolve_table(store: LineageReader, text: str) -> Target:
@@ -102,7 +103,7 @@ def resolve_table(store: LineageReader, text: str) -> Target:
         StoreError: the store could not be read.
     """
     found = _tables(store, text)
-    return _the_one(found, text) if found else _unknown(store, text, "table")
+    return _the_one(store, found, text) if found else _unknown(store, text, "table")
 
 
 def names_of(store: LineageReader, keys: Iterable[str]) -> dict[str, str]:
@@ -196,7 +197,11 @@ def _present(found: list[Stored]) -> list[Stored]:
     return [each for each in found if each.dropped_at is None] or found
 
 
-def _the_one(found: list[Target], text: str) -> Target:
+def _the_one(store: LineageReader, found: list[Target], text: str) -> Target:
+    if len(found) > 1:  # a table is meant, rather than a dashboard or semantic model of its name
+        stored = store.datasets({one.dataset for one in found})
+        consumers = {one.key for one in stored if one.kind is DatasetKind.EXPOSURE}
+        found = [one for one in found if one.dataset not in consumers] or found
     if len(found) > 1:
         raise AmbiguousNameError(text, tuple(sorted(target.key for target in found)))
     return found[0]

@@ -127,6 +127,7 @@ def test_a_measure_with_cases_and_one_without_sql(tmp_path: Path) -> None:
         assert [one.diagnostic.message for one in summary.diagnostics] == [
             "the measure orders.bare has no sql: of what it is the number is not known"
         ]
+        assert not summary.has_errors
 
 
 BARE = "measure: bare { type: number }"

@@ -193,3 +193,20 @@ def test_parts_of_a_page_that_are_no_json() -> None:
     layout = {"sections": [{"displayName": "P", "filters": "[]", "visualContainers": containers}]}
     found = read_layout(json.dumps(layout).encode("utf-16-le"))
     assert [(len(one.selects), one.unread) for one in found] == [(1, 0), (0, 1), (1, 1)]
+
+
+def test_calendars_that_power_bi_makes_are_no_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("LocalDateTable_4e8f", "DateTableTemplate_1a2b", "Own")
+    formulas = [{"TableName": name, "Expression": "Calendar(Date(2015, 1, 1), Date(2015, 1, 1))"} for name in names]
+    with open_store(tmp_path / "store.lbug") as store:
+        schema = columns(**dict.fromkeys(names, "Date"))
+        file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=schema, calculated_tables=formulas)
+        found = [one.diagnostic for one in ingest(store, "powerbi", file).diagnostics]
+        assert [str(one.severity) for one in found if "computed by DAX" in one.message] == ["info", "info", "error"]
+
+
+def test_databricks_of_several_clouds() -> None:
+    found = MQuery('let S = DatabricksMultiCloud.Catalogs("srv", "/sql/1"), d = S{[Name="c"]}[Data], '
+                   't = d{[Name="s"]}[Data]{[Name="orders"]}[Data] in t', {}).source()  # fmt: skip
+    assert found is not None
+    assert (found.dialect, found.server, found.parts[-1]) == ("databricks", "srv", "orders")

@@ -439,3 +439,15 @@ def test_two_workbooks_of_one_title(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.db") as store:
         [found] = ingest(store, "tableau", tmp_path / "in").diagnostics
         assert found.diagnostic.message.endswith("a/Book.twb has the same title: what both contain is read as one")
+
+
+def test_measure_names_and_values_are_no_columns(tmp_path: Path) -> None:
+    names = "<column name='[:Measure Names]' caption='Measure Names'/><column name='[:Measure Values]'/>"
+    sheet = """<worksheets><worksheet name='W'><table><view><datasource-dependencies datasource='fed'>
+<column name='[amount]'/><column-instance column='[amount]' derivation='Sum' name='[sum:amount:qk]'/>
+</datasource-dependencies><filter column='[fed].[:Measure Names]'><groupfilter function='member'
+member='&quot;[fed].[sum:amount:qk]&quot;'/></filter><slices><column>[fed].[:Measure Names]</column></slices></view>
+<rows>[fed].[Multiple Values]</rows><cols>[fed].[:Measure Names]</cols></table></worksheet></worksheets>"""
+    with open_store(tmp_path / "store.lbug") as store:
+        assert not ingest(store, "tableau", book(tmp_path, source(more=names), sheet)).diagnostics
+        assert not [one for one in edges_of(store, rows=True) if "Measure" in one]

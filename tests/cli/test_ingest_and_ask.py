@@ -203,3 +203,25 @@ def test_prune_leaves_definitions_alone(folder: Path, store: Path) -> None:
     assert (done.code, done.out.split(" last")[0]) == (0, "retired 0 edges")
     assert lineage("impact", "raw_orders.amount", "-s", store, "-f", "json").json["columns"]
     assert lineage("prune", "--older-than", "soon", "-s", store).code == 2
+
+
+def test_what_limits_an_answer_is_said_as_it_is(tmp_path: Path) -> None:
+    file, store = tmp_path / "v.sql", tmp_path / "graph.lbug"
+    file.write_text(
+        "create table shop.orders (id int, amount int); create table shop.lines (order_id int);"
+        "create view mart.w as select o.id, o.amout from shop.orders o;"
+        "create view mart.v as select o.id from shop.orders o join shop.lines l on l.order_id = o.amount;"
+    )
+    lineage("ingest", "sql", file, "-d", "postgres", "-s", store)
+    done = lineage("impact", "shop.orders.amount", "--max-references", 0, "-s", store)
+    assert "possibly affected, as some columns are not resolved (lineage diagnostics): mart.w" in done.err
+    assert "incomplete" not in done.err
+    assert "--max-references 0: at least 1 more columns lie beyond" in done.err
+
+
+def test_this_of_a_model_is_the_table_of_its_file(tmp_path: Path) -> None:
+    file, store = tmp_path / "m.sql", tmp_path / "graph.lbug"
+    file.write_text("select id from raw where at > (select max(at) from {{ this }})")
+    lineage("ingest", "sql", file, "-d", "snowflake", "-s", store)
+    [job] = lineage("jobs", "-s", store, "--json").json
+    assert (job["writes"], job["reads"]) == (["M"], ["M", "RAW"])

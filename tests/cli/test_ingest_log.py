@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,14 @@ def test_a_delimiter_that_does_not_fit_is_said(tmp_path: Path) -> None:
     assert (done.code, "--delimiter ';'" in done.err) == (2, True), done
     done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.db", "--delimiter", "ab")
     assert (done.code, "is not a delimiter" in done.err) == (2, True), done
+
+
+def test_spark_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in sys.modules if one.partition(".")[0] == "pyspark" or one.endswith(".spark_engine")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    log = tmp_path / "server.log"
+    log.write_text("2026-03-01 10:00:01.000 UTC [7] ana@shop LOG:  statement: select a from s.t\n")
+    done = lineage("ingest", "log", log, "--engine", "spark", "-s", tmp_path / "graph.lbug")
+    assert done.code == 2
+    assert "Spark is not installed" in done.err

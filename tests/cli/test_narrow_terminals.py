@@ -144,3 +144,16 @@ def test_errors_about_arguments_fit(columns: int) -> None:
         message = done.err[done.err.index("Error: ") :]
         assert max(map(cell_len, message.splitlines())) <= columns
         assert "Value error" not in message
+
+
+def test_keys_and_places_lose_their_middle(tmp_path: Path) -> None:
+    folder, store = tmp_path / "models" / "marts" / "finance_of_the_company", ("-s", tmp_path / "graph.lbug")
+    folder.mkdir(parents=True)
+    (folder / "revenue.sql").write_text("create view prod.mart.revenue_by_customer as select o.a, z.b from raw.o")
+    lineage("ingest", "sql", tmp_path, "-d", "snowflake", "--project", "shop", *store)
+    key = lineage("jobs", *store, columns=60).out.splitlines()[2]
+    assert len(key) == 60
+    assert lineage("jobs", key, *store, "--json").json[0]["writes"] == ["PROD.MART.REVENUE_BY_CUSTOMER"]
+    lines = lineage("diagnostics", *store, columns=60).out.splitlines()
+    assert lines[0].split() == ["severity", "code", "place"]
+    assert "…" in lines[2]

@@ -204,18 +204,38 @@ def test_linked_folders_are_followed_once(tmp_path: Path, store: Path) -> None:
     assert names(store) == {(None, str(folder / "orders.sql")), (None, str(tmp_path / "shared/common.sql"))}
 
 
-def test_the_same_files_in_another_dialect_or_namespace_end_nothing(tmp_path: Path, store: Path) -> None:
+def test_the_same_files_in_another_namespace_end_nothing(tmp_path: Path, store: Path) -> None:
     folder = write(tmp_path / "p", orders=V)
-    ingest(store, folder, "-d", "snowflake", "--project", "shop")
-    done = ingest(store, folder, "-d", "bigquery", "--project", "shop")
-    assert "ended" not in done.out
-    assert "lineage forget --project shop --environment snowflake" in done.err
+    ingest(store, folder, "-d", "bigquery", "--project", "shop")
     done = ingest(store, folder, "-d", "bigquery", "--namespace", "bigquery://dev", "--project", "shop")
     assert "ended" not in done.out
-    for name in ("snowflake", "bigquery"):
-        assert f"--environment {name}" in done.err
+    assert "lineage forget --project shop --environment bigquery" in done.err
     with open_store(store, read_only=True) as opened:
-        assert sum("#" in edge.source for edge in opened.edges_of(opened.job_keys())) == 3
+        assert sum("#" in edge.source for edge in opened.edges_of(opened.job_keys())) == 2
+
+
+@pytest.mark.parametrize("named", [(), ("--project", "shop")])
+def test_the_same_file_in_another_dialect_replaces(tmp_path: Path, store: Path, named: tuple[str, ...]) -> None:
+    folder = write(tmp_path / "p", orders=V, broken="create view x as select from where (")
+    assert "no dialect given: ansi" in ingest(store, folder, *named, code=1).err
+    done = ingest(store, folder, "-d", "snowflake", *named, code=1)
+    assert "2 files known as ansi before: now snowflake, which replaces it" in done.err
+    assert "forget" not in done.err
+    assert live(store) == {"T.A > V.A by " + ("orders.sql" if named else str(folder / "orders.sql"))}
+    answer = lineage("impact", "t.a", "-s", store).out
+    assert answer.startswith("T.A reaches 1 column")
+    done = ingest(store, folder / "orders.sql", *named)
+    assert "no dialect given: snowflake, as these files were ingested before" in done.err
+    assert "(1 new, 1 ended)" in ingest(store, folder / "orders.sql", "-d", "ansi", *named).out
+
+
+def test_a_dialect_that_is_not_given_is_that_of_the_project(tmp_path: Path, store: Path) -> None:
+    folder = project(write(tmp_path / "p", models__orders=V), dbt=True)
+    (folder / ".sqlfluff").write_text("[sqlfluff]\ndialect = tsql\n", encoding="utf-8")
+    assert "no dialect given: tsql, that of " in ingest(store, folder / "models").err
+    (folder / "target").mkdir()
+    (folder / "target/manifest.json").write_text('{"metadata": {"adapter_type": "sqlserver"}}', encoding="utf-8")
+    assert "no dialect given: tsql, that of " in ingest(tmp_path / "other.lbug", folder / "models/orders.sql").err
 
 
 def test_an_edited_file_replaces_what_the_folder_said(tmp_path: Path, store: Path) -> None:

@@ -78,6 +78,20 @@ def test_no_use_is_said_in_a_line(store: Path, output: str) -> None:
     assert (done.code, done.err) == (0, "no known use of orders.note\n")
 
 
+def test_without_a_log_nothing_is_known_and_readers_are_named(tmp_path: Path) -> None:
+    store, file = tmp_path / "graph.lbug", tmp_path / "v.sql"
+    file.write_text("create view mart.v as select a, sum(b) as b from shop.orders group by a")
+    lineage("ingest", "sql", file, "-d", "postgres", "-s", store)
+    done = lineage("usage", "shop.orders.a", "-s", store)
+    assert (done.code, done.err.splitlines()) == (
+        0,
+        [
+            "no known use of shop.orders.a: no query log was ingested (lineage ingest log)",
+            "its table is read for mart.v: lineage impact shop.orders.a",
+        ],
+    )
+
+
 def test_the_help_has_an_example() -> None:
     assert "lineage usage shop.orders.amount --days 30" in " ".join(lineage("usage", "--help").out.split())
 

@@ -9,6 +9,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest import ingest_dbt
+from tests.cli.running import lineage
 from tests.dbt.manifests import manifest, model, source, write
 from tests.dbt.test_again import RAW, STAGED
 from tests.dbt.test_broken_artifacts import edges, ingest
@@ -233,3 +234,69 @@ def test_defaults_of_the_environment_are_reported(tmp_path: Path) -> None:
 
 def test_what_the_sandbox_asks_is_not_reported(tmp_path: Path) -> None:
     assert not [text for text in messages(tmp_path, parsed("select {{ acme.f() }} as d " + FROM)) if "false" in text]
+
+
+def _macro(package: str, name: str, arguments: str, body: str) -> dict[str, Any]:
+    text = f"{{% macro {name}({arguments}) %}}{body}{{% endmacro %}}"
+    return {f"macro.{package}.{name}": {"name": name, "package_name": package, "macro_sql": text}}
+
+
+PACKAGES = {
+    **_macro("dbt", "type_numeric", "", "{{ return(adapter.dispatch('type_numeric', 'dbt')()) }}"),
+    **_macro("dbt", "default__type_numeric", "", "{{ return(api.Column.numeric_type('numeric', 28, 6)) }}"),
+    **_macro("dbt", "type_string", "", "{{ return(api.Column.translate_type('string')) }}"),
+    **_macro("dbt", "concat", "fields", "{{ return(adapter.dispatch('concat', 'dbt')(fields)) }}"),
+    **_macro("dbt", "default__concat", "fields", "{{ fields | join(', ') }}"),
+    **_macro("dbt_postgres", "postgres__concat", "fields", "{{ fields | join(' || ') }}"),
+    **_macro("utils", "key", "fields", "md5({{ dbt.concat(own(fields)) }})"),
+    **_macro("utils", "own", "fields", "{{ return(fields) }}"),
+    **_macro("utils", "star", "", "{% for c in adapter.get_columns_in_relation(1) %}{{ c.name }}{% endfor %}"),
+    **_macro("utils", "broken", "", "{{ 1 / 0 }}"),
+    **_macro("utils", "spine", "", "{% if run_query('q') %}{% endif %}select 1 as day"),
+}
+
+
+def _ingested(tmp_path: Path, *nodes: dict[str, Any]) -> dict[str, list[str]]:
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
+    summary = ingest(tmp_path, manifest(RAW, STAGED, *nodes, macros=PACKAGES))
+    found = [one.diagnostic for one in summary.diagnostics]
+    levels = {str(one.severity) for one in found}
+    return {level: [f"{one.code} {one.message}" for one in found if str(one.severity) == level] for level in levels}
+
+
+def test_macros_of_dbt_and_of_packages_are_expanded_if_they_need_no_database(tmp_path: Path) -> None:
+    sql = (
+        "select cast(id as {{ type_numeric() }}) as id, cast(amount as {{ dbt.type_string() }}) as a, "
+        "{{ utils.key(['id', 'note']) }} as k " + FROM
+    )
+    assert "warning" not in _ingested(tmp_path, parsed(sql))
+    assert edges(tmp_path, "m") == {"orders.id -> id", "orders.amount -> a", "orders.id -> k", "orders.note -> k"}
+
+
+@pytest.mark.parametrize("name", ["star", "broken"])
+def test_a_macro_of_a_package_that_needs_a_database_is_a_placeholder(tmp_path: Path, name: str) -> None:
+    found = _ingested(tmp_path, parsed(f"select id, {{{{ utils.{name}() }}}} {FROM}"))
+    assert found["warning"] == [f"UNSUPPORTED_SYNTAX `utils.{name}(…)` is not expanded: it may name columns or tables"]
+    assert edges(tmp_path, "m") == {"orders.id -> id"}
+
+
+def test_a_model_that_is_one_macro_call_is_no_literal(tmp_path: Path) -> None:
+    found = _ingested(tmp_path, parsed("{{ utils.star() }}"))
+    assert "error" not in found
+    assert "the whole statement comes from a template" in found["warning"][0]
+
+
+def test_columns_that_a_guessed_template_may_have_are_no_errors(tmp_path: Path) -> None:
+    sql = "with s as (select id {% if columns() %}, amount{% endif %} " + FROM + ") select id, amount from s"
+    found = _ingested(tmp_path, parsed(sql))
+    assert "error" not in found
+    assert any("no column `amount` in s" in one for one in found["info"])
+
+
+def test_the_summary_begins_with_what_was_not_compiled(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
+    ingest(tmp_path, manifest(RAW, STAGED, parsed(f"select id {FROM}"), macros=PACKAGES))
+    for _ in range(2):  # the second time, nothing is resolved
+        done = lineage("ingest", "dbt", tmp_path / "target", "-s", tmp_path / "store.lbug")
+        assert done.err.startswith("1 of 2 models were not compiled: run `dbt compile`\n")
+        assert "its raw SQL is read" not in done.err

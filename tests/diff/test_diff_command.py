@@ -239,3 +239,16 @@ def test_sides_without_tables(folders: Path) -> None:
     suite = ElementTree.parse(folders / "r.xml").getroot().find("testsuite")
     assert suite is not None
     assert suite.get("errors") == "1"
+
+
+def test_tables_of_one_last_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    views = (f"create view {at}.mart.revenue as select a from raw.t where b > %s" for at in ("analytics", "finance"))
+    text = "; ".join((*views, "create view mart.other as select a from raw.t where b > %s"))
+    for name in ("base", "head"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "all.sql").write_text(text.replace("%s", str(len(name) if name == "base" else 7)))
+    shown = lineage("diff", "--base", "base", "--head", "head", "-d", "snowflake", columns=200).out
+    assert {line.split()[0] for line in shown.splitlines() if " changed " in line} >= {
+        "ANALYTICS.MART.REVENUE", "FINANCE.MART.REVENUE", "OTHER",
+    }  # fmt: skip

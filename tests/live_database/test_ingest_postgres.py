@@ -426,7 +426,7 @@ def test_clear_errors(database: ServedDatabase, store: GraphStore) -> None:
         ingest_postgres("shop.sql", store=store)
     with mock.patch.dict("sys.modules", {"psycopg": None}), pytest.raises(DriverMissingError) as raised:
         ingest(database, store)
-    assert raised.value.hint == "pip install 'lineage-graph[databases]'"
+    assert raised.value.hint == "pip install '.[databases]' in a checkout of lineage"
 
 
 def test_nothing_is_executed(database: ServedDatabase, store: GraphStore) -> None:

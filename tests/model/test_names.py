@@ -83,8 +83,16 @@ def test_defaults_fill_what_is_missing(given_parts: list[str], full: str) -> Non
     assert naming.qualify(given_parts) == full
 
 
-def test_a_database_needs_a_schema_after_it() -> None:
-    assert Naming(dialect_named("postgres"), default_database="db").qualify(["t"]) == "t"
+@pytest.mark.parametrize(
+    ("dialect", "name"),
+    [
+        ("snowflake", "SHOP.PUBLIC.t"), ("postgres", "SHOP.public.t"), ("redshift", "SHOP.public.t"),
+        ("tsql", "SHOP.dbo.t"), ("duckdb", "SHOP.main.t"), ("trino", "t"), ("mysql", "t"),
+    ],
+)  # fmt: skip
+def test_a_database_needs_a_schema_after_it(dialect: str, name: str) -> None:
+    assert Naming(dialect_named(dialect), default_database="SHOP").qualify(["t"]) == name
+    assert Naming(dialect_named(dialect)).qualify(["t"]) == "t"
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,10 @@ PUBLIC = {
         StoreTimeoutError StoreUnreachableError StoreWriteError open_store
     """,
     "lineage.traversal": """
-        AmbiguousNameError Answer BrokenRead Difference FormerHolder NameLookupError Namesake Outline PathStep
-        PossiblyAffected Reached Route Target TraversalOptions UnknownNameError UsageTotal broken_reads difference
-        former_holders impact namesakes resolve resolve_column resolve_table root_cause shortest_paths total_usage
+        AmbiguousNameError Answer BrokenRead Difference FormerHolder GoneSource NameLookupError Namesake Outline
+        PathStep PossiblyAffected Reached Route Target TraversalOptions UnknownNameError UsageTotal broken_reads
+        difference former_holders gone_sources impact namesakes resolve resolve_column resolve_table root_cause
+        shortest_paths total_usage
     """,
     "lineage.export": "openlineage_events",
     "lineage_graphql": "Settings make_app",

@@ -13,6 +13,7 @@ SAME_CLASS = {
     "Diagnostic": "GraphQL's type has the name of the schema",
     "Edge": "GraphQL's type has the name that Relay's connections prescribe",
     "FormerHolder": "GraphQL's type has the name of what traversals return",
+    "GoneSource": "GraphQL's type has the name of what traversals return",
     "FormerName": "GraphQL's type has the name of the schema",
     "Namesake": "GraphQL's type has the name of what traversals return",
     "Span": "GraphQL's type is a range of text, as the model's is",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import groupby
 from typing import Protocol
 
@@ -12,7 +13,7 @@ from tests.referees.reading import Reading, combined, differences
 from tests.referees.spark_plan import UnreadPlanError
 from tests.soundness.experiment import RejectedError
 
-__all__ = ["CaseEngine", "compare_case"]
+__all__ = ["CaseEngine", "Differences", "compare_case", "composed_tables"]
 
 _DEFINES = re.compile(r"CREATE|ALTER|DROP|CACHE|USE|RENAME|DECLARE|SET")
 
@@ -36,15 +37,19 @@ class CaseEngine(Protocol):
         """Drop all that the case has created."""
 
 
-def compare_case(read: ReadCase, engine: CaseEngine) -> list[str]:
-    """Return how our lineage of a case differs from what an engine says.
+Differences = Callable[[str, list[StatementLineage]], list[str]]
+"""How our lineage of a text's statements differs from what an engine says of them."""
+
+
+def compare_case(read: ReadCase, engine: CaseEngine, second: Differences | None = None) -> list[str]:
+    """Return how our lineage of a case differs from what an engine says, and then from what a `second` one says.
 
     That the engine rejects the case is a difference too, unless the case expects a diagnostic.
     """
     said: list[str] = []
     for default in engine.default_types:
         try:
-            return _compare(read, engine, default)
+            return _compare(read, engine, default, second)
         except RejectedError as error:
             said.append(f"rejected: {error}")
             if "syntax" in said[-1].lower():  # the types are not the reason
@@ -54,7 +59,7 @@ def compare_case(read: ReadCase, engine: CaseEngine) -> list[str]:
     return [] if read.case.diagnostics else said[:1]
 
 
-def _composed(read: ReadCase) -> frozenset[str]:
+def composed_tables(read: ReadCase) -> frozenset[str]:
     """Return the tables of a script that no edge comes from: its temporary ones."""
     lineages = [statement for _, statement in read.statements]
     made = {statement.target for statement in lineages if statement.target} - {table.name for table in read.tables}
@@ -62,7 +67,7 @@ def _composed(read: ReadCase) -> frozenset[str]:
     return frozenset(name.split(".")[-1].replace('"', "").lower() for name in made)
 
 
-def _compare(read: ReadCase, engine: CaseEngine, default: str) -> list[str]:
+def _compare(read: ReadCase, engine: CaseEngine, default: str, second: Differences | None) -> list[str]:
     found: list[str] = []
     try:
         engine.begin(read, default)
@@ -73,7 +78,8 @@ def _compare(read: ReadCase, engine: CaseEngine, default: str) -> list[str]:
                 if len(statements) == 1 < len(readings):
                     readings = [combined(readings)]
                 for statement, reading in zip(statements, readings, strict=False):
-                    found += differences(statement, reading, _composed(read))
+                    found += differences(statement, reading, composed_tables(read))
+                found += second(text, statements) if second is not None else []
             if any(_DEFINES.match(one.operation) for one in statements):
                 engine.define(text)
     finally:

@@ -42,19 +42,25 @@ class SparkAnalyser:
             RejectedError: Spark does not accept the statement.
             UnreadPlanError: the plan has an operator that we do not read.
         """
+        plan = self.analysed(sql)
+        return readings_of_plan(plan.toJSON(), _listed(plan))
+
+    def analysed(self, sql: str) -> Any:
+        """Return Spark's analysed plan of a statement.
+
+        Raises:
+            RejectedError: Spark does not accept the statement.
+        """
         try:
             execution = self._state.executePlan(self._state.sqlParser().parsePlan(sql), self._skip)
             execution.assertAnalyzed()
-            plan = execution.analyzed()
-            return readings_of_plan(plan.toJSON(), _listed(plan))
+            return execution.analyzed()
         except (PySparkException, Py4JJavaError) as error:
             raise RejectedError(_message(error)) from error
 
     def drop_views(self) -> None:
         """Drop all temporary views."""
-        for view in self.spark.catalog.listTables():
-            if view.isTemporary:
-                self.run(f"DROP VIEW IF EXISTS {view.name}")
+        self._state.catalog().clearTempTables()
 
     def run(self, sql: str) -> None:
         """Run a statement that defines something.

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lineage.model.names import ColumnPath, short_name
+from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.model.transformations import EdgeKind
 from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
-from lineage_ingest.spark_plan.traced_values import PlanSource
+from lineage_ingest.spark_plan.traced_values import PlanSource, Sources
 
-__all__ = ["edges_of", "short_source"]
+__all__ = ["edge_lines", "edges_by_sql", "edges_of", "short_source"]
 
 
 def edges_of(write: WriteLineage) -> list[str]:
     """Return the edges of a write, sorted; its own columns have no prefix, its rows are `*`."""
+    return edge_lines(write.columns, write.rows)
+
+
+def edge_lines(columns: Iterable[tuple[str, Sources]], rows: Sources) -> list[str]:
+    """Return the edges of columns and rows, sorted."""
     found = set()
-    for name, sources in (*write.columns, ("*", write.rows)):
+    for name, sources in (*columns, ("*", rows)):
         for source, code in sources:
             step = STEPS[code]
             marks = [
@@ -25,6 +33,18 @@ def edges_of(write: WriteLineage) -> list[str]:
             arrow = "->" if step.kind is EdgeKind.CONTRIBUTES else "~>"
             found.add(f"{short_source(source)} {arrow} {name} [{' '.join(marks)}]")
     return sorted(found)
+
+
+def edges_by_sql(statement: StatementLineage) -> set[str]:
+    """Return the edges of a statement that was extracted, as `edges_of` writes those of a plan."""
+    found = set()
+    for edge in (*statement.edges, *(one.as_edge() for one in statement.row_references)):
+        source = ".".join(one for one in (short_name(edge.source.table or ""), edge.source.column) if one)
+        arrow = "->" if edge.kind is EdgeKind.CONTRIBUTES else "~>"
+        target = edge.target.column if isinstance(edge.target, ColumnRef) else "*"
+        marks = [str(edge.subtype), *(["masking"] if edge.masking else []), *(["limited"] if edge.limited else [])]
+        found.add(f"{source} {arrow} {target} [{' '.join(marks)}]")
+    return found
 
 
 def short_source(source: PlanSource) -> str:

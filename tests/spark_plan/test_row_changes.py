@@ -8,12 +8,10 @@ import pytest
 
 from lineage import Catalog, extract
 from lineage.model.names import short_name
-from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 from lineage_ingest.spark_plan.events import Application
 from lineage_ingest.spark_plan.executions import Executions
 from tests.spark_plan.conftest import SparkProcess, lineages
-from tests.spark_plan.lineage_text import edges_of
+from tests.spark_plan.lineage_text import edges_by_sql, edges_of
 
 pytestmark = pytest.mark.xdist_group("spark_4_1")
 
@@ -136,14 +134,3 @@ def outputs_of(frames: list[dict[str, Any]], spark: SparkProcess) -> list[str]:
     for frame in frames:
         executions.take(frame)
     return [short_name(output["name"].rpartition("/")[2]) for event in events for output in event["outputs"]]
-
-
-def edges_by_sql(statement: StatementLineage) -> set[str]:
-    found = set()
-    for edge in (*statement.edges, *(one.as_edge() for one in statement.row_references)):
-        source = ".".join(one for one in (short_name(edge.source.table or ""), edge.source.column) if one)
-        arrow = "->" if edge.kind is EdgeKind.CONTRIBUTES else "~>"
-        target = edge.target.column if isinstance(edge.target, ColumnRef) else "*"
-        marks = [str(edge.subtype), *(["masking"] if edge.masking else []), *(["limited"] if edge.limited else [])]
-        found.add(f"{source} {arrow} {target} [{' '.join(marks)}]")
-    return found

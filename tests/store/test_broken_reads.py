@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from lineage.model.batch import ColumnRecord
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.extraction import ExtractionOptions
-from lineage.store import GraphStore
+from lineage.store import GraphStore, open_store
 from lineage.traversal import broken_reads, impact, resolve, root_cause
 from lineage_ingest import LogOptions, ingest_log
 from lineage_ingest.sql_files import ingest_sql_files
-from tests.store.batch_builders import batch, job, table
+from tests.store.batch_builders import batch, job, live, table
 
 KEY = "postgres/l1"
 WITHOUT = {"view": "CREATE VIEW l1 AS SELECT b FROM base", "table": "CREATE TABLE l1 (b int)"}
@@ -38,6 +42,31 @@ def answers(store: GraphStore) -> list[object]:
     ]
     said = [[str(one) for one in broken_reads(store, [f"postgres/{name}"])] for name in ("l1", "l2", "base")]
     return [owner.schema_known, columns, reached, said]
+
+
+@pytest.mark.parametrize("kind", WITHOUT)
+@pytest.mark.parametrize("names", [("1.sql", "2.sql"), ("2.sql", "1.sql")], ids="-".join)
+def test_what_is_edited_away_is_known_as_in_a_new_store(
+    store: GraphStore, tmp_path: Path, names: tuple[str, str], kind: str
+) -> None:
+    owner, reader = names
+    before = {
+        "0.sql": "CREATE TABLE base (a int, b int)",
+        owner: "CREATE VIEW l1 AS SELECT a AS a1, b FROM base" if kind == "view" else "CREATE TABLE l1 (a1 int, b int)",
+        reader: "CREATE VIEW l2 AS SELECT a1 AS a2, b AS b2 FROM l1",
+    }
+    after = before | {owner: WITHOUT[kind]}
+    ingest(store, tmp_path / "p", before, 1)
+    assert broken_reads(store, [KEY]) == []
+    ingest(store, tmp_path / "p", after, 2)
+    found = answers(store)
+    assert found[:2] == [True, [("b", 0, False, None), ("a1", None, True, None)]]
+    assert found[3] == [[SAID], [SAID], []]
+    with open_store(tmp_path / "new.lbug") as new:
+        ingest(new, tmp_path / "p", after, 2)
+        assert answers(new) == found
+    ingest(store, tmp_path / "p", {**after, reader: "CREATE VIEW l2 AS SELECT b AS b2 FROM l1"}, 3)
+    assert broken_reads(store, [KEY, "postgres/l2"]) == []
 
 
 def test_a_view_of_a_log_is_named_and_a_copy_is_not(store: GraphStore, tmp_path: Path) -> None:
@@ -70,3 +99,13 @@ def test_a_schema_keeps_what_only_a_reader_has_as_known_by_use(store: GraphStore
     assert [str(one) for one in broken_reads(store, ["pg/v"])] == ["v reads t.u, which t does not have"]
     store.apply(batch(table("t", "u", "x", at=3), job("v", "t.u -> v.u", at=3)))
     assert broken_reads(store, ["pg/t", "pg/v"]) == []
+
+
+def test_what_only_a_reader_has_stays_where_the_reader_is_not_stated_again(store: GraphStore) -> None:
+    """Of a folder's unchanged files only the tables are stated again, with the columns that these files read."""
+    store.apply(batch(table("t", "x", at=1), job("v", "t.u -> v.u", at=1)))
+    described = table("t", "x", at=2)
+    used = ColumnRecord("u", inferred=True)
+    store.apply(batch(replace(described, columns=(*described.columns, used))))
+    assert live(store) == ["t.u -> v.u"]
+    assert [(one.path, one.inferred) for one in store.columns(["pg/t"])] == [("x", False), ("u", True)]

@@ -169,7 +169,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(StoreUnreachableError, match="driver") as caught:
         open_store("bolt://user:secret@127.0.0.1:1")
-    assert caught.value.hint == "pip install 'lineage-graph[neo4j]'"
+    assert caught.value.hint == "pip install '.[neo4j]' in a checkout of lineage"
     assert "secret" not in str(caught.value)
 
 

@@ -12,8 +12,8 @@ from lineage.model.edge_effects import masked_subtypes_of
 from lineage.model.evidence import Chain, position_in_source, spans_of
 from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore
-from lineage.store.values import StoredColumn, StoredJob
-from lineage.traversal import Answer, PathStep, Reached, Route, broken_reads, former_holders, namesakes
+from lineage.store.values import Direction, StoredColumn, StoredJob
+from lineage.traversal import Answer, PathStep, Reached, Route, broken_reads, former_holders, gone_sources, namesakes
 
 __all__ = [
     "ColumnAnswer",
@@ -106,6 +106,9 @@ class TraversalAnswer(BaseModel):
     )
     broken_reads: list[str] = Field(
         description="Up to 10 reads of columns that are not there, in or from these tables: these readers are broken."
+    )
+    gone_sources: list[str] = Field(
+        description="Up to 10 columns or tables that these came from and that are gone; ask as of an earlier time."
     )
     evidence: list[PathAnswer] = Field(description="A shortest path with its SQL, for the nearest columns.")
 
@@ -224,6 +227,7 @@ def traversal_answer(
         had_this_name_before=[f"{one.name} (until {one.until_text})" for one in reversed(held[-_MAX_HOLDERS:])],
         may_be_one=namesake_texts(store, tables),
         broken_reads=broken_read_texts(store, tables) if as_of is None else [],
+        gone_sources=_gone_source_texts(store, answer) if as_of is None else [],
         evidence=path_answers(store, [one.route for one in shown[:proved]]),
     )
 
@@ -231,6 +235,14 @@ def traversal_answer(
 def namesake_texts(store: GraphStore, datasets: Collection[str]) -> list[str]:
     """Return which tables may be these, named in short or in full; up to 10 pairs."""
     return [f"{one.short_name} may be {one.name}" for one in namesakes(store, datasets)[:_MAX_HOLDERS]]
+
+
+def _gone_source_texts(store: GraphStore, answer: Answer) -> list[str]:
+    """Return what the columns of an answer upstream came from and is gone; up to 10 sources."""
+    if answer.direction is not Direction.UPSTREAM:
+        return []
+    keys = {*(one.key for one in answer.starts), *(one.key for one in answer.outlines)}
+    return [str(one) for one in gone_sources(store, keys)[:_MAX_HOLDERS]]
 
 
 def broken_read_texts(store: GraphStore, datasets: Collection[str]) -> list[str]:

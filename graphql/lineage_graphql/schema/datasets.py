@@ -42,6 +42,7 @@ __all__ = [
     "BrokenRead",
     "Column",
     "FormerHolder",
+    "GoneSource",
     "FormerName",
     "Namesake",
     "Table",
@@ -360,6 +361,30 @@ class BrokenRead:
             reader_name=found.reader_name,
             job_key=strawberry.ID(found.job),
             since=found.since,
+        )
+
+
+@strawberry.type(description="A column or table that another one came from, and that is dropped.")
+class GoneSource:
+    """A source that is gone."""
+
+    source_key: strawberry.ID = doc_field("Key of the source.")
+    name: str = doc_field("Full name of the source.")
+    target_key: strawberry.ID = doc_field("Key of the column or table that came from it.")
+    target_name: str = doc_field("Full name of that column or table.")
+    job_key: strawberry.ID = doc_field("Key of the job that made it.")
+    until: datetime = doc_field("Time since when the source is gone.")
+
+    @classmethod
+    def of(cls, found: traversal.GoneSource) -> GoneSource:
+        """Return the GraphQL object of such a source."""
+        return cls(
+            source_key=strawberry.ID(found.source),
+            name=found.name,
+            target_key=strawberry.ID(found.target),
+            target_name=found.target_name,
+            job_key=strawberry.ID(found.job),
+            until=found.until,
         )
 
 

@@ -11,12 +11,23 @@ import strawberry
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
-from lineage.traversal import Answer, PossiblyAffected, Reached, Target, broken_reads, former_holders, namesakes
+from lineage.traversal import (
+    Answer,
+    PossiblyAffected,
+    Reached,
+    Target,
+    broken_reads,
+    former_holders,
+    gone_sources,
+    namesakes,
+)
+from lineage.traversal import GoneSource as FoundGoneSource
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import (
     BrokenRead,
     Column,
     FormerHolder,
+    GoneSource,
     Namesake,
     Table,
     TableOrColumn,
@@ -150,6 +161,12 @@ class Feeds:
         """The starts of the traversal."""
         return self._answer.starts
 
+    async def gone_sources(self, info: LineageInfo) -> list[FoundGoneSource]:
+        """Return what the starts and all reached columns came from that is gone."""
+        keys = {*(one.key for one in self.starts), *(one.key for one in self._answer.outlines)}
+        found: list[FoundGoneSource] = await info.context.ask(lambda store: gone_sources(store, keys))
+        return found
+
     async def of(self, info: LineageInfo) -> Answer:
         """Return the answer with its table-level part read."""
 
@@ -225,6 +242,14 @@ class ReachedColumns:
             return []
         tables = {one.key for one in self.all_tables} | {one.dataset for one in self.feeds.starts}
         return [BrokenRead.of(one) for one in await info.context.ask(lambda store: broken_reads(store, tables))]
+
+    @strawberry.field(description="Columns and tables that starts and reached columns came from and that are dropped.")
+    async def gone_sources(self, info: LineageInfo) -> list[GoneSource]:
+        """Return the sources that are gone; none downstream, nor for a time in the past."""
+        if self.as_of is not None or self.direction is not Direction.UPSTREAM:
+            return []
+        found = await self.feeds.gone_sources(info)
+        return [GoneSource.of(one) for one in found]
 
     @strawberry.field(description="The limit that truncated the answer; null if it is complete.")
     async def truncated(self, info: LineageInfo) -> str | None:

@@ -219,7 +219,7 @@ class BatchDatasets:
                 replace(column, aliases=tuple(earlier[path])) if path in earlier else column
                 for path, column in dataset.columns.items()
             ),
-            schema_known=dataset.schema_known and not any(c.inferred for c in dataset.columns.values()),
+            schema_known=dataset.schema_known,
             at=dataset.at,
             spelling=dataset.spelling if shows_tables and not is_file else None,
             is_spelled=shows_tables and dataset.spelled_by >= _SpelledBy.CATALOG,

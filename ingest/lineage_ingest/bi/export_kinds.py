@@ -38,7 +38,7 @@ class BiKind:
         try:
             module = import_module(self.module)
         except ModuleNotFoundError as error:
-            message = f"{self.title} needs {error.name}: pip install 'lineage-graph[bi]'"
+            message = f"{self.title} needs {error.name}: pip install '.[bi]' in a checkout of lineage"
             raise OptionError(message, "kind") from error
         return getattr(module, self.function), module.SUFFIXES
 

@@ -22,6 +22,7 @@ from lineage.cli.options import (
     dialect_option,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
 from lineage_ingest.bi.ingest import BiSummary
@@ -138,7 +139,7 @@ def print_bi_summary(summary: BiSummary, output: OutputFormat, show: int = 20) -
     )
     say(f"{summary.kind} {summary.server}: {queries}, {dashboards}")
     say(f"{resolved_text(counts)}; {diagnostics}")
-    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     for text in summary.notices:
         note(text, "yellow")
     say_retired(summary.gone, "export")

@@ -25,7 +25,8 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
-from lineage.model.diagnostics import Severity
+from lineage.cli.wall_clock import wall_seconds
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage_ingest.api import ingest_dbt
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
@@ -123,15 +124,22 @@ def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20)
             found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
         )
         return
-    note_diagnostics(found, show)
     counts = summary.batch.run.counts
+    if counts["not_compiled"]:
+        note(
+            f"{counts['not_compiled']:,} of {counted(counts['models'], 'model')} were not compiled: run `dbt compile`",
+            "yellow",
+        )
+    each = (one for one in found if one.diagnostic.severity is Severity.INFO)  # what the line above says of all
+    said = {id(one) for one in each if one.diagnostic.code is DiagnosticCode.NOT_COMPILED}
+    note_diagnostics([one for one in found if id(one) not in said], show)
     skipped = f" ({summary.unchanged:,} unchanged)" if summary.unchanged else ""
     models, consumers, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("model", "consumer", "diagnostic", "table", "column", "edge")
     )
     say(f"project {summary.project} ({summary.dialect}): {models}{skipped}, {consumers}")
     say(f"{resolved_text(counts)}; {diagnostics}")
-    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     if counts["errors"] and not any(one.diagnostic.severity is Severity.ERROR for one in found):
         note("unchanged models have errors: lineage diagnostics lists them", "yellow")
     for text in summary.notices:

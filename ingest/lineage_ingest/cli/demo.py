@@ -66,9 +66,9 @@ def demo(
         print_log_summary(summary, OutputFormat.TABLE)
         console().print()
         nearest = TraversalOptions()
-        print_answer(impact(opened, resolve(opened, IMPACT_OF), nearest), OutputFormat.TABLE, rows)
+        print_answer(opened, impact(opened, resolve(opened, IMPACT_OF), nearest), OutputFormat.TABLE, rows)
         console().print()
-        print_answer(root_cause(opened, resolve(opened, ROOT_CAUSES_OF), nearest), OutputFormat.TABLE, rows)
+        print_answer(opened, root_cause(opened, resolve(opened, ROOT_CAUSES_OF), nearest), OutputFormat.TABLE, rows)
     _print_next(address, server)
 
 

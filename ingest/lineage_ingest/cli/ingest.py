@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -47,6 +49,8 @@ class _Sources(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: Any) -> Any:
         """Return the command to run; an error about an unknown one suggests similar names."""
+        if args and args[0] not in _COMMANDS and Path(args[0]).exists():
+            ctx.fail(f"{args[0]!r} is a path; did you mean `lineage ingest sql {shlex.quote(args[0])}`?")
         if args and args[0] not in _COMMANDS:
             for name in _COMMANDS:
                 self.commands.setdefault(name, TyperCommand(name))

@@ -9,6 +9,7 @@ import typer
 
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql import scan
 from lineage_ingest.cli.follow import print_plan, run_follow
@@ -145,5 +146,5 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
     say(
         f"{counted(counts['tables'], 'table')}, {counted(counts['columns'], 'column')}, "
         f"{counted(counts['edges'], 'edge')} ({summary.applied.edges_created:,} new{ended}) "
-        f"in {summary.seconds:.1f} s ({summary.storing:.1f} s storing) → {summary.store}"
+        f"in {wall_seconds():.1f} s ({summary.storing:.1f} s storing) → {summary.store}"
     )

@@ -9,6 +9,7 @@ import typer
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_openlineage, opened_store
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
@@ -157,4 +158,4 @@ def print_event_summary(summary: EventSummary, output: OutputFormat, show: int =
     read = f"{files}{counted(summary.events, 'event')}"
     say(f"{read}: {summary.accepted:,} taken{refused}{left_out}")
     ended = f", {changed.edges_ended:,} ended" if changed.edges_ended else ""
-    say(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{counted(changed.edges_created, 'new edge')}{ended} in {wall_seconds():.1f} s → {summary.store}")

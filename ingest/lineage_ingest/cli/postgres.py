@@ -17,6 +17,7 @@ from lineage.cli.options import (
     StoreOption,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_postgres
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -134,7 +135,7 @@ def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show:
     say(f"{summary.database}: {schemas}, {relations}, {views}, {functions}")
     say(f"{statements}: {resolved_text(counts)}; {diagnostics}")
     columns, edges = counted(counts["columns"], "column"), counted(counts["edges"], "edge")
-    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     if summary.annotations.described or summary.annotations.tagged:
         described = counted(summary.annotations.described, "description")
         say(f"annotations: {described}, tags of {summary.annotations.tagged:,} tables and columns")

@@ -5,20 +5,22 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, say
+from lineage.cli.evidence import marked_line
+from lineage.cli.listing import OutputFormat, console, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CacheOption,
     CatalogOption,
     DatabaseOption,
-    DialectOption,
     FormatOption,
     FunctionsOption,
+    GuessedDialectOption,
     JobsOption,
     NamespaceOption,
     RefreshOption,
@@ -29,7 +31,10 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
+from lineage.model.decoding import decode_sql
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import FileKey
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_sql
@@ -54,7 +59,7 @@ def sql(
     paths: Annotated[  # not Path, which reads an empty argument as the current folder
         list[str], typer.Argument(help="SQL files, and folders of them.")
     ],
-    dialect: DialectOption = "ansi",
+    dialect: GuessedDialectOption = None,
     catalog: CatalogOption = None,
     refresh_catalog: RefreshOption = False,
     namespace: NamespaceOption = "",
@@ -178,13 +183,13 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
             found=({"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found),
         )
         return
-    note_diagnostics(found, show)
+    note_diagnostics(found, show, partial(_lines_of, summary))
     counts = summary.batch.run.counts
     files, statements, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
     )
     say(f"{files}, {statements}: {resolved_text(counts)}; {diagnostics}")
-    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {summary.seconds:.1f} s → {summary.store}")
+    say(f"{tables}, {columns}, {edges} ({change_text(summary.applied)}) in {wall_seconds():.1f} s → {summary.store}")
     if summary.resolved is not None and summary.resolved < counts["files"]:
         say(f"{summary.resolved:,} of {files} resolved; the others are as in an earlier run")
     if summary.stored is not None and summary.stored < counts["files"]:
@@ -211,6 +216,21 @@ def _print_projects(summary: IngestSummary) -> None:
         note("give --project NAME so that the files have the same identity on other machines")
     for text in summary.notices:
         note(text, "yellow")
+
+
+def _lines_of(summary: IngestSummary, record: DiagnosticRecord) -> list[str]:
+    """Return the line of a file that could not be parsed, and where in it."""
+    found, span = record.diagnostic, record.diagnostic.span
+    if found.code is not DiagnosticCode.PARSE_ERROR or span is None or record.file_key is None:
+        return []
+    file = FileKey.parse(record.file_key)
+    paths = [project.file_at(file.path) for project, _ in summary.projects if project.name == file.project]
+    try:
+        text, _ = decode_sql(paths[0].read_bytes(), record.source) if paths else (None, None)
+    except OSError:  # it is gone
+        text = None
+    width = console(stderr=True).width
+    return [] if text is None else marked_line(text, file.environment.dialect, span, width)
 
 
 def _file_of(record: DiagnosticRecord) -> dict[str, str | None]:

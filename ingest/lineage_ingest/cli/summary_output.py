@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lineage.cli.listing import OutputFormat, note, print_listing, print_object, say
+from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.name_lists import name_list
@@ -30,16 +31,21 @@ def print_figures(
     found: Iterable[Mapping[str, object]],
 ) -> None:
     """Print figures as JSON, between what they are of (`named`) and `more`, `found` last; or as one row of CSV."""
+    figures = {**figures, "seconds": round(wall_seconds(), 2)}
     if output is OutputFormat.JSON:
         print_object({**named, **figures, **more, "found": list(found)})
     else:
         print_listing(tuple(figures), [tuple(figures.values())], output)
 
 
-def note_diagnostics(found: Sequence[DiagnosticRecord], show: int) -> None:
-    """Print the first diagnostics, and how many more there are; all if `show` is 0."""
+def note_diagnostics(
+    found: Sequence[DiagnosticRecord], show: int, lines_of: Callable[[DiagnosticRecord], Iterable[str]] = lambda _: ()
+) -> None:
+    """Print the first diagnostics, each with its `lines_of` SQL, and how many more there are; all if `show` is 0."""
     for record in found[: show or None]:
         note(f"{record.source}: {record.diagnostic}", _COLOURS.get(record.diagnostic.severity))
+        for line in lines_of(record):
+            note(line)
     if show and len(found) > show:
         note(f"… and {len(found) - show:,} more; --show 0 prints all")
 

@@ -60,11 +60,14 @@ class TemplateFlags:
 
 
 class TemplateAdapter:
-    """`adapter` in a template, of which only `get_relation` may be known: for the model's own table."""
+    """`adapter` in a template: it chooses macros, and `get_relation` may be known, for the model's own table."""
 
-    def __init__(self, get_relation: Callable[..., Any], unknown: Callable[[str], Any]) -> None:
-        """Create it; `get_relation` gets what the template gives, `unknown` makes a placeholder of a name."""
+    def __init__(
+        self, get_relation: Callable[..., Any], dispatch: Callable[..., Any], unknown: Callable[[str], Any]
+    ) -> None:
+        """Create it; the functions get what the template gives, `unknown` makes a placeholder of a name."""
         self.get_relation = get_relation
+        self.dispatch = dispatch
         self._unknown = unknown
 
     def __getattr__(self, name: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import starmap
+from types import MappingProxyType
 
 from lineage.model.batch import JobKind, JobRecord, LineageBatch, dbt_job_key, definition_job_key
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -22,6 +23,7 @@ from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
 from lineage_ingest.dbt.hooks import is_hook
 from lineage_ingest.dbt.learnt_schemas import LearntSchemas
+from lineage_ingest.dbt.manifest_nodes import ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
 from lineage_ingest.dbt.node_digests import digest_input, digest_stated
 from lineage_ingest.dbt.node_states import count_edges, hook_state
@@ -79,6 +81,7 @@ class _Ingest:
         self.earlier = self._earlier_state()
         self.known = self._nodes_to_compare()
         self.nodes: dict[str, NodeState] = {}
+        self.not_compiled = 0
         self.skipped: list[str] = []
         """The nodes that are not stated again."""
         self.elsewhere: list[str] = []
@@ -228,6 +231,8 @@ class _Ingest:
             else models
         )
         known = self.known
+        doubts = ({doubt.code for doubt in model.given.doubts} for model in models)
+        self.not_compiled = sum(DiagnosticCode.NOT_COMPILED in codes for codes in doubts)
         inputs = {model.given.key: digest_input(model) for model in models}
         stated = {model.given.key: digest_stated(model.table, model.source) for model in models}
 
@@ -242,7 +247,7 @@ class _Ingest:
         tables = self.project.tables.values()
         bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
         created = self.project.hooks.created_columns()
-        learnt = LearntSchemas(self.store, self.batch.key_of, bare, self.request.catalog, created)
+        learnt = self._learnt(bare, created)
         resolution = ProjectResolution(
             [model.given for model in models],
             self.request.options,
@@ -317,6 +322,23 @@ class _Ingest:
             else:
                 self.batch.add_table(table)
 
+    def _learnt(
+        self, tables: Iterable[str] = (), created: Mapping[str, tuple[str, ...] | None] = MappingProxyType({})
+    ) -> LearntSchemas:
+        """Return what the store knows of these tables, and of others when they are asked for."""
+        tables_now = self.project.tables.values()
+        built = {self.batch.key_of(one.name) for one in tables_now if one.node.resource_type != ResourceType.SOURCE}
+        own = [
+            dbt_job_key(str(self.request.names.file_key(f"{kind}."))).rpartition("@")
+            for kind in (ResourceType.MODEL, ResourceType.SNAPSHOT)
+        ]
+
+        def is_retired(job: str, dataset: str) -> bool:
+            of_project = any(job.startswith(begin) and job.endswith(f"@{end}") for begin, _, end in own)
+            return of_project and dataset not in built
+
+        return LearntSchemas(self.store, self.batch.key_of, tables, self.request.catalog, is_retired, created)
+
     def _add_hooks(self) -> None:
         """Add the jobs of hooks that have changed; they see the tables as they are after all models."""
         project = self.project
@@ -327,8 +349,7 @@ class _Ingest:
             for key, table in project.tables.items()
             if key in self.nodes
         }
-        learnt = LearntSchemas(self.store, self.batch.key_of, (), self.request.catalog)
-        named = project.hooks.named_columns(columns, learnt)
+        named = project.hooks.named_columns(columns, self._learnt())
         given = project.hooks.digest(named)
         if all(key in self.known and self.known[key].input == given for key in project.hooks.followed):
             self.nodes |= {key: self.known[key] for key in project.hooks.followed}
@@ -481,6 +502,7 @@ class _Ingest:
             "columns": sum(node.outputs for node in self.nodes.values()),
             "edges": sum(node.edges for node in self.nodes.values()),
             "consumers": len(self.project.consumers),
+            "not_compiled": self.not_compiled,
         }
 
 

@@ -249,6 +249,9 @@ class ProjectResolution:
             found, _ = resolve_statement(chosen, self._options, tables, model.table)
         doubts = (*model.doubts, *model.unread)
         problems = [*doubts, *found.diagnostics]
+        if any(one.code is DiagnosticCode.NOT_COMPILED and one.severity is Severity.WARNING for one in model.doubts):
+            # What was guessed of the template may have these columns.
+            problems = [replace(one, severity=Severity.INFO) if one.code is _UNKNOWN else one for one in problems]
         completeness = found.completeness
         if len(statements) > 1:
             message = f"{len(statements)} statements define this model: only its query is read"
@@ -331,6 +334,7 @@ class ProjectResolution:
         return {table for table in tables if column in self._described(table)}
 
 
+_UNKNOWN = DiagnosticCode.UNKNOWN_COLUMN
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 

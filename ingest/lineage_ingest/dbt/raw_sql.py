@@ -1,7 +1,8 @@
 """Render the raw SQL of a model that dbt has only parsed: what needs no database is expanded, the rest is reported.
 
-`ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and the project's
-own macros are expanded, in Jinja's sandbox; so is what else asks for the build, where `render` gets one.
+`ref`, `source`, `function`, `this`, `config`, `var`, `env_var`, `is_incremental`, control structures and macros are
+expanded, in Jinja's sandbox: those of packages and of dbt only if they need no database. So is what else asks for the
+build, where `render` gets one.
 Anything else stays as the placeholder `{{ name(…) }}`, which the SQL parser fills and reports. Ephemeral models are
 inlined as CTEs, as dbt does.
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.build_kinds import BuildKind, TemplateAdapter, TemplateFlags
+from lineage_ingest.dbt.known_results import NEEDING_DATABASE, PARENT_ADAPTERS, ColumnTypes, TemplatePackage
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -34,8 +36,8 @@ _HINT = "run `dbt compile`, and ingest again"
 _MAX_CHARACTERS = 2_000_000
 _MAX_TURNS = 1_000_000
 """Maximum number of turns of a model's loops over ranges."""
-_KEPT_TEMPLATES = 64
-"""Hooks of many models are one text, and each model is rendered for several builds."""
+_KEPT_TEMPLATES = 512
+"""Hooks of many models are one text, each model is rendered for several builds, and many call the same macros."""
 
 
 class RenderingMissingError(ValueError):
@@ -80,11 +82,14 @@ class RawSqlRenderer:
         self._sources = {(node.unique_id.split(".")[2], node.name): node for node in manifest.sources.values()
                          if node.unique_id.count(".") >= 3}  # fmt: skip
         self._project = manifest.metadata.project_name or ""
+        adapter = str(manifest.metadata.adapter_type)
+        self._adapters = tuple(one for one in (adapter, PARENT_ADAPTERS.get(adapter)) if one is not None)
         self._open: list[_Rendering] = []
         try:
             from lineage_ingest.dbt.jinja_environment import make_environment  # noqa: PLC0415  needs an extra
         except ImportError as error:
-            raise RenderingMissingError("Jinja is not installed: pip install 'lineage-graph[dbt]'") from error
+            message = "Jinja is not installed: pip install '.[dbt]' in a checkout of lineage"
+            raise RenderingMissingError(message) from error
         self._environment = make_environment(self.note)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
         self._environment.globals.update(
@@ -98,7 +103,10 @@ class RawSqlRenderer:
             should_full_refresh=self._should_full_refresh,
             load_relation=partial(self._load_relation, "load_relation"),
             load_cached_relation=partial(self._load_relation, "load_cached_relation"),
-            adapter=TemplateAdapter(self._get_relation, self._unknown),
+            adapter=TemplateAdapter(self._get_relation, self._dispatch, self._unknown),
+            api=TemplatePackage(
+                {"Column": ColumnTypes(str(manifest.metadata.adapter_type))}, partial(self._unknown_of, "api")
+            ),
             flags=TemplateFlags(self._is_refresh, self._unknown),
             execute=True,
             range=self._range,
@@ -144,21 +152,60 @@ class RawSqlRenderer:
         return text
 
     def _load_macros(self, macros: Mapping[str, Any]) -> None:
-        """Define the macros of the project; those of packages mostly ask the database or the adapter."""
+        """Define the macros: those of the project precede those of dbt; those of packages have the package's name."""
+        self._macros: dict[str, dict[str, Any]] = {}
         for macro in macros.values():
-            if not isinstance(macro, Mapping) or macro.get("package_name") != self._project:
-                continue
-            name = str(macro.get("name"))
-            try:
-                template = self._environment.from_string(str(macro.get("macro_sql", "")))
-            except Exception:  # noqa: BLE001  a macro that cannot be read is one that is unknown
-                continue
-            self._environment.globals[name] = _returning(partial(self._call_macro, template, name))
+            name = str(macro.get("name")) if isinstance(macro, Mapping) else ""
+            if name and name not in NEEDING_DATABASE:
+                package = str(macro.get("package_name"))
+                call = partial(self._call_macro, package, str(macro.get("macro_sql", "")), name)
+                self._macros.setdefault(package, {})[name] = _returning(call)
+        known = self._environment.globals
+        known.update(self._macros.get(self._project, {}))
+        for package in self._packages_of_dbt:
+            known.update({name: call for name, call in self._macros.get(package, {}).items() if name not in known})
+        for package, own in self._macros.items():
+            known.setdefault(package, TemplatePackage(own, partial(self._unknown_of, package)))
 
-    def _call_macro(self, template: Any, name: str, *values: Any, **named: Any) -> Any:
-        """Call a macro. Its module is made here, where all macros are known: it keeps the names that it finds."""
-        macro = getattr(template.module, name, None) or self._unknown(name)
-        return macro(*values, **named)
+    @property
+    def _packages_of_dbt(self) -> tuple[str, ...]:
+        return (*(f"dbt_{one}" for one in self._adapters), "dbt")
+
+    def _call_macro(self, package: str, text: str, name: str, *values: Any, **named: Any) -> Any:
+        """Call a macro. Its module is made here, where all macros are known: it keeps the names that it finds.
+
+        A macro of a package that needs a database is a placeholder as a whole, and leaves no doubt of its own.
+        """
+        is_own = package == self._project
+        before = len(self._open[-1].doubts) if self._open else 0
+        try:
+            own = {} if package in (self._project, *self._packages_of_dbt) else self._macros[package]
+            module = self._compiled(text).make_module(own)
+            macro = getattr(module, name, None) or self._unknown(name)
+            found = macro(*values, **named)
+        except _ReturnedError as returned:
+            found = returned.value
+        except Exception:
+            if is_own:
+                raise
+            found = "{{"
+        if is_own or not isinstance(found, str) or "{{" not in found:
+            return found
+        del self._open[-1].doubts[before:]
+        return self._unknown_of(package, name)()
+
+    def _unknown_of(self, package: str, name: str) -> Undefined:
+        return self._unknown(name if package == self._project else f"{package}.{name}")
+
+    def _dispatch(self, name: str, macro_namespace: str | None = None, **_: Any) -> Any:
+        """Return the macro of the adapter, else the default one: of the project, else of the package."""
+        of_dbt = macro_namespace in (None, "dbt")
+        packages = (self._project, *(self._packages_of_dbt if of_dbt else (str(macro_namespace),)))
+        for prefix in (*self._adapters, "default"):
+            for package in packages:
+                if (call := self._macros.get(package, {}).get(f"{prefix}__{name}")) is not None:
+                    return call
+        return self._unknown(name)
 
     def _ref(self, *names: str, **_version: Any) -> str:
         candidates = self._by_name.get(str(names[-1]) if names else "", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -70,6 +71,10 @@ def sql_revision(
             doubt = f"a later statement changes the columns of {name_list(order.altered, 3)}, which it reads"
             made = replace(made, doubts=(*made.doubts, f"{doubt}: it is compared as a whole"))
         definitions[table] = made
+    titles = Counter(one.title for one in definitions.values())
+    definitions = {
+        table: one if titles[one.title] == 1 else replace(one, title=table) for table, one in definitions.items()
+    }
     tables: dict[str, TableForm] = {
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)

@@ -58,7 +58,7 @@ def read_duckdb_file(path: Path, namespace: str) -> tuple[LiveDatabase, list[Sta
     try:
         import duckdb  # noqa: PLC0415  an extra
     except ImportError as error:
-        hint = "pip install 'lineage-graph[databases]'"
+        hint = "pip install '.[databases]' in a checkout of lineage"
         raise DriverMissingError("reading a DuckDB file needs duckdb", hint) from error
     existing_file(path)
     with path.open("rb") as file:

@@ -326,6 +326,6 @@ def _library() -> ModuleType:
         import confluent_kafka  # noqa: PLC0415  an extra
     except ImportError as error:
         raise KafkaMissingError(
-            "confluent-kafka, which reads Kafka, is not installed: pip install 'lineage-graph[kafka]'"
+            "confluent-kafka, which reads Kafka, is not installed: pip install '.[kafka]' in a checkout of lineage"
         ) from error
     return confluent_kafka

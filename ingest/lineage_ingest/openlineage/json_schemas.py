@@ -91,6 +91,6 @@ def _library() -> tuple[Any, Any]:
     except ImportError as error:
         raise SchemasMissingError(
             "OpenLineage events are checked with jsonschema-rs, which is not installed: "
-            "pip install 'lineage-graph[openlineage]'"
+            "pip install '.[openlineage]' in a checkout of lineage"
         ) from error
     return library, library.Registry(list(schema_texts().items()))

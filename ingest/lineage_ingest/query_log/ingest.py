@@ -22,6 +22,7 @@ from lineage_ingest.query_log.observed_models import as_observed_models
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
+from lineage_ingest.query_log.views_by_name import ViewsByName
 from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
@@ -176,7 +177,9 @@ def store_batches(
         for own, is_last in _with_last(batches)
         for one in with_earlier_sources(store, own)
     )
+    views = ViewsByName(store)
     for done, (batch, is_last) in enumerate(every_batch):
+        views.note(batch)
         if progress is not None:
             progress("storing", done, None)
         if not marked and (not is_last or _is_large(batch)):
@@ -188,6 +191,9 @@ def store_batches(
         written.append(LineageBatch(batch.run, jobs=batch.jobs, changes=batch.changes))
     for late in copies_of_later_logs(store, written):
         applied += store.apply(late)
+    for again in views.read_again():
+        applied += store.apply(again)
+        every.update(dict.fromkeys(edge.output for edge in again.edges))
     for opened in expand_stars(store, described, run.at):
         applied += store.apply(opened)
         every.update(dict.fromkeys(record.key for record in opened.datasets))

@@ -27,7 +27,7 @@ from lineage.sql.resolve.transformation_codes import (
 from lineage_ingest.spark_plan.plan_tree import PlanNode, nodes_in
 from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, Sources, Value, absorb, outer_value
 
-__all__ = ["PASSED", "RANKS", "PlanScope", "aggregate_step", "value_rule", "variable_name"]
+__all__ = ["PASSED", "RANKS", "PlanScope", "aggregate_step", "nullif_operands", "value_rule", "variable_name"]
 
 PASSED = frozenset(
     {
@@ -207,7 +207,15 @@ def _if(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, i
 
 
 def _nullif(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], _: Sources) -> None:
-    """NULLIF(value, other), which Spark replaces by a test: only `other` is one."""
+    operands = nullif_operands(scope, node)
+    if operands is None:
+        _push(stack, node.nodes.values(), COMPOSE[effect][TRANSFORMATION])
+        return
+    stack += [(operands[1], COMPOSE[effect][CONDITIONAL]), (operands[0], COMPOSE[effect][TRANSFORMATION])]
+
+
+def nullif_operands(scope: PlanScope, node: PlanNode) -> tuple[PlanNode, PlanNode] | None:
+    """Return the operands of NULLIF(value, other), which Spark replaces by a test; None if it is of another form."""
     inner = node.node("replacement")
     if inner is not None and inner.name == "With":
         scope.value(inner)  # binds what it defines
@@ -216,10 +224,7 @@ def _nullif(scope: PlanScope, node: PlanNode, effect: int, stack: list[tuple[Pla
         inner = inner.node("replacement") or inner
     test = inner.node("predicate") if inner is not None else None
     value, other = (test.node("left"), test.node("right")) if test is not None else (None, None)
-    if value is None or other is None:
-        _push(stack, node.nodes.values(), COMPOSE[effect][TRANSFORMATION])
-        return
-    stack += [(other, COMPOSE[effect][CONDITIONAL]), (value, COMPOSE[effect][TRANSFORMATION])]
+    return (value, other) if value is not None and other is not None else None
 
 
 def _aggregate(_: PlanScope, node: PlanNode, effect: int, stack: list[tuple[PlanNode, int]], __: Sources) -> None:

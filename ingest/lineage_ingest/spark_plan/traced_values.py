@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from lineage.model.transformations import Subtype
@@ -95,7 +95,7 @@ class Value:
 
     def item(self, key: str) -> Value:
         """Return the value that a map has at a key."""
-        return self._part((key,), lambda value: value.elements or value._own_field(key))
+        return self._part((key,), lambda value: value._own_item(key))
 
     def _part(self, kind: object, own: Callable[[Value], Value]) -> Value:
         if (known := self._parts.get(kind)) is not None:
@@ -128,10 +128,22 @@ class Value:
                 nested[source, code] = None
         return Value(nested)
 
+    def _own_item(self, key: str) -> Value:
+        if self.elements is None:
+            return self._own_field(key)
+        return self.elements if self.fields is None else self.fields.get(key, Value({}))
+
     def _own_element(self) -> Value:
         if self.elements is not None:
             return self.elements
         return Value(absorbed(self.sources, TRANSFORMATION), inner=[(self, unchanged)])
+
+    def renamed(self, names: Sequence[str]) -> Value:
+        """Return a struct whose fields have other names, by position; the value itself if it is not known to be one."""
+        own = self.field_names
+        if len(own) != len(names) or tuple(names) == own or self.elements is not None:
+            return self
+        return Value(self.sources, {new: self.field(old) for new, old in zip(names, own, strict=True)})
 
     def composed(self, effect: int) -> Value:
         """Return the value after a transformation that keeps its parts."""

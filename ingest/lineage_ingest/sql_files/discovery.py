@@ -37,10 +37,9 @@ class FoundFiles:
 
     @property
     def empty_folders(self) -> list[Path]:
-        """Given folders that contain no SQL file."""
-        return [
-            path for path in self.named if path in self.folders and not any(path in file.parents for file in self.files)
-        ]
+        """Given folders that could be read and contain no SQL file."""
+        readable = (path for path in self.named if path in self.folders and path not in self.unreadable)
+        return [path for path in readable if not any(path in file.parents for file in self.files)]
 
 
 def find_sql_files(paths: Iterable[Path]) -> FoundFiles:

@@ -114,10 +114,10 @@ def ingest_sql_files(
         raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
     if gone.are_most and not retire_most:
         raise GoneFilesError(gone)
-    for key in (*gone.files, *gone.moved, *gone.mended):
+    for key in (*gone.files, *gone.moved, *gone.mended, *gone.replaced):
         builder.add_gone_file(key)
     by_name = {file.name: file.source for file in sources.files}
-    known = {*sources.keys, *gone.files, *gone.moved}
+    known = {*sources.keys, *gone.files, *gone.moved, *gone.replaced}
     for file, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
         builder.add_diagnostic(file, problem)
     batch = builder.batch("sql", source, _content(sources, gone), time.perf_counter() - began)
@@ -126,7 +126,7 @@ def ingest_sql_files(
     if stated is not None:
         stated.forget()
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
-    found = tuple(notices(store, sources))
+    found = tuple(notices(store, sources, gone.replaced))
     kept = None
     if texts is not None and not gone.is_any:
         listed = batch.diagnostics

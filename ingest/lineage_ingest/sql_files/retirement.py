@@ -31,10 +31,10 @@ class GoneFilesError(ValueError):
 class GoneFiles:
     """Files that the store has of the ingested folders and that no longer exist; `known` is the number it has.
 
-    `moved` are files elsewhere in the projects that no longer exist and whose targets other files define now; `jobs`
-    are the jobs of both. `mended` are folders that could not be read earlier and can be read now. `lost` is the number
-    of `files` with a target that no other file defines now: a renamed file is not lost. `has_others`: the store has
-    files of the projects in other folders.
+    `replaced` are the same files, as they were ingested in another dialect. `moved` are files elsewhere in the projects
+    that no longer exist and whose targets other files define now; `jobs` are the jobs of both. `mended` are folders
+    that could not be read earlier and can be read now. `lost` is the number of `files` with a target that no other file
+    defines now: a renamed file is not lost. `has_others`: the store has files of the projects in other folders.
     """
 
     files: tuple[str, ...] = ()
@@ -44,11 +44,12 @@ class GoneFiles:
     mended: tuple[str, ...] = ()
     lost: int = 0
     has_others: bool = False
+    replaced: tuple[str, ...] = ()
 
     @property
     def is_any(self) -> bool:
         """Whether anything of the store is to be retired."""
-        return bool(self.files or self.jobs or self.moved or self.mended)
+        return bool(self.files or self.jobs or self.moved or self.mended or self.replaced)
 
     @property
     def are_most(self) -> bool:
@@ -100,17 +101,37 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
                 continue
             if job is not None:
                 jobs[job] = None
-    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended), len(lost), has_others)
+    replaced = tuple(_in_other_dialects(store, sources, at))
+    return GoneFiles(
+        tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended), len(lost), has_others, replaced
+    )
 
 
-def notices(store: GraphStore, sources: Sources) -> Iterator[str]:
+def _in_other_dialects(store: GraphStore, sources: Sources, at: datetime) -> Iterator[str]:
+    """Yield the keys under which these files are stored in another dialect: a file's text is of one dialect only."""
+    own, now = {(file.key.project, file.key.path) for file in sources.files}, sources.environment
+    begins = [beginning(project.name, path) for project, path in sources.readings()]
+    heads = store.select_jobs(JobSelection(files=tuple(begins), kinds=(JobKind.SQL_FILE,)))
+    stated = {str(head.file_key) for head in heads if head.first_seen <= at}
+    for key in sorted(stated.union(store.diagnosed_files(begins))):
+        file = FileKey.parse(key)
+        before = file.environment
+        if (file.project, file.path) in own and before.dialect != now.dialect and before.namespace == now.namespace:
+            yield key
+
+
+def notices(store: GraphStore, sources: Sources, replaced: Collection[str] = ()) -> Iterator[str]:
     """Yield notices about the same files stored in other environments, under another project, or without one."""
+    before = Counter(str(FileKey.parse(key).environment) for key in replaced)
+    for environment, count in sorted(before.items()):
+        dialect = sources.environment.dialect
+        yield f"{_count_text(count)} known as {environment} before: now {dialect}, which replaces it"
     there = {file.key.project for file in sources.files}
     counts: Counter[tuple[str, str, str]] = Counter()
     for project, path in sources.readings():
         heads = store.select_jobs(JobSelection(files=(beginning(project.name, path),)))
         for file in {FileKey.parse(str(head.file_key)) for head in heads}:
-            if file.project not in there or file.environment != sources.environment:
+            if str(file) not in replaced and (file.project not in there or file.environment != sources.environment):
                 counts[file.project, str(file.environment), "" if file.project else path.rstrip("/")] += 1
     for (name, environment, folder), count in sorted(counts.items()):
         option = f"--project {_quote(name)}" if name else f"--source {_quote(folder)}"
@@ -119,10 +140,10 @@ def notices(store: GraphStore, sources: Sources) -> Iterator[str]:
             f"the store has {_count_text(count)} of {name or folder} as {how}, too; if that is no longer right: "
             f"lineage forget {option} --environment {_quote(environment)}"
         )
-    before = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,)))
-    if before:
+    heads = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,)))
+    if heads:
         yield (
-            f"the store has {_count_text(len({head.source for head in before}))} from before files had projects, not "
+            f"the store has {_count_text(len({head.source for head in heads}))} from before files had projects, not "
             f"among these; if they are no longer right: lineage forget --project {_quote(BEFORE_PROJECTS)}"
         )
 

@@ -27,7 +27,10 @@ _FILES = frozenset(("sqlite", "duckdb"))
 _SCHEME = re.compile(r"\w{2,}:")
 """`file:…`, or `md:…` for a database of MotherDuck."""
 _PACKAGES = {
-    **{name: f"'lineage-graph[{name}]'" for name in ("bigquery", "duckdb", "mssql", "mysql", "snowflake", "trino")},
+    **{
+        name: f"'.[{name}]' in a checkout of lineage"
+        for name in ("bigquery", "duckdb", "mssql", "mysql", "snowflake", "trino")
+    },
     "clickhouse": "clickhouse-sqlalchemy",
     "databricks": "databricks-sqlalchemy",
     "oracle": "oracledb",
@@ -52,7 +55,7 @@ class InspectedTables:
         try:
             import sqlalchemy  # noqa: PLC0415  an extra
         except ImportError as error:
-            hint = "pip install 'lineage-graph[databases]'"
+            hint = "pip install '.[databases]' in a checkout of lineage"
             raise DriverMissingError(f"reading {self._address} needs SQLAlchemy", hint) from error
         engine = self._engine(sqlalchemy)
         path = engine.url.database if self._address.product in _FILES else None

@@ -121,7 +121,7 @@ def postgres_session(address: DatabaseAddress, *, read_only: bool = True) -> Ite
     try:
         import psycopg  # noqa: PLC0415  an extra
     except ImportError as error:
-        hint = "pip install 'lineage-graph[databases]'"
+        hint = "pip install '.[databases]' in a checkout of lineage"
         raise DriverMissingError("reading a PostgreSQL database needs psycopg", hint) from error
     uri = f"postgresql://{address.uri.partition('://')[2]}"
     try:

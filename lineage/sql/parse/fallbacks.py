@@ -18,6 +18,7 @@ from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError,
 from lineage.sql.parse.named_by_text import has_names_in_text, name_by_text
 from lineage.sql.parse.no_lineage import is_without_lineage, moves_no_data
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
+from lineage.sql.parse.placeholders import is_filled_in
 from lineage.sql.parse.recovery import is_worth, query_after_head, recover
 from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.parse.rewrites.queries import has_absolute_operators, has_lambda_lists, has_type_phrases
@@ -241,6 +242,14 @@ def _not_sql(attempt: Attempt) -> list[ParsedStatement] | None:
     tree = attempt.trees[0] if attempt.trees and attempt.problem is None else None
     if tree is None or isinstance(tree, exp.Command | exp.Query | exp.DDL | exp.DML):
         return None
+    if isinstance(tree, exp.Literal) and is_filled_in(str(tree.this)):
+        message = "the whole statement comes from a template that is not expanded: what it reads is not known"
+        code, hint = (
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            "compile the templates (`dbt compile`), and read the compiled SQL",
+        )
+        attempt.problem = Diagnostic(code, Severity.WARNING, message, attempt.span, hint)
+        return attempt.result(ReadFrom.NOT_SQL, tree)
     message = f"this is not a statement: it reads as a bare {type(tree).__name__.lower()}"
     attempt.problem = parse_errors.error(DiagnosticCode.NOT_SQL, message, attempt.span)
     return attempt.result(ReadFrom.NOT_SQL, tree)

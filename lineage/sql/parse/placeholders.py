@@ -11,12 +11,24 @@ A placeholder that may stand for more than a value is reported: lineage that a t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
+
+from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialect import Dialect
 
-__all__ = ["FilledText", "fill_placeholders", "is_filled_in", "placeholders_in"]
+__all__ = [
+    "THIS",
+    "FilledText",
+    "fill_placeholders",
+    "is_filled_in",
+    "name_by_templates",
+    "name_this",
+    "placeholders_in",
+]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&|@\w+[@.]\w|\.@\w")
 _PLACEHOLDER = re.compile(
@@ -45,14 +57,20 @@ _BEFORE_A_VALUE = re.compile(
 )
 """What a value follows; in other positions, a variable may hold an expression or a list of columns."""
 _SHORTEST = len("${x}")
+THIS = "{{ this }}"
+"""The table that a model of dbt makes."""
 _HINT = "compile the templates (`dbt compile`), and read the compiled SQL"
 
 
 class FilledText(NamedTuple):
-    """A text without placeholders, and what is not known because of them, each at the position of its placeholder."""
+    """A text without placeholders, and what is not known because of them, each at the position of its placeholder.
+
+    `names` are the expressions of Jinja that are parts of names, by what stands for them in the text.
+    """
 
     text: str
     doubts: tuple[Diagnostic, ...] = ()
+    names: Mapping[str, str] = MappingProxyType({})
 
 
 def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
@@ -72,6 +90,7 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
 
     seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
     doubts: list[Diagnostic] = []
+    names: dict[str, str] = {}
 
     def doubt(match: re.Match[str], message: str) -> None:
         if "--" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
@@ -105,13 +124,43 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         if kind == "jinja" and name is not None and name.group() == "config":
             return _spaces(found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
-            doubt(match, f"a part of this name is the placeholder `{shown}`")
-            return re.sub(r"\W", "_", found)
+            written = re.sub(r"\W", "_", found)
+            if kind == "jinja":
+                names[written] = " ".join(found.split())
+            if names.get(written) != THIS:
+                doubt(match, f"a part of this name is the placeholder `{shown}`")
+            return written
         if kind != "percent" and not (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
             doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
-    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts))
+    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names)
+
+
+def name_by_templates(tree: exp.Expr, names: Mapping[str, str]) -> None:
+    """Name what templates name after their expressions (`amount_{{ suffix }}`); the table `{{ this }}` is the target.
+
+    `names` are the expressions by what stands for them in the text.
+    """
+    for identifier in tree.find_all(exp.Identifier):
+        text = str(identifier.this)
+        for written, expression in names.items():
+            text = text.replace(written, expression)
+        if text != identifier.this:
+            identifier.set("this", text)
+            identifier.set("quoted", True)
+    if THIS in names.values() and isinstance(tree, exp.DDL | exp.DML):
+        target = tree.this.find(exp.Table)
+        if target is not None:
+            name_this(tree, target)
+
+
+def name_this(tree: exp.Expr, target: exp.Table) -> None:
+    """Replace the table `{{ this }}` by the target."""
+    for table in list(tree.find_all(exp.Table)):
+        if table.name == THIS and table is not target:
+            for part in ("this", "db", "catalog"):
+                table.set(part, target.args[part].copy() if target.args.get(part) else None)
 
 
 def _is_in_name(before: str, after: str) -> bool:

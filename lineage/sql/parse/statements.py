@@ -25,7 +25,7 @@ from lineage.sql.parse.client_commands import without_client_commands
 from lineage.sql.parse.fallbacks import read_statement, read_without_tree
 from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
-from lineage.sql.parse.placeholders import fill_placeholders
+from lineage.sql.parse.placeholders import fill_placeholders, name_by_templates
 from lineage.sql.parse.quotes import dialect_of_quotes
 from lineage.sql.procedural import (
     STRINGS,
@@ -64,11 +64,13 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is not None:
         dialect = dialect_named(guessed)
-    text, of_client = without_client_commands(open_executable_comments(text, dialect), dialect)
-    text, doubts = fill_placeholders(text, dialect)
+    text, of_client, _ = without_client_commands(open_executable_comments(text, dialect), dialect)
+    text, doubts, names = fill_placeholders(text, dialect)
     doubts = (*doubts, *of_client)
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
+        if names and parsed.tree is not None:
+            name_by_templates(parsed.tree, names)
         if doubts:
             parsed.doubts = (*parsed.doubts, *_doubts_of(parsed, doubts, text))
         if "`" in text:

@@ -46,7 +46,7 @@ def end_of_block(walk: Walk, position: int) -> int | None:
     after = position + 1
     if walk.word(after) in _BLOCK_NAMES and not (walk.batches and walk.word(after) in ("IF", "WHILE")):
         after += 1
-    elif not walk.batches and walk.word(after) not in (";", "") and walk.word(after + 1) in (";", "", "/"):
+    if not walk.batches and walk.word(after) not in (";", "") and walk.word(after + 1) in (";", "", "/"):
         after += 1  # the block's name again
     while walk.frames and walk.frames[-1].single:
         walk.frames.pop()
@@ -153,7 +153,9 @@ def until(walk: Walk, position: int) -> int | None:
 
 @head("FOR", "FOREACH", "FORALL")
 def loop_for(walk: Walk, position: int) -> int | None:
-    """`FOR r IN query LOOP`, `FOR r AS query DO`, `FOR i IN 1..n LOOP`, FOREACH, FORALL."""
+    """`FOR r IN query LOOP`, `FOR r AS query DO`, `FOR query DO`, `FOR i IN 1..n LOOP`, FOREACH, FORALL."""
+    if walk.dialect.loops_show_columns and (after := _query_of_loop(walk, position)) is not None:
+        return after
     name, after = walk.names.read(walk.tokens, walk.words, position + 1)
     if name is None:
         return None
@@ -183,6 +185,22 @@ def loop_for(walk: Walk, position: int) -> int | None:
         walk.assign("FOR", [name], [walk.tokens[after:end]])
     else:
         walk.assign("FOR", [name], [])
+    return end + 1
+
+
+def _query_of_loop(walk: Walk, position: int) -> int | None:
+    """Read Spark's `FOR query DO` or `FOR r AS query DO`, whose columns are variables; return the position after DO."""
+    after = position + 1
+    name = None
+    if walk.word(after + 1) == "AS" and walk.word(after + 2) in QUERIES:
+        name, after = walk.names.read(walk.tokens, walk.words, after)
+        after += 1
+    end = walk.find(after, ("DO",))
+    if walk.word(after) not in QUERIES or end == len(walk.words):
+        return None
+    walk.open("loop", BlockKind.LOOP)
+    name = name or f"for_{walk.blocks()[-1].number}"
+    walk.query_into("FOR", [name], walk.tokens[after:end], is_row=True, shows_columns=True)
     return end + 1
 
 

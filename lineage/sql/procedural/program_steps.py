@@ -68,7 +68,8 @@ class ProgramStep:
     `operation` is empty for a plain statement. `assigns` are the variables (folded; T-SQL's and MySQL's with their `@`)
     to which the query's columns are assigned in order; a single one gets the whole row. `declares` are names that are
     variables from here on. `blocks` are the enclosing blocks, outermost first. `dynamic`: the SQL is built at run time
-    and only partly known. `function` is the body of the function whose header this is.
+    and only partly known. `shows_columns`: in the innermost block, the columns of the row are also read without its
+    name. `function` is the body of the function whose header this is.
     """
 
     operation: str = ""
@@ -76,6 +77,7 @@ class ProgramStep:
     declares: tuple[Declaration, ...] = ()
     blocks: tuple[Block, ...] = ()
     is_row: bool = False
+    shows_columns: bool = False
     dynamic: bool = False
     function: FunctionBody | None = None
 

@@ -72,6 +72,7 @@ class Variables:
         self._assigned: dict[str, list[int]] = defaultdict(list)
         self._declared: dict[str, list[frozenset[Block]]] = defaultdict(list)
         self._calls: list[int] = []
+        self._loop_rows: list[tuple[str, Block, int]] = []
         for number, step in enumerate(steps):
             self._blocks.append(step.blocks if step is not None else ())
             self._routines.append(frozenset(routines_of(self._blocks[-1])))
@@ -82,6 +83,8 @@ class Variables:
                     self._declared[name].append(frozenset(routines_of(blocks)))
                 if step.operation in _CALLS:
                     self._calls.append(number)
+                if step.shows_columns:
+                    self._loop_rows.append((step.assigns[0], step.blocks[-1], number))
         self.names = frozenset((*self._assigned, *self._declared))
         """Every name that is a variable somewhere in the text."""
         self._by_word: dict[str, list[str]] = defaultdict(list)
@@ -92,6 +95,12 @@ class Variables:
         """Yield the variables that words may refer to, with or without `@`."""
         for word in words:
             yield from self._by_word.get(word, ())
+
+    def loop_rows(self, use: int) -> Iterator[str]:
+        """Yield the rows of the loops around a statement whose columns it reads without naming the row."""
+        for name, loop, number in self._loop_rows:
+            if number != use and loop in self._blocks[use]:
+                yield name
 
     def visible(self, name: str, use: int) -> bool:
         """Return whether a name is a variable at a statement: of its routine or an enclosing one."""

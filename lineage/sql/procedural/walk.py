@@ -221,11 +221,19 @@ class Walk:
         declared = tuple(Declaration(name, self.blocks()) for name in listed) if declares else ()
         self.add(query, ProgramStep(operation, assigns=listed, declares=declared))
 
-    def query_into(self, operation: str, names: list[str], query: list[Token], *, is_row: bool = False) -> None:
+    def query_into(
+        self,
+        operation: str,
+        names: list[str],
+        query: list[Token],
+        *,
+        is_row: bool = False,
+        shows_columns: bool = False,
+    ) -> None:
         """Emit a query whose columns are assigned to the variables, or all of them to one row variable."""
         for name in names:
             self.reader.constants.forget(name)
-        self.add(query, ProgramStep(operation, assigns=tuple(names), is_row=is_row))
+        self.add(query, ProgramStep(operation, assigns=tuple(names), is_row=is_row, shows_columns=shows_columns))
 
     def condition(self, start: int, end: int, operation: str) -> None:
         """Emit the query of a condition, if it reads tables."""

@@ -177,7 +177,7 @@ class Scope(QueryBlock):
                 if found is not None:
                     break
             if found is not None:
-                if nearer is None or column is None or scope.holds_variables:
+                if nearer is None or column is None or (scope.holds_variables and name in scope.merged):
                     return found
                 return doubtful(nearer, column, name, scope, found)
             if nearer is None and may_have_any(scope):

@@ -60,7 +60,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
         if found is None and name in scope.aliases:
             found = _alias(scope, column, name)
         if found is not None:
-            if nearer is None or scope.holds_variables:
+            if nearer is None or (scope.holds_variables and name in scope.merged):
                 return found
             return doubtful(nearer, column, name, scope, found)
         if nearer is None and may_have_any(scope):

@@ -37,7 +37,7 @@ def lineage_without_tree(parsed: ParsedStatement, naming: Naming) -> StatementLi
         "UNKNOWN",
         diagnostics=problems,
         completeness=Completeness.NONE,
-        reason=str(DiagnosticCode.NOT_SQL),
+        reason=str(problems[0].code if problems else DiagnosticCode.NOT_SQL),
         span=parsed.span,
     )
 

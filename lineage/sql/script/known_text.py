@@ -119,7 +119,7 @@ def _frame(name: str, text: str, found: TextResolution, statements: Sequence[Sta
     return _digest(
         (
             [[one.moved(0) for one in listed] for listed in found.definitions],
-            found.undone,
+            found.rolled_back,
             found.query_targets,
             found.parts,
             None if found.namings is None else [without_dialect(naming) for naming in found.namings],

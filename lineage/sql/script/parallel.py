@@ -73,6 +73,7 @@ def resolve_texts(
     catalog = catalog.prepare(texts.values()) if catalog is not None else None
     given, script = ScriptInput(texts, options, catalog), None
     progress = _rising(progress)
+    progress(0, len(texts))
     found: dict[int, TextResolution] = {}
     if saved is not None:
         script = Script(texts, options, catalog, recording=True)

@@ -19,6 +19,7 @@ from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import TableEntry, TableSource
 from lineage.sql.script.definitions import Definition
+from lineage.sql.script.transactions import RolledBack
 
 __all__ = [
     "CatalogDigests",
@@ -82,7 +83,7 @@ class TextResolution:
 
     definitions: tuple[tuple[Definition, ...], ...]
     namings: tuple[Naming, ...] | None
-    undone: frozenset[int]
+    rolled_back: RolledBack
     query_targets: tuple[tuple[int, str], ...]
     variables: Variables | None
     parts: tuple[int, ...]

@@ -39,6 +39,7 @@ _CLASSES = (
     "lineage.sql.resolve.column_names.unnamed_column",
     "lineage.sql.script.definitions",
     "lineage.sql.script.resolutions",
+    "lineage.sql.script.transactions",
 )
 
 
@@ -182,16 +183,16 @@ def _pack(found: TextResolution) -> bytes:
     own = [tuple(one.moved(0) for one in listed) for listed in found.definitions]
     namings = None if found.namings is None else tuple(map(without_dialect, found.namings))
     searched = tuple(((name, without_dialect(naming)), answer) for (name, naming), answer in found.searched)
-    head = (tuple(own), namings, found.undone, found.query_targets, found.variables, found.parts)
+    head = (tuple(own), namings, found.rolled_back, found.query_targets, found.variables, found.parts)
     return to_saved((*head, found.resolutions, searched))
 
 
 def _unpack(packed: bytes, index: int, naming: Naming) -> TextResolution:
-    definitions, namings, undone, targets, variables, parts, resolutions, searched = from_saved(packed, _CLASSES)
+    definitions, namings, rolled_back, targets, variables, parts, resolutions, searched = from_saved(packed, _CLASSES)
     return TextResolution(
         tuple(tuple(one.moved(index) for one in listed) for listed in definitions),
         None if namings is None else tuple(Naming(naming.dialect, *one) for one in namings),
-        undone,
+        rolled_back,
         targets,
         variables,
         parts,

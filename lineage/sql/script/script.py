@@ -56,7 +56,7 @@ from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, without_rows
-from lineage.sql.script.transactions import without_effect
+from lineage.sql.script.transactions import RolledBack, of_another_session, without_effect
 
 __all__ = ["Decision", "Script"]
 
@@ -232,7 +232,7 @@ class Script:
         return TextResolution(
             definitions=tuple(text.definitions or ()),
             namings=tuple(text.namings) if set(text.namings) != {self.options.naming} else None,
-            undone=text.undone,
+            rolled_back=text.rolled_back,
             query_targets=tuple(text.query_targets.items()),
             variables=text.variables,
             parts=tuple(parts[id(part)] for part in text.part_of),
@@ -254,7 +254,7 @@ class Script:
         text = self._texts[index]
         if text.definitions is None:
             count = len(found.definitions)
-            text.adopt(TextResolution(found.definitions, None, frozenset(), (), None, (0,) * count))
+            text.adopt(TextResolution(found.definitions, None, RolledBack(), (), None, (0,) * count))
         for number, columns in enumerate(found.schemas):
             if text.results[number] is None:
                 text.results[number] = _ELSEWHERE
@@ -340,7 +340,9 @@ class Script:
             self._contents.forget()
             self._variables.forget()
         self._decisions[position] = tables.decisions
-        undone = position[1] in text.undone
+        if position[1] in text.rolled_back.unknown:
+            statement = of_another_session(statement)
+        undone = position[1] in text.rolled_back.undone
         text.results[position[1]] = without_effect(statement) if undone else statement
 
     def _resolve_over(
@@ -355,7 +357,7 @@ class Script:
         options = self.options if naming is self.options.naming else replace(self.options, naming=naming)
         parsed = self._functions.inline(text.parsed()[number])
         assigned = text.variables
-        names = self._variables.named(assigned, parsed) if assigned is not None else ()
+        names = self._variables.named(assigned, parsed, number) if assigned is not None else ()
         variables = self._contents_of_variables(assigned, position, names) if assigned is not None else None
         tables = ScriptTables(self, position, follows_names=follows_names)
         source = RecordingTables(tables) if self._recorded is not None else tables

@@ -26,7 +26,7 @@ from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temporary_ends import temporary_ends
-from lineage.sql.script.transactions import may_not_run, statements_rolled_back
+from lineage.sql.script.transactions import RolledBack, may_not_run, statements_rolled_back
 
 __all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
 
@@ -96,8 +96,8 @@ class Text:
         self.definitions: list[tuple[Definition, ...]] | None = None
         self.namings: list[Naming] = []
         """How each statement's names are qualified, after the session's earlier USE and SET."""
-        self.undone: frozenset[int] = frozenset()
-        """The statements that a ROLLBACK undoes."""
+        self.rolled_back = RolledBack()
+        """The statements that a ROLLBACK undoes, and those that undo what is not known."""
         self.variables: Variables | None = None
         """The variables of its programs, if it has any."""
         self.part_of: list[ScriptPart] = []
@@ -130,7 +130,7 @@ class Text:
         self.part_of = [self.parts[number] for number in found.parts]
         own = self._options.naming
         self.namings = [own if naming == own else naming for naming in found.namings or [own] * len(self.results)]
-        self.undone = found.undone
+        self.rolled_back = found.rolled_back
         self.variables = found.variables
         self.query_targets = dict(found.query_targets)
         self.definitions = list(found.definitions)
@@ -181,8 +181,8 @@ class Text:
     def walk(self, walk: TableWalk) -> None:
         """Add this text to a walk over the tables of several texts; `define` then takes the walk's result."""
         statements = self._trees()
-        self.undone = statements_rolled_back(statements, self._options.naming.dialect)
-        trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
+        self.rolled_back = statements_rolled_back(statements, self._options.naming.dialect)
+        trees = [None if number in self.rolled_back.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}
         pieces = None if self._alone else [places[id(part)] for part in self.part_of]
@@ -190,7 +190,7 @@ class Text:
         as_written = Naming(self._options.naming.dialect)
 
         def traced(number: int) -> str | None:
-            plain = number not in self.undone and (statements[number].step or ProgramStep()).operation == ""
+            plain = number not in self.rolled_back.undone and (statements[number].step or ProgramStep()).operation == ""
             return trace_tokens(statements[number].tokens, as_written).destination if plain else None
 
         self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, ends, traced)

@@ -73,7 +73,7 @@ class StatementPurpose:
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
     """Yield what the statements of a text do; `name` is its file's, after which a single query is named."""
     statements = list(parse_statements(text, naming.dialect))
-    undone = statements_rolled_back(statements, naming.dialect)
+    undone = statements_rolled_back(statements, naming.dialect).undone
     begin = 0
     for number, parsed in enumerate(statements):
         end = parsed.span.end if number < len(statements) - 1 else len(text)

@@ -109,10 +109,10 @@ class VariableContents:
         """Clear the cache after a statement is resolved again."""
         self._last.clear()
 
-    def named(self, variables: Variables, parsed: ParsedStatement) -> tuple[str, ...]:
-        """Return the variables of a text that a statement names."""
+    def named(self, variables: Variables, parsed: ParsedStatement, number: int) -> tuple[str, ...]:
+        """Return the variables of a text that a statement names, or whose columns it may."""
         words = {self._fold(token.text.lstrip("@:")) for token in parsed.tokens}
-        return tuple(variables.named(sorted(words)))
+        return tuple(dict.fromkeys((*variables.named(sorted(words)), *variables.loop_rows(number))))
 
     def at(self, variables: Variables, position: Position, names: Iterable[str]) -> dict[str, Relation | None]:
         """Return those of a text's variables that are visible at a statement, with their content there.

@@ -18,9 +18,20 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
-__all__ = ["TransactionStep", "may_not_run", "statements_rolled_back", "step_of", "transaction_step", "without_effect"]
+__all__ = [
+    "DDL",
+    "RolledBack",
+    "TransactionStep",
+    "may_not_run",
+    "of_another_session",
+    "settled",
+    "statements_rolled_back",
+    "step_of",
+    "transaction_step",
+    "without_effect",
+]
 
-_DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
+DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
 _MAX_ABORT_WORDS = 5  # ABORT TRANSACTION AND NO CHAIN
@@ -33,10 +44,13 @@ _BEGINS_TWICE = (("NOT", "DEFERRABLE"), ("CONCURRENT", "TRANSACTION"))
 
 Verb: TypeAlias = Literal[
     "begin", "commit", "rollback", "rollback to", "savepoint", "manual", "automatic",
-    "prepare", "commit prepared", "rollback prepared",
+    "prepare", "commit prepared", "rollback prepared", "xa commit", "xa rollback",
 ]  # fmt: skip
 _OF_PREPARED: dict[str, Verb] = {"COMMIT": "commit prepared", "ROLLBACK": "rollback prepared"}
-_OF_XA: dict[str, Verb] = {"START": "begin", "BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "rollback"}
+_OF_XA: dict[str, Verb] = {
+    "START": "begin", "BEGIN": "begin", "PREPARE": "prepare", "COMMIT": "xa commit", "ROLLBACK": "xa rollback",
+}  # fmt: skip
+_ENDS = ("commit", "manual", "automatic", "prepare")
 _OF_TERADATA: dict[str, Verb] = {"BT": "begin", "ET": "commit"}
 
 
@@ -44,11 +58,20 @@ class TransactionStep(NamedTuple):
     """The effect of a statement on its session's transaction."""
 
     verb: Verb
-    """prepare: the transaction waits for COMMIT PREPARED or ROLLBACK PREPARED. manual: autocommit is off from here on;
-    automatic: it is on again."""
+    """prepare: the transaction waits for COMMIT PREPARED or ROLLBACK PREPARED, which XA COMMIT and XA ROLLBACK may be,
+    too (`settled`). manual: autocommit is off from here on; automatic: it is on again."""
     savepoint: str = ""
     chain: bool = False
     """Another transaction begins immediately (AND CHAIN)."""
+
+
+def settled(verb: str, *, begun: bool) -> str:
+    """Return what an XA verb ends: the transaction that the session has `begun`, else one that is prepared.
+
+    >>> settled("xa rollback", begun=True), settled("xa rollback", begun=False), settled("commit", begun=False)
+    ('rollback', 'rollback prepared', 'commit')
+    """
+    return verb if not verb.startswith("xa ") else verb[3:] if begun else f"{verb[3:]} prepared"
 
 
 def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
@@ -93,11 +116,19 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
     return transaction_step(statement.tokens)
 
 
-def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
-    """Return the indexes of the statements that a later ROLLBACK undoes."""
+class RolledBack(NamedTuple):
+    """The indexes of statements that a later ROLLBACK undoes, and of those that roll back what is not known."""
+
+    undone: frozenset[int] = frozenset()
+    unknown: frozenset[int] = frozenset()
+
+
+def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> RolledBack:
+    """Return the statements that a later ROLLBACK undoes, and each ROLLBACK of a transaction that is not here."""
     if not any(s.tokens and _UNDO.intersection(token.text.upper() for token in s.tokens[:2]) for s in statements):
-        return frozenset()
+        return RolledBack()
     undone: set[int] = set()
+    unknown: set[int] = set()
     by_itself = dialect.implicit_transactions
     opened = 0 if by_itself else None
     savepoints: dict[str, int] = {}
@@ -116,14 +147,16 @@ def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Diale
         elif step.verb == "begin":
             opened = number
             savepoints.clear()
-        elif step.verb in ("commit", "manual", "automatic", "prepare"):
+        elif (verb := settled(step.verb, begun=_is_begin(statements, opened))) in _ENDS:
             if step.verb == "prepare" and opened is not None:
                 prepared.append(range(opened, number))
             opened = after
             savepoints.clear()
-        elif step.verb in _OF_PREPARED.values():  # their names are literals, which a log masks
-            if len(prepared) == 1 and step.verb == "rollback prepared":
+        elif verb in _OF_PREPARED.values():  # their names are literals, which a log masks
+            if verb == "rollback prepared" and len(prepared) == 1:
                 undone.update(n for n in prepared[0] if not _stays(statements[n], dialect))
+            elif verb == "rollback prepared":
+                unknown.add(number)
             prepared.clear()
         elif step.verb == "savepoint":
             savepoints[step.savepoint] = number
@@ -134,7 +167,15 @@ def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Diale
             if step.savepoint not in savepoints:
                 opened = after
                 savepoints.clear()
-    return frozenset(undone)
+    return RolledBack(frozenset(undone), frozenset(unknown))
+
+
+def _is_begin(statements: Sequence[ParsedStatement], opened: int | None) -> bool:
+    """Return whether a statement opened the transaction, and not the end of the one before."""
+    if opened is None:
+        return False
+    step = step_of(statements[opened])
+    return step is not None and step.verb == "begin"
 
 
 def _commits(statement: ParsedStatement, dialect: Dialect) -> bool:
@@ -142,12 +183,12 @@ def _commits(statement: ParsedStatement, dialect: Dialect) -> bool:
     word = statement.tokens[0].text.upper()
     if word == "TRUNCATE" and dialect.truncate_commits:
         return True
-    return word in _DDL and dialect.ddl_commits and not _is_temporary(statement)
+    return word in DDL and dialect.ddl_commits and not _is_temporary(statement)
 
 
 def _stays(statement: ParsedStatement, dialect: Dialect) -> bool:
     """Return whether a statement's effect survives a ROLLBACK."""
-    is_ddl = bool(statement.tokens) and statement.tokens[0].text.upper() in _DDL
+    is_ddl = bool(statement.tokens) and statement.tokens[0].text.upper() in DDL
     return is_ddl and dialect.temp_ddl_stays and _is_temporary(statement)
 
 
@@ -159,6 +200,18 @@ def _is_temporary(statement: ParsedStatement) -> bool:
 def may_not_run(statement: ParsedStatement) -> bool:
     """Return whether a statement is in a branch, a loop or an exception handler."""
     return statement.step is not None and any(b.kind is not BlockKind.ROUTINE for b in statement.step.blocks)
+
+
+def of_another_session(statement: StatementLineage) -> StatementLineage:
+    """Return a ROLLBACK of a prepared transaction that is not known: what it wrote keeps its lineage."""
+    problem = Diagnostic(
+        DiagnosticCode.NOT_FOLLOWED,
+        Severity.WARNING,
+        "it rolls back a transaction that another session prepared, or one of several: which one is not followed",
+        statement.span,
+        "the lineage of what that transaction wrote is kept",
+    )
+    return statement.in_doubt(problem)
 
 
 def without_effect(statement: StatementLineage) -> StatementLineage:

@@ -300,7 +300,10 @@ class _Loading:
             times = (news.at, newest.get(news.key), known.schema_at if known else None)
             newest[news.key] = max(at for at in times if at is not None)
         named = {
-            (news.key, column.path) for news in whole if news.at == newest[news.key] for column in news.record.columns
+            (news.key, column.path)
+            for news in whole
+            if news.at == newest[news.key]
+            for column in news.record.schema_columns
         }
         absent = {
             column.key

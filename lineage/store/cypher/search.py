@@ -96,6 +96,9 @@ def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]
     )
     for candidates, names in tiers:
         matches = [one for one in candidates() if any(text.lower() == lower for text in names(one))]
+        if len(matches) > 1:  # what nothing states any more is meant only if nothing else has the name
+            forgotten = set(_forgotten(transaction))
+            matches = [one for one in matches if one.key not in forgotten] or matches
         exact = [one for one in matches if wanted in names(one)]
         if matches:
             return sorted(exact or matches, key=lambda one: (one.dropped_at is not None, one.key))

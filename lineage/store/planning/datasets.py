@@ -67,7 +67,7 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> Set[str]:
     for key, reference in intake.references.items():
         see_dataset(state, key, reference, drops.get(key, ()))
     # New datasets are created in one step; they are the majority of a first ingest.
-    describe_datasets(state, intake, unknown)
+    describe_datasets(state, intake, unknown, drops)
     for key, reference in intake.references.items():
         for path, (first, last) in reference.columns.items():
             is_new = (named := column_key(key, path)) not in state.columns
@@ -104,11 +104,11 @@ def date_datasets(state: GraphState, intake: Intake) -> None:
         state.datasets[key] = state.datasets[key].seen(reference.first_seen, reference.last_seen)
 
 
-def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str]) -> set[str]:
+def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str], drops: Drops) -> set[str]:
     """Update datasets and their columns from the batch's records.
 
-    A record older than what is known only fills in what is missing. Return the columns of older complete schemas that
-    the newest one does not have.
+    A record older than what is known only fills in what is missing; `drops` are known DROPs, also of columns. Return
+    the columns of older complete schemas that the newest one does not have.
     """
     outdated: set[str] = set()
     for news in intake.datasets:
@@ -129,6 +129,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
             schema_known=dataset.schema_known or record.schema_known,
             aliases=tuple(sorted({*dataset.aliases, *record.aliases})),
         )
+        dropped = 0
         for position, column in enumerate(record.columns):
             placed = column
             if before_schema:
@@ -140,12 +141,27 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
             known = state.columns.get(key)
             if dataset.schema_at is not None and is_unsupported(state, news.key, column, news.at):
                 continue
+            if dropped and placed.ordinal is not None:
+                placed = replace(placed, ordinal=placed.ordinal - dropped)
             complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
+            if not column.is_only_used and (ended := _dropped_after(news.at, known, drops.get(key, ()))) is not None:
+                dropped += 1
+                state.columns[key] = replace(state.columns[key].without_ordinal(), dropped_at=ended)
             if before_schema and (known is None or known.inferred or known.ordinal is None):
                 outdated.add(key)
                 if state.columns[key].last_ordinal is None:
                     state.columns[key] = replace(state.columns[key], last_ordinal=position)
     return outdated
+
+
+def _dropped_after(at: datetime, known: StoredColumn | None, drops: Sequence[datetime]) -> datetime | None:
+    """Return when a column that a schema had at `at` was dropped, if its DROP was known first; None if it was not.
+
+    `known` is the column before. One that is known and there may have been added again since.
+    """
+    if known is not None and known.dropped_at is None:
+        return None
+    return min((drop for drop in drops if drop > at), default=None)
 
 
 def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:

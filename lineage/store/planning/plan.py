@@ -57,7 +57,8 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
         if Stage.RETIREMENT in stages:
             _retire(units, intake)
     if Stage.DATASETS in stages:
-        outdated = describe_datasets(after, intake, intake.references.keys() - described)
+        undescribed = intake.references.keys() - described
+        outdated = describe_datasets(after, intake, undescribed, _drops(after, naming).into)
         remove_missing_columns(after, intake, outdated, naming)
         state_facts(after, intake)
         date_datasets(after, intake)

@@ -88,6 +88,21 @@ def test_a_table_that_is_altered_between_statements_that_a_temporary_table_ties_
             assert [column.path for column in store.columns(["postgres/t"])] == ["y"]
 
 
+def test_a_table_that_is_altered_between_its_creation_and_its_reading_in_one_session_block(tmp_path: Path) -> None:
+    """The ALTER mentions no temporary table, but what comes behind it does: a table of the same name."""
+    ran = in_order(
+        (
+            "CREATE TEMP TABLE k AS SELECT x AS a, y AS b FROM o",
+            "CREATE TABLE s.f AS SELECT a, b FROM k",
+            "ALTER TABLE s.f RENAME COLUMN b TO c",
+            "CREATE TABLE z.k AS SELECT t.*, t.a AS b FROM s.f AS t",
+        )
+    )
+    with open_store(tmp_path / "s.lbug") as store:
+        assert ingested(store, ran, "duckdb").failures == ()
+        assert stated(store) == {"o#x s.f#a", "o#y s.f#c", "s.f#a z.k#a", "s.f#c z.k#c", "s.f#a z.k#b"}
+
+
 MADE = "CREATE TABLE o (x int, y int); CREATE TABLE t AS SELECT x AS a, y FROM o; CREATE TABLE c AS SELECT a FROM t"
 LATER_LOGS = {
     "read and dropped under the new name": (

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
+from lineage_ingest.query_log.ingest import ingest_log_rows
+from lineage_ingest.query_log.pipeline.extraction import LogContext
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from tests.cli.running import lineage
-from tests.query_logs.pipeline.running import edges, in_order, ingested
+from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested, rows
 
 INSERT = "Query\tinsert into t(a) select b from u"
 QUIT, CHANGE, RESET = "Quit\t", "Change user\tbob@localhost on shop using Socket", "Reset Connection\t"
@@ -77,6 +80,7 @@ def test_redshift(ran: tuple[tuple[str, str], ...], backwards: bool, is_written:
 
 
 MOVE = "INSERT INTO t (a) SELECT b FROM u"
+XA = ("XA START 'x'", MOVE, "XA END 'x'", "XA PREPARE 'x'")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,13 @@ MOVE = "INSERT INTO t (a) SELECT b FROM u"
         ("postgres", ("BEGIN", MOVE, "PREPARE TRANSACTION 'x'", "COMMIT PREPARED 'x'"), True),
         ("postgres", ("BEGIN", MOVE, "PREPARE TRANSACTION 'x'", "SELECT 1", "ROLLBACK"), True),
         ("mysql", ("XA START 'x'", MOVE, "XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"), False),
+        ("mysql", ("XA START 'x'", MOVE, "XA END 'x'", "XA ROLLBACK 'x'"), False),
+        ("mysql", ("XA START 'x'", MOVE, "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'"), True),
+        (
+            "mysql",
+            ("SET autocommit = 0", *XA, "XA ROLLBACK 'x'"),
+            False,
+        ),
         ("mysql", ("XA BEGIN 'x'", MOVE, "XA END 'x'", "XA COMMIT 'x' ONE PHASE"), True),
         ("teradata", ("BT", MOVE, "ROLLBACK"), False),
         ("teradata", ("BT;", MOVE, "ABORT"), False),
@@ -96,3 +107,70 @@ def test_what_is_said_otherwise(dialect: str, texts: tuple[str, ...], is_written
     with open_store(tmp_path / "s.db") as store:
         assert ingested(store, in_order(texts), dialect).failures == ()
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written
+
+
+UNDONE = (
+    "NOT_FOLLOWED: it rolls back a transaction that another session prepared, or one of several: "
+    "which one is not followed"
+)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "ran"),
+    [
+        ("postgres", [*in_order(("BEGIN", MOVE, "PREPARE TRANSACTION 'x'")), Ran("ROLLBACK PREPARED 'x'", "b", 9)]),
+        ("postgres", in_order((*("BEGIN", MOVE, "PREPARE TRANSACTION 'x'") * 2, "ROLLBACK PREPARED 'x'"))),
+        ("mysql", [*in_order(XA), Ran("XA ROLLBACK 'x'", "b", 9)]),
+        ("mysql", [*in_order(XA), Ran("SET autocommit = 0", "b", 8), Ran("XA ROLLBACK 'x'", "b", 9)]),
+    ],
+)
+def test_what_another_session_rolls_back_is_reported(dialect: str, ran: list[Ran], tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        summary = ingested(store, ran, dialect)
+        assert summary.failures == ((UNDONE, 1),)
+        assert [str(one.diagnostic.code) for one in summary.diagnostics] == ["NOT_FOLLOWED"]
+        assert any(" CONTRIBUTES " in line for line in edges(store))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sessions", "left_open"),
+    [
+        ("postgres", (("BEGIN", MOVE),), 1),
+        ("postgres", (("BEGIN; " + MOVE,),), 1),
+        ("postgres", (("BEGIN", MOVE, MOVE), ("BEGIN", MOVE), ("BEGIN", MOVE, "COMMIT")), 2),
+        ("postgres", (("BEGIN", MOVE, "COMMIT AND CHAIN", MOVE),), 1),
+        ("postgres", (("BEGIN", "SELECT b FROM u"),), 0),
+        ("postgres", (("BEGIN", MOVE, "COMMIT", MOVE),), 0),
+        ("postgres", (("BEGIN", "SAVEPOINT a", MOVE, "ROLLBACK TO a"),), 0),
+        ("postgres", (("BEGIN", MOVE, "PREPARE TRANSACTION 'x'"),), 0),
+        ("mysql", (("SET autocommit = 0", MOVE),), 1),
+        ("mysql", (("SET autocommit = 0", MOVE, "COMMIT", MOVE),), 1),
+        ("mysql", (("SET autocommit = 0", MOVE, "COMMIT"),), 0),
+        ("mysql", (("BEGIN", MOVE, "CREATE TABLE z (a int)"),), 0),
+        ("mysql", (("BEGIN", MOVE, "CREATE TEMPORARY TABLE z (a int)"),), 1),
+        ("mysql", (XA,), 0),
+        ("oracle", ((MOVE,),), 0),  # it commits by a call
+        ("snowflake", (("BEGIN TRANSACTION", MOVE),), 1),
+        ("tsql", (("BEGIN TRAN", MOVE),), 1),
+    ],
+)
+def test_a_session_that_ends_inside_a_transaction_is_reported_once(
+    dialect: str, sessions: tuple[tuple[str, ...], ...], left_open: int, tmp_path: Path
+) -> None:
+    ran = [one for number, texts in enumerate(sessions) for one in in_order(texts, str(number))]
+    with open_store(tmp_path / "s.lbug") as store:
+        summary = ingested(store, ran, dialect)
+        assert summary.failures == ()
+        found = [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.code == "NOT_FOLLOWED"]
+        ends = {0: [], 1: ["1 session ends"]}.get(left_open, [f"{left_open} sessions end"])
+        assert found == [f"{one} inside a transaction, without COMMIT or ROLLBACK" for one in ends]
+        assert len(summary.notes) == len(ends)
+        assert all("what it wrote may not be in: " in note for note in summary.notes)
+
+
+def test_a_stream_goes_on(tmp_path: Path) -> None:
+    """Micro-batches end anywhere: what a later one rolls back is a documented limit, not a warning for each batch."""
+    batch = rows(in_order(("BEGIN", MOVE)))
+    with open_store(tmp_path / "s.lbug") as store:
+        context = LogContext("test log", AT, goes_on=True)
+        assert ingest_log_rows(LocalEngine(lambda: [batch]), store, context).notes == ()

@@ -94,7 +94,8 @@ def test_spark(spark: SparkSession) -> None:
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW t AS SELECT 1 a, 2 b, 'x' s, DATE '2020-01-01' d, 1 `Weird Name`, "
         "named_struct('x', 1) st, array(1) l, map('k', 1) m, true p, CAST('x' AS BINARY) y, "
-        "TIMESTAMP '2020-01-01 00:00:00' ts, 1.5D f"
+        "TIMESTAMP '2020-01-01 00:00:00' ts, 1.5D f, array(named_struct('x', 1)) o, map('k', named_struct('x', 1)) n, "
+        "named_struct('p', named_struct('q', 1)) w"
     )
 
     def name(expression: str) -> str | None:
@@ -103,7 +104,7 @@ def test_spark(spark: SparkSession) -> None:
         except Exception:  # noqa: BLE001  many classes, by the reason
             return None
 
-    compare("spark", name, 230)
+    compare("spark", name, 255)
 
 
 def test_mariadb() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.bi.exported import QueryProblems
+from lineage.model.diagnostics import Diagnostic, Severity
+from lineage_ingest.bi.exported import QueryProblems, not_read
 from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.templates import choice_of, parses, template_texts
@@ -157,9 +157,8 @@ class ViewFields:
         if kind in _OVER_MEASURES and expanded:
             return expanded
         if kind in _AGGREGATES or kind in _OVER_MEASURES:
-            self.problems.add_not_read(
-                f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
-            )
+            message = f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
+            self.problems.add(not_read(message, severity=Severity.WARNING))
         else:
             self.problems.add_not_read(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
         return f"measure_of({expanded})" if expanded else "NULL"

@@ -15,14 +15,16 @@ DATABASES = {
     "Sql.Database": "tsql", "Sql.Databases": "tsql", "PostgreSQL.Database": "postgres", "MySQL.Database": "mysql",
     "Oracle.Database": "oracle", "Snowflake.Databases": "snowflake", "GoogleBigQuery.Database": "bigquery",
     "AmazonRedshift.Database": "redshift", "Databricks.Catalogs": "databricks", "Databricks.Query": "databricks",
+    "DatabricksMultiCloud.Catalogs": "databricks", "DatabricksMultiCloud.Query": "databricks",
     "Teradata.Database": "teradata", "DB2.Database": "ansi", "Odbc.DataSource": "ansi", "Odbc.Query": "ansi",
     "OleDb.Query": "ansi", "AzureDataExplorer.Contents": "ansi", "AmazonAthena.Databases": "athena",
 }  # fmt: skip
 """Dialects of databases, by the functions that open them."""
-_WITH_SQL = ("Odbc.Query", "OleDb.Query", "Databricks.Query")
+_WITH_SQL = ("Odbc.Query", "OleDb.Query", "Databricks.Query", "DatabricksMultiCloud.Query")
 """Functions whose second argument is SQL, and not a database."""
 _WITHOUT_DATABASE = (
     "Snowflake.Databases", "Databricks.Catalogs", "Sql.Databases", "AmazonAthena.Databases", "GoogleBigQuery.Database",
+    "DatabricksMultiCloud.Catalogs",
 )  # fmt: skip
 """Functions whose second argument is no database: it is chosen among what they return."""
 _MAX_DEPTH = 200

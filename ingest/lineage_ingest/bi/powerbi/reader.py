@@ -256,10 +256,13 @@ class _PbixFile:
         found = [self._names.table(one) for one in named]
         needs = [self._table_key(one) for one in found if one is not None and one != table]
         message = "the table is computed by DAX: only the tables that it names are known"
+        # Power BI makes a calendar for each date column: it says nothing of anybody's data.
+        is_calendar = table.startswith(("LocalDateTable_", "DateTableTemplate_"))
+        problem = not_read(message, severity=Severity.INFO if is_calendar else Severity.ERROR)
         return QueryAsset(
             self._table_key(table), table, f"{self._at}#table/{table}", _MODEL, None, tuple(columns),
             needs=tuple(dict.fromkeys(needs)), operation="POWERBI_CALCULATED_TABLE",
-            problems=(not_read(message), *self._row_filters(table)),
+            problems=(problem, *self._row_filters(table)),
         )  # fmt: skip
 
     # Calculations

@@ -206,6 +206,8 @@ class WorksheetSql:
 
     def _field_of(self, owner: str, column: str, depth: int = 0) -> str | None:
         """Return the SQL of a field of a data source that the worksheet uses; None if it uses none that has it."""
+        if column.startswith(_WITHOUT_COLUMN):
+            return None
         for number, (dependency, source) in enumerate(self._used):
             own = next((one for one in dependency.findall("column") if one.get("name") == column), None)
             if source.name == owner and (column in source.captions or own is not None):

@@ -39,18 +39,18 @@ class ColumnChanges:
     def __bool__(self) -> bool:
         return bool(self.by_table)
 
-    def within(self, moments: Sequence[Moment], reads: Sequence[Collection[str]]) -> list[tuple[int, ColumnChange]]:
-        """Return what statements outside of a session block change of the tables that it has read, in time order.
+    def within(self, moments: Sequence[Moment], mentioned: Sequence[Collection[str]]) -> list[tuple[int, ColumnChange]]:
+        """Return what statements outside of a session block change of tables that it has mentioned, in time order.
 
         Args:
             moments: when each of its statements ran, in order.
-            reads: the last parts of the names of the tables that each of them reads.
+            mentioned: the last parts of the names of the tables that each of them reads or writes.
 
         Returns:
             Each change, with the number of the statement of the block that it precedes.
         """
         first: dict[str, Moment] = {}
-        for at, tables in zip(moments, reads, strict=True):
+        for at, tables in zip(moments, mentioned, strict=True):
             for table in tables:
                 first.setdefault(table, at)
         own = frozenset(moments)

@@ -114,9 +114,9 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
     if kind is EngineKind.LOCAL:
         yield LocalEngine(lambda: count_scripts_once(normalize_rows(read_log(given.source, given.paths), given.source)))
         return
-    from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine  # noqa: PLC0415  Spark is an extra
-
     with spark_session(options) as spark:
+        from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine  # noqa: PLC0415  Spark is an extra
+
         rows, normalise = _spark_rows(spark, given)
         if given.source.has_scripts:
             normalise = _count_once(spark, rows, normalise)
@@ -139,7 +139,7 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415  Spark is an extra
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError as error:
-        message = "Spark is not installed: pip install 'lineage-graph[spark]', or use --engine local"
+        message = "Spark is not installed: pip install '.[spark]' in a checkout of lineage, or use --engine local"
         raise SparkMissingError(message) from error
     running = SparkSession.getActiveSession()
     if running is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,7 @@ from lineage.model.statement import (
 from lineage.sql import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
+from lineage.sql.procedural.variables import Names
 from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.scan.leading import LEADING
@@ -35,7 +37,7 @@ from lineage.sql.script.script_diagnostics import ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
-from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
+from lineage.sql.script.transactions import DDL, TransactionStep, may_not_run, settled, step_of
 from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.created_routines import Call, Routine, calls_of, routines_of
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
@@ -70,6 +72,10 @@ _TRANSACTION = re.compile(
     re.IGNORECASE,
 )
 _STAR = "*"
+_VARIABLE = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![@$\w])([@$][A-Za-z_][\w$]*)")
+"""A session variable, or a text in quotes: MySQL's `@m`, Snowflake's `$m`."""
+_SET = re.compile(rf"{LEADING}set\b", re.IGNORECASE)
+_MAX_WITH_VARIABLES = 100_000
 _REMOVALS = frozenset(("DELETE", "TRUNCATE"))
 _T = TypeVar("_T")
 
@@ -91,6 +97,8 @@ class LogContext:
     """The time that the user gave for runs without one; None if not given."""
     begins_at: datetime | None = None
     """The earliest time of a run. Runs without a time get it, so that they never count as newer than others."""
+    goes_on: bool = False
+    """Whether more of the log follows, which is read later: its sessions do not end where it does."""
     set_operations: SetOperationReferences = "exact"
     """What the output of a set operation references."""
 
@@ -154,12 +162,18 @@ class SessionEffects(NamedTuple):
     """Whether it creates temporary tables only if the session does not have them."""
     empties: bool = False
     """Whether it only removes rows."""
+    assigns: tuple[str, ...] = ()
+    """The session variables that it assigns to."""
+    variables: tuple[str, ...] = ()
+    """Those whose earlier value it reads."""
+    commits: bool = False
+    """Whether it commits by itself, as DDL of some dialects does."""
 
     @property
     def stateful(self) -> bool:
         """Whether it can change the meaning of later statements of the session."""
         names = self.database or self.schema or self.search_path or self.resets
-        return bool(names or self.transaction or self.temporary)
+        return bool(names or self.transaction or self.temporary or self.assigns)
 
 
 class UnitSummary(NamedTuple):
@@ -474,7 +488,29 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
         rows_until_commit=bool(creates) and empties_on_commit(part.text),
         unless_there=bool(creates) and keeps_what_is_there(part.text),
         empties=bool(statements) and all(statement.operation in _REMOVALS for statement in statements),
+        **_session_variables(part),
+        commits=dialect_named(part.dialect).ddl_commits and any(map(_is_lasting_ddl, statements)),
     )
+
+
+def _session_variables(part: LogStatement) -> dict[str, tuple[str, ...]]:
+    """Return the session variables that a text assigns to, and whose earlier values it reads."""
+    dialect = dialect_named(part.dialect)
+    if not (dialect.select_into_variables or dialect.search_path_has_variables) or len(part.text) > _MAX_WITH_VARIABLES:
+        return {}  # DuckDB's getvariable('m') is left out: the names are literals, in which statements may differ
+    mentioned = Counter(name for name in _VARIABLE.findall(part.text) if name)
+    if not mentioned and not _SET.match(part.text):
+        return {}
+    names = Names(dialect)
+    steps = [one.step for one in parse_statements(part.text, dialect) if one.step is not None]
+    assigned = [name for step in steps if not step.blocks for name in step.assigns]
+    written = Counter(name for name in assigned if name.startswith("@"))
+    read = Counter({names.fold(name.lstrip("$")): count for name, count in mentioned.items()}) - written
+    return {"assigns": _unique(assigned), "variables": tuple(read)}
+
+
+def _is_lasting_ddl(statement: StatementLineage) -> bool:
+    return statement.operation.partition("_")[0] in DDL and statement.target_kind is not DatasetKind.TEMPORARY
 
 
 class _ChangedTables(NamedTuple):
@@ -537,7 +573,7 @@ def _transaction(part: LogStatement) -> TransactionStep | None:
     for step in steps:
         if step.verb == "begin":
             is_open = True
-        elif step.verb in ("commit", "rollback"):
+        elif settled(step.verb, begun=is_open) in ("commit", "rollback"):
             ended = ended if is_open or ended is not None else step
             is_open = step.chain
     if ended is not None:

@@ -20,6 +20,8 @@ class Member(NamedTuple):
     schema: str | None
     search_path: tuple[str, ...] = ()
     bound: Bindings | None = None
+    left_open: bool = False
+    """Whether it is of a transaction that is still open where the log of its session ends."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Member:
@@ -27,7 +29,7 @@ class Member(NamedTuple):
         bound = None
         if any(row[name] for name in Bindings._fields):
             bound = Bindings(*(tuple((one["old"], one["new"]) for one in row[name]) for name in Bindings._fields))
-        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]), bound)
+        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]), bound, row["left_open"])
 
     def row(self) -> dict[str, Any]:
         """Return the member as a value of `MEMBERS_TYPE`."""
@@ -36,12 +38,14 @@ class Member(NamedTuple):
             for name, listed in zip(Bindings._fields, self.bound or Bindings(), strict=True)
         }
         own = {"template": self.template, "database": self.database, "schema": self.schema}
-        return {**own, "search_path": list(self.search_path), **pairs}
+        return {**own, "search_path": list(self.search_path), "left_open": self.left_open, **pairs}
 
     def identity(self) -> tuple[object, ...]:
         """Return the values that identify the member."""
-        if self.bound is not None:
+        if self.left_open:
             return tuple(self)
+        if self.bound is not None:
+            return tuple(self[:5])
         return tuple(self[:4]) if self.search_path else tuple(self[:3])
 
 
@@ -53,6 +57,7 @@ MEMBERS_TYPE = pa.list_(
             ("database", pa.string()),
             ("schema", pa.string()),
             ("search_path", pa.list_(pa.string())),
+            ("left_open", pa.bool_()),
             ("versions", _PAIRS),
             ("remade", _PAIRS),
             ("idle", _PAIRS),

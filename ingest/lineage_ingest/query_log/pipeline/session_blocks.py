@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.model.dialects import dialect_named
+from lineage.sql.script.transactions import settled
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 
-__all__ = ["TemplateInSession", "session_blocks_of", "tie_without_sessions"]
+__all__ = ["TemplateInSession", "SessionBlocks", "session_blocks_of", "tie_without_sessions"]
 
 _MAX_BLOCK = 500
+_MAX_CONTEXT = 50
+"""Maximum number of statements that give others the values of session variables."""
 
 
 class TemplateInSession(NamedTuple):
@@ -68,20 +71,31 @@ class _SessionState:
     """Temporary tables that are emptied when a transaction ends."""
     written: set[str] = field(default_factory=set)
     """The tables that statements with temporary tables write."""
+    assigned: dict[str, int] = field(default_factory=dict)
+    """The last statement that assigns to each session variable."""
+    setters: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The statements whose values of variables a statement reads."""
 
     def run(self, index: int, template: TemplateInSession) -> None:
         """Apply a statement, and tie it to those that its meaning depends on."""
         effects = template.effects
+        self._use_variables(index, effects)
         self._use_temporary_tables(index, effects)
         self._create_temporary_tables(index, effects)
-        if effects.discards or effects.transaction in ("commit", "rollback", "prepare"):
+        verb = settled(effects.transaction, begun=self._has_begun())
+        if effects.discards or verb in ("commit", "rollback", "prepare"):
             self._drop_temporary_tables(index, effects)
         for old, new in effects.renames:
             if old in self.temporary:  # may also be a permanent table of that name in a schema
                 self.temporary[new] = self.temporary[old]
-        if effects.transaction in ("rollback", "rollback to") and self.opened is not None:
+        if verb in ("rollback", "rollback to") and self.opened is not None:
             self._roll_back(index, self.opened)
-        self._move_transaction(index, template)
+        self._move_transaction(index, template, verb)
+
+    def _use_variables(self, index: int, effects: SessionEffects) -> None:
+        if setters := frozenset(self.assigned[name] for name in effects.variables if name in self.assigned):
+            self.setters[index] = setters
+        self.assigned.update(dict.fromkeys(effects.assigns, index))
 
     def _use_temporary_tables(self, index: int, effects: SessionEffects) -> None:
         own = [table for table in effects.tables if table in self.temporary]
@@ -130,23 +144,52 @@ class _SessionState:
                 self.ties.tie(number, index)
         self.prepared.clear()
 
-    def _move_transaction(self, index: int, template: TemplateInSession) -> None:
-        effects = template.effects
-        if effects.transaction in ("manual", "automatic"):
-            self.manual = index if effects.transaction == "manual" else None
-        if effects.transaction == "prepare" and self.opened is not None:
+    def _move_transaction(self, index: int, template: TemplateInSession, verb: str) -> None:
+        if verb in ("manual", "automatic"):
+            self.manual = index if verb == "manual" else None
+        if verb == "prepare" and self.opened is not None:
             self.prepared.append(range(self.opened, index + 1))
-        elif effects.transaction in ("commit prepared", "rollback prepared"):
-            self._end_prepared(index, is_undone=effects.transaction == "rollback prepared")
-        if effects.transaction in ("begin", "commit", "rollback", "prepare", "manual", "automatic"):
-            opens = effects.transaction in ("begin", "manual") or effects.chain
+        elif verb in ("commit prepared", "rollback prepared"):
+            self._end_prepared(index, is_undone=verb == "rollback prepared")
+        if verb in ("begin", "commit", "rollback", "prepare", "manual", "automatic"):
+            opens = verb in ("begin", "manual") or template.effects.chain
             self.opened = index if opens or self.manual is not None else None
-        if self.opened is None and not effects.transaction and dialect_named(template.dialect).implicit_transactions:
+        if self.opened is None and not verb and dialect_named(template.dialect).implicit_transactions:
             self.opened = index
 
+    def _has_begun(self) -> bool:
+        return self.opened is not None and self.ran[self.opened].effects.transaction == "begin"
 
-def session_blocks_of(ran: list[TemplateInSession]) -> list[list[int]]:
-    """Return the session blocks of a session: the indexes of statements to resolve together, each block in order."""
+    def left_open(self) -> frozenset[int]:
+        """Return the indexes of the statement that began the open transaction, and of those in it that write.
+
+        Where transactions begin by themselves, clients often commit by a call that no log shows: those do not count.
+        """
+        if self.opened is None or not self.ran[self.opened].effects.transaction:
+            return frozenset()
+        writers: list[int] = []
+        for number in range(self.opened, len(self.ran)):
+            if self.ran[number].effects.commits:
+                if self.manual is None:
+                    return frozenset()
+                writers.clear()
+            elif self.ran[number].effects.writes:
+                writers.append(number)
+        return frozenset((self.opened, *writers)) if writers else frozenset()
+
+
+class SessionBlocks(NamedTuple):
+    """The session blocks of a session: the indexes of statements to resolve together, each block in order."""
+
+    blocks: list[list[int]]
+    left_open: frozenset[int]
+    """The BEGIN and the writing statements of a transaction that the session leaves open."""
+    contexts: list[frozenset[int]]
+    """For each block, other statements that set the session variables which it reads, and what these need in turn."""
+
+
+def session_blocks_of(ran: list[TemplateInSession]) -> SessionBlocks:
+    """Return the session blocks of a session."""
     state = _SessionState(ran, _Ties(list(range(len(ran)))))
     for index, template in enumerate(ran):
         state.run(index, template)
@@ -158,7 +201,23 @@ def session_blocks_of(ran: list[TemplateInSession]) -> list[list[int]]:
         writers = [index for index in group if ran[index].effects.writes or ran[index].effects.stateful]
         session_blocks.append(writers)
         session_blocks.extend([index] for index in sorted(set(group).difference(writers)))
-    return session_blocks
+    return SessionBlocks(session_blocks, state.left_open(), _contexts(session_blocks, state.setters))
+
+
+def _contexts(blocks: list[list[int]], setters: Mapping[int, frozenset[int]]) -> list[frozenset[int]]:
+    """Return the context of each block; none if it is long: the variable is then reported where it is read."""
+    block_of = {index: block for block in blocks for index in block} if setters else {}
+    contexts: list[frozenset[int]] = []
+    for own in blocks:
+        found: set[int] = set()
+        waiting = list(own) if setters else []
+        while waiting and len(found) <= _MAX_CONTEXT:
+            for setter in setters.get(waiting.pop(), ()):
+                new = {index for index in block_of[setter] if index <= setter}.difference(own, found)
+                found |= new
+                waiting += new
+        contexts.append(frozenset(found) if len(found) <= _MAX_CONTEXT else frozenset())
+    return contexts
 
 
 def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:

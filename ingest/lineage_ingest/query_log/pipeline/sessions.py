@@ -125,7 +125,9 @@ def events_of(
         held = _Columns()
         for session in _sessions(rows.filter(inside)):
             assign.session(session, held)
-            for unit, part, at in zip(held.unit, held.part, session.moments(), strict=True):
+            moments = session.moments()
+            first = len(held.unit) - len(moments)  # before it is what only gives context
+            for unit, part, at in zip(held.unit[first:], held.part[first:], moments, strict=True):
                 if (unit, part) in wanted:
                     yield Event(at, unit, part)
             held = _Columns()
@@ -265,11 +267,11 @@ class _Columns:
     runs: list[int] = field(default_factory=list)
     members: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
-    def without_runs(self, unit: int, part: int, time: int) -> None:
+    def without_runs(self, unit: int, part: int, time: int | None) -> None:
         """Add the time of a part that only gives context to the others of its unit."""
         self.unit.append(unit)
         self.part.append(part)
-        self.started_at.append(time if time >= 0 else None)
+        self.started_at.append(time if time is not None and time >= 0 else None)
         self.user.append(None)
         self.duration_us.append(None)
         self.runs.append(0)
@@ -370,11 +372,14 @@ class _Assignment:
         parts: list[int] = [0] * len(ran)
         defaults = defaults_of(ran)
         moments = rows.moments() if self._versions is not None or self._changes else []
-        for together in session_blocks_of(ran):
+        session_blocks, left_open, contexts = session_blocks_of(ran)
+        # What sets a variable is a part of each unit that reads it, and counts as a run only in its own.
+        for own, context in zip(session_blocks, contexts, strict=True):
+            together = sorted((*own, *context))
             at = together[0]
             key = rows.template[at]
-            listed = [Member(rows.template[one], *defaults[one]) for one in together]
-            is_slice = len(together) > 1 or defaults[at] != (ran[at].database, ran[at].schema, ())
+            listed = [Member(rows.template[one], *defaults[one], left_open=one in left_open) for one in together]
+            is_slice = len(together) > 1 or at in left_open or defaults[at] != (ran[at].database, ran[at].schema, ())
             if is_slice:
                 key = session_block_key(one.identity() for one in listed)
             if self._versions is not None:
@@ -385,8 +390,8 @@ class _Assignment:
                     key = session_block_key(one.identity() for one in listed)
             inside: list[tuple[int, ColumnChange]] = []
             if self._changes and len(together) > 1 and any(ran[one].effects.temporary for one in together):
-                own_reads = [ran[one].effects.reads for one in together]
-                inside = self._changes.within([moments[one] for one in together], own_reads)
+                mentioned = [ran[one].effects.tables for one in together]
+                inside = self._changes.within([moments[one] for one in together], mentioned)
             for number, (before, change) in enumerate(inside):
                 listed.insert(before + number, change.member)
             if inside:
@@ -394,7 +399,11 @@ class _Assignment:
             if is_slice:
                 self._note(key, listed, held)
             for number, one in enumerate(together):
-                units[one], parts[one] = key, number + sum(before <= number for before, _ in inside)
+                part = number + sum(before <= number for before, _ in inside)
+                if one in context:
+                    held.without_runs(key, part, rows.started_at[one])
+                else:
+                    units[one], parts[one] = key, part
             for number, (before, change) in enumerate(inside):
                 held.without_runs(key, before + number, change.at[0])
         self._add(rows, units, parts, held)

@@ -111,6 +111,33 @@ class Extraction:
                 digest.update(repr((template, 0, one.runs, one.first, one.last, one.duration_us)).encode())
         return f"log:{digest.hexdigest()[:24]}"
 
+    def note_open_transactions(self, blocks: Iterable[SessionBlock], found: Mapping[int, UnitSummary]) -> None:
+        """Report the sessions that end inside a transaction which wrote something, once for the log.
+
+        Also those at the log's end count: what a later log says about the transaction is not applied to this one.
+        """
+        sessions = 0
+        tables: dict[str, None] = {}
+        for block in () if self.context.goes_on else blocks:
+            for part, member in enumerate(block.members):
+                if not member.left_open:
+                    continue
+                ran = self.runs.get(block.key, {}).get(part, JobRuns()).runs
+                if found[member.template].session.transaction:
+                    sessions += ran
+                names = found[block.key].parts[part]
+                if ran and names.writes:
+                    written = [name for name in names.names if name not in names.reads] or names.names
+                    keys = self.merger.named(dataset_key(names.namespace, name) for name in written)
+                    tables.update(dict.fromkeys(key.removeprefix(f"{names.namespace}/") for key in keys))
+        if tables:
+            ends = "1 session ends" if sessions == 1 else f"{sessions:,} sessions end"
+            text = f"{ends} inside a transaction, without COMMIT or ROLLBACK"
+            hint = f"what it wrote may not be in: {name_list(sorted(tables), _MAX_NAMED)}; the edges are kept"
+            problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, text, None, hint)
+            self.merger.note(DiagnosticRecord(problem, self.context.source))
+            self.notes = (*self.notes, f"{text}; {hint}")
+
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
         """Yield the batches to store, in order: the lineage, then usage records in batches that span several days."""
         held: list[UsageRecord] = []
@@ -201,6 +228,7 @@ def extract_log(
             definitions.add(summary, *spans(summary.key))
     extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, fingerprints)
     extraction.templates = first
+    extraction.note_open_transactions(session_blocks, found)
     extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
     return extraction
 

@@ -187,7 +187,7 @@ class _Follower:
             self._read_at = time.monotonic()
         opened = self._checkpoint.sessions_before(number)
         opened = open_sessions.EMPTY if opened is None else opened
-        context = replace(self._context, at=datetime.now(UTC))
+        context = replace(self._context, at=datetime.now(UTC), goes_on=True)
         rows = _BatchRows(frame, self._normalise, opened)
         try:
             if not rows.count:

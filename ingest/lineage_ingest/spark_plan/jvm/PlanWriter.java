@@ -59,6 +59,11 @@ public final class PlanWriter {
     "basepath", "streamname", "stream", "queuename", "host", "port", "connection.uri", "spark.mongodb.connection.uri",
   }));
 
+  /** Expressions whose value is the greatest or least of structs: what the first fields are decides the later ones. */
+  private static final Set EXTREMES = new HashSet(Arrays.asList(new Object[] {
+    "Max", "Min", "Greatest", "Least", "ArrayMax", "ArrayMin",
+  }));
+
   private final StringBuilder out = new StringBuilder(4096);
   private final IdentityHashMap written = new IdentityHashMap();
   private final HashMap attributes = new HashMap();
@@ -468,6 +473,10 @@ public final class PlanWriter {
       Json.append(properties, "model", Json.text(modelOf(Reflect.call(expression, "function"))));
     } else if (name.equals("GetStructField")) {
       Json.append(properties, "field", Json.text(Reflect.call(expression, "extractFieldName")));
+    } else if (EXTREMES.contains(name) && expression.resolved() && expression.dataType() instanceof StructType) {
+      Json.append(properties, "names", Json.list(((StructType) expression.dataType()).fieldNames()));
+    } else if (name.equals("CreateMap")) {
+      Json.append(properties, "keys", keysOf(expression));
     } else if (name.equals("CreateNamedStruct")) {
       scala.collection.Seq names = (scala.collection.Seq) Reflect.call(expression, "names");
       Object[] texts = new Object[names.size()];
@@ -486,12 +495,27 @@ public final class PlanWriter {
         Json.append(properties, "bits", String.valueOf(((Literal) bits).value()));
       }
     } else if (name.equals("GetMapValue") || name.equals("ElementAt") || name.equals("GetJsonObject")
-        || name.equals("GetArrayItem")) {
+        || name.equals("VariantGet") || name.equals("GetArrayItem")) {
       Object key = expression.children().size() > 1 ? expression.children().apply(1) : null;
       if (key instanceof Literal && ((Literal) key).dataType() instanceof org.apache.spark.sql.types.StringType) {
         Json.append(properties, "key", Json.text(String.valueOf(((Literal) key).value())));
+        boolean isPart = name.equals("VariantGet") && expression.dataType().typeName().equals("variant");
+        Json.append(properties, "isPart", isPart ? "true" : null);
       }
     }
+  }
+
+  /** The keys of a map that a query builds, if all of them are texts in it; null if not. */
+  private static String keysOf(Expression map) {
+    Object[] keys = new Object[map.children().size() / 2];
+    for (int i = 0; i < keys.length; i++) {
+      Object key = map.children().apply(2 * i);
+      if (!(key instanceof Literal) || !(((Literal) key).dataType() instanceof org.apache.spark.sql.types.StringType)) {
+        return null;
+      }
+      keys[i] = String.valueOf(((Literal) key).value());
+    }
+    return Json.list(keys);
   }
 
   /** The class of Spark's own fitted model that a function belongs to; null if it is other code. */

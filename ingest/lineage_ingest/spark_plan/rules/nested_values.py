@@ -11,7 +11,7 @@ from lineage.sql.resolve.transformation_codes import (
     TRANSFORMATION,
     WINDOW,
 )
-from lineage_ingest.spark_plan.expressions import RANKS, PlanScope, aggregate_step, value_rule
+from lineage_ingest.spark_plan.expressions import RANKS, PlanScope, aggregate_step, nullif_operands, value_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.traced_values import Sources, Value, absorb, absorbed, merge_values
 
@@ -96,7 +96,9 @@ def _updated(scope: PlanScope, node: PlanNode) -> Value:
 
 @value_rule("CreateArray", parts_only=True)
 def _array(scope: PlanScope, node: PlanNode) -> Value:
-    items = merge_values(scope.value(one).composed(TRANSFORMATION) for one in node.all_nodes)
+    values = [scope.value(one) for one in node.all_nodes]
+    # As in SQL: a struct that stands in the array is an element of it as it is.
+    items = merge_values(one if one.fields is not None else one.composed(TRANSFORMATION) for one in values)
     return Value(items.sources, elements=items)
 
 
@@ -127,7 +129,9 @@ def _zipped(scope: PlanScope, node: PlanNode) -> Value | None:
 def _map(scope: PlanScope, node: PlanNode) -> Value:
     listed = [scope.value(one).composed(TRANSFORMATION) for one in node.all_nodes]
     keys, values = merge_values(listed[::2]), merge_values(listed[1::2])
-    return Value({**keys.sources, **values.sources}, elements=values, keys=keys)
+    names = node.properties.get("keys")
+    fields = dict(zip(map(str, names), map(scope.value, list(node.all_nodes)[1::2]), strict=True)) if names else None
+    return Value({**keys.sources, **values.sources}, fields, elements=values, keys=keys)
 
 
 @value_rule("MapFromArrays", parts_only=True)
@@ -181,7 +185,7 @@ def _item(scope: PlanScope, node: PlanNode) -> Value:
     return value.element().decided_by(deciding) if deciding else value.element()
 
 
-@value_rule("GetJsonObject")
+@value_rule("GetJsonObject", "VariantGet")
 def _json_path(scope: PlanScope, node: PlanNode) -> Value | None:
     path = node.properties.get("key")
     if path is None:
@@ -189,7 +193,10 @@ def _json_path(scope: PlanScope, node: PlanNode) -> Value | None:
     value = scope.value(next(node.all_nodes))
     for part in str(path).removeprefix("$").split("."):
         if key := part.partition("[")[0]:
-            value = value.field(key)
+            known = value.inner[0][0].fields if len(value.inner) == 1 else None
+            value = value.field(key) if known is None or key in known else Value({})
+    if node.properties.get("isPart"):  # a document's part as it is, of no other type
+        return value
     return Value(absorbed(value.sources, TRANSFORMATION))
 
 
@@ -217,12 +224,29 @@ def _one_of(scope: PlanScope, node: PlanNode) -> Value:
 
 
 @value_rule(
-    "Slice", "Reverse", "Shuffle", "ArrayRemove", "ArrayCompact", "Lag", "Lead", "NthValue",
+    "Slice", "Reverse", "Shuffle", "ArrayRemove", "ArrayCompact", "NthValue",
     parts_only=True,
 )  # fmt: skip
 def _first_operand(scope: PlanScope, node: PlanNode) -> Value:
     first, *others = node.all_nodes
     return _passed(scope, [first], scope.sources(*others, effect=TRANSFORMATION))
+
+
+@value_rule("Lag", "Lead", parts_only=True)
+def _neighbour(scope: PlanScope, node: PlanNode) -> Value:
+    """The value of another row, or the default."""
+    first, offset, *default = node.all_nodes
+    return _passed(scope, [first, *default], scope.sources(offset, effect=TRANSFORMATION))
+
+
+@value_rule("NullIf", parts_only=True)
+def _nullif(scope: PlanScope, node: PlanNode) -> Value | None:
+    operands = nullif_operands(scope, node)
+    if operands is None:
+        return None
+    # Whether the whole of the value is NULL decides each of its fields.
+    inner = [(scope.value(operands[0]).composed(TRANSFORMATION), dict)]
+    return Value(scope.sources(node), inner=inner, deciding=scope.sources(*operands, effect=CONDITIONAL))
 
 
 @value_rule("StructsToJson", parts_only=True)
@@ -284,17 +308,17 @@ def _decided_by_itself(scope: PlanScope, node: PlanNode, code: int) -> Value:
 
 @value_rule("Greatest", "Least", parts_only=True)
 def _extreme_operand(scope: PlanScope, node: PlanNode) -> Value | None:
-    return _extreme(_passed(scope, list(node.all_nodes)))
+    return _extreme(node, _passed(scope, list(node.all_nodes)))
 
 
 @value_rule("ArrayMax", "ArrayMin", parts_only=True)
 def _extreme_element(scope: PlanScope, node: PlanNode) -> Value | None:
-    return _extreme(scope.value(next(node.all_nodes)).element().composed(TRANSFORMATION))
+    return _extreme(node, scope.value(next(node.all_nodes)).element().composed(TRANSFORMATION))
 
 
-def _extreme(value: Value) -> Value | None:
+def _extreme(node: PlanNode, value: Value) -> Value | None:
     """Return the greatest or least of structs: each field is that of the one which the fields before it choose."""
-    names = value.field_names
+    names = [str(one) for one in node.properties.get("names") or value.field_names]
     if not names:
         return None
     fields = [value.field(name) for name in names]
@@ -343,7 +367,7 @@ def _aggregated(scope: PlanScope, node: PlanNode) -> Value | None:
         code = aggregate_step(function)
         return _passed(scope, [first], {**scope.sources(*others, effect=code), **tests}, code)
     if function.name in ("Max", "Min"):
-        return _extreme(_passed(scope, [first], tests, AGGREGATION))
+        return _extreme(function, _passed(scope, [first], tests, AGGREGATION))
     return None
 
 

@@ -16,6 +16,10 @@ def _sequence(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> Pl
     return PlanRelation(output_of(node), {**child.values, **made}, child.own_rows, child.order)
 
 
+_FIXED = frozenset({"Stack", "JsonTuple"})
+"""Generators that make as many rows whatever they are given."""
+
+
 @plan_rule("Generate")
 def _generate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     child = children[0]
@@ -26,7 +30,7 @@ def _generate(reader: PlanReader, node: PlanNode, children: list[PlanRelation]) 
     outputs = node.list("generatorOutput")
     if generator is not None:
         operands = [scope.value(one) for one in generator.all_nodes]
-        for value in operands if generator.name != "Stack" else ():  # it makes a fixed number of rows
+        for value in operands if generator.name not in _FIXED else ():
             absorb(own, value.sources, JOIN)
         made = _generated(generator, operands, [str(one.properties.get("name")) for one in outputs])
     values = dict(child.values)
@@ -42,7 +46,7 @@ def _generated(generator: PlanNode, operands: list[Value], names: list[str]) -> 
         absorb(total, value.sources, TRANSFORMATION)
     if generator.name in ("Explode", "PosExplode"):
         element = operands[0].element()
-        position = [] if generator.name == "Explode" else [Value(element.sources)]
+        position = [] if generator.name == "Explode" else [Value(dict(total))]
         is_map = len(names) == len(position) + 2
         return [*position, operands[0].key(), element] if is_map else [*position, element]
     if generator.name == "Inline":

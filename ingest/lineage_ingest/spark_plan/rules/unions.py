@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
+from lineage_ingest.spark_plan.datasets import schema_of
 from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.traced_values import (
@@ -21,8 +22,10 @@ from lineage_ingest.spark_plan.traced_values import (
 def _union(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRelation:
     columns = [relation.columns() for relation in children]
     output = output_of(node)
+    fields = [[field.name for field in column.fields] for column in schema_of(node.properties.get("columns"))]
     values = {
-        key: merge_values(branch[index] for branch in columns if index < len(branch))
+        # The fields of structs are called as in the first branch.
+        key: merge_values(branch[index].renamed(fields[index]) for branch in columns if index < len(branch))
         for index, key in enumerate(output)
     }
     return PlanRelation(output, values, PlanRows(None, [relation.rows for relation in children]))

@@ -31,6 +31,7 @@ _METHODS = {
     TermKind.ROW: "row",
     TermKind.LIST: "list",
     TermKind.ITEM: "item",
+    TermKind.FIELD: "field",
     TermKind.FILTER: "filter",
     TermKind.OVER: "over",
     TermKind.BRACKETS: "brackets",
@@ -131,4 +132,4 @@ class EngineText(ABC):
     def call(self, term: Term) -> str:
         """Return the text of a function call."""
 
-    distinct_from = between = typed = extract = row = list = filter = over = unknown
+    distinct_from = between = typed = extract = row = list = filter = over = field = unknown

@@ -123,6 +123,9 @@ class SparkText(EngineText):
             raise UncertainTextError
         return f"{shown}({'DISTINCT ' if term.negated else ''}{self.join(term.terms)})"
 
+    def field(self, term: Term) -> str:  # noqa: D102
+        return f"{self.write(term.terms[0])}.{term.text}"
+
     def filter(self, term: Term) -> str:  # noqa: D102
         return f"{self.write(term.terms[0])} FILTER (WHERE {self.write(term.terms[1])})"
 

@@ -58,6 +58,8 @@ class TermKind(StrEnum):
     LIST = "list"
     ITEM = "item"
     """`a[1]`"""
+    FIELD = "field"
+    """`a[1].b`: a field of what is no plain name (the field; the struct)"""
     FILTER = "filter"
     """(a call, its condition)"""
     OVER = "over"
@@ -369,6 +371,12 @@ class _TermReader:
             if len(inside) != 1:
                 raise UncertainTextError
             return Term(TermKind.ITEM, terms=(left, inside[0]))
+        if word == "." and level < _BEHIND:
+            self.index += 1
+            field = self._next()
+            if field.token_type is not TokenType.IDENTIFIER and not field.text.replace("_", "a").isalnum():
+                raise UncertainTextError
+            return Term(TermKind.FIELD, field.text, (left,))
         bound = _LEVELS.get(word)
         if bound is not None:
             return self._operation(left, word, bound) if bound > level else None

@@ -17,6 +17,7 @@ from lineage.sql.resolve.rules.nested import (
     nested_rule,
 )
 from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.struct_fields import fields_of
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 from lineage.sql.resolve.value_fields import RowFields, known_names, merged
 
@@ -66,6 +67,19 @@ def _row(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
     prefix = "element" if resolver.naming.dialect.unnests_structs else "f"
     values = [nested_or_plain(resolver, each, scope) for each in node.expressions]
     return _with_fields((f"{prefix}{place}", value) for place, value in enumerate(values, 1))
+
+
+@nested_function("structinsert", "structupdate")
+def _struct_with(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """DuckDB's `struct_insert(s, k := a)`; None if the fields of `s` are not known."""
+    struct, *given = node.expressions or [None]
+    value = nested_or_plain(resolver, struct, scope) if isinstance(struct, exp.Expr) else None
+    names = (known_names(value) or fields_of(resolver, value)) if value is not None else None
+    if value is None or names is None or not all(isinstance(one, exp.PropertyEQ) for one in given):
+        return None
+    fields = {name: resolver.field(value, [name]) for name in names}
+    fields |= {resolver.identifiers.column(one.this): nested_or_plain(resolver, one.expression, scope) for one in given}
+    return _with_fields(fields.items())
 
 
 def _with_fields(pairs: Iterable[tuple[str, Sources]], *, closed: bool = False) -> Composite:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import ColumnSource, Relation, RowSources, Sources, absorb, absorb_rows, nest_mention
+from lineage.model.names import ColumnPath
+from lineage.sql.resolve.relations import (
+    ColumnSource,
+    Composite,
+    Relation,
+    RowSources,
+    Sources,
+    absorb,
+    absorb_rows,
+    nest_mention,
+)
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, TRANSFORMATION
 from lineage.sql.resolve.unprefixed import NAMED_VALUE
+from lineage.sql.resolve.value_fields import known_names
 
 __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
+
+_MAX_FIELDS = 4
+"""Maximum depth of a field of a recursive CTE's column that is told apart."""
 
 
 def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
@@ -93,13 +108,44 @@ def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: l
     ctes[name] = own
     inner = Scope(resolver, scope, ctes)
     total = combine(resolver, body, anchor, resolver.relation(body.expression, inner))
-    position = {stand_in: index for index, stand_in in enumerate(stand_ins)}
-    closed = _close(total.sources, position)
+    of_rows: Sources = {}
+    absorb_rows(of_rows, total.rows)
+    fields = [
+        {name: value.fields[name] for name in known_names(value) or ()}
+        if isinstance(value, Composite) and value.fields is not None
+        else {}
+        for value in total.sources
+    ]
+    equations = [*total.sources, of_rows, *(value for inside in fields for value in inside.values())]
+    places = _places(resolver, equations, stand_ins)
+    closed = iter(_close(equations, places))
+    columns_closed = list(islice(closed, len(total.sources)))
     rows = RowSources()
-    flat: Sources = {}
-    absorb_rows(flat, total.rows)
-    rows.own = _replace(flat, closed, position)
-    return Relation(total.names, closed, rows, total.opens)
+    rows.own = next(closed)
+    for index, (value, inside) in enumerate(zip(total.sources, fields, strict=True)):
+        if isinstance(value, Composite) and inside:
+            known = dict(zip(inside, closed, strict=False))
+            columns_closed[index] = Composite(columns_closed[index], known, lists=value.lists, closed=value.closed)
+    return Relation(total.names, columns_closed, rows, total.opens)
+
+
+def _places(resolver: Resolver, equations: list[Sources], stand_ins: list[ColumnSource]) -> dict[ColumnSource, int]:
+    """Return the equation of each placeholder; those of fields of placeholders are added to the equations."""
+    places = {stand_in: index for index, stand_in in enumerate(stand_ins)}
+    for equation in equations:  # which grows
+        for source, _ in equation:
+            if source.table or source in places:
+                continue
+            index = next((n for n, one in enumerate(stand_ins) if source.column.startswith(f"{one.column}.")), None)
+            if index is None:
+                continue
+            path = ColumnPath.parse(source.column[len(stand_ins[index].column) + 1 :]).parts
+            if len(path) > _MAX_FIELDS:  # `SELECT s.next FROM r`, of a document: of the whole value
+                places[source] = index
+                continue
+            places[source] = len(equations)
+            equations.append(resolver.field(equations[index], path))
+    return places
 
 
 def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSource, int]) -> Sources:

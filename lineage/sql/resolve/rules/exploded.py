@@ -17,6 +17,7 @@ from lineage.sql.resolve.rules.nested import element_of, nested_or_plain
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.struct_fields import fields_of, type_of
 from lineage.sql.resolve.struct_types import element_type, is_map
+from lineage.sql.resolve.transformation_codes import TRANSFORMATION
 
 __all__ = ["generated_columns", "inlined_fields"]
 
@@ -38,12 +39,11 @@ def generated_columns(resolver: Resolver, item: exp.Expr, scope: Scope, value: S
         return []
     if isinstance(item, _EXPLODE + _POSEXPLODE):
         position, element = dialect.exploded_columns
-        names = ("key", "value") if _is_map(resolver, item.this, scope) else (element,)
-        if isinstance(item, _POSEXPLODE):
-            names = (position, *names)
-        elif len(names) == 1:
-            names = ("col",)
-        return [(name, value) for name in names]
+        if _is_map(resolver, item.this, scope):
+            made = _entries(resolver, item.this, scope, value)
+        else:
+            made = [(element if isinstance(item, _POSEXPLODE) else "col", value)]
+        return [(position, value), *made] if isinstance(item, _POSEXPLODE) else made
     function = item.name.lower() if isinstance(item, exp.Anonymous) else item.key
     if fields := inlined_fields(resolver, item, scope):
         return fields
@@ -63,6 +63,16 @@ def inlined_fields(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[tup
         return []
     element = element_of(nested_or_plain(resolver, array, scope))
     return [(name, resolver.field(element, [name])) for name in fields_of(resolver, element) or ()]
+
+
+def _entries(resolver: Resolver, node: exp.Expr, scope: Scope, value: Sources) -> list[tuple[str, Sources]]:
+    """Return the key and the value of a map: of one that the query builds, each from its own operands."""
+    found: dict[str, Sources] = {"key": value, "value": value}
+    for name, operand in (("key", node.args.get("keys")), ("value", node.args.get("values"))):
+        if isinstance(node, exp.Map | exp.VarMap) and isinstance(operand, exp.Expr):
+            found[name] = {}
+            resolver.evaluate(scope, operand, TRANSFORMATION, found[name])
+    return list(found.items())
 
 
 def _is_map(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:

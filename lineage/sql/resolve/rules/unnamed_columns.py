@@ -65,7 +65,10 @@ class UnnamedColumns:
             node = node.this
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             return resolver.identifiers.column(node.this)
-        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        if dialect.unnamed_column_text is ExpressionText.SPARK and (key := _last_key(node)) is not None:
+            return str(dialect.fold_column(key))
+        is_named = dialect.unnamed_column_text is not ExpressionText.SPARK or _is_field_of_column(node)
+        if is_named and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
             return resolver.identifiers.column(node.expression)
         if dialect.unnamed_column_prefix is not None:
             return f"{dialect.unnamed_column_prefix}{index if dialect.stars_count_once else len(earlier)}"
@@ -95,6 +98,10 @@ class UnnamedColumns:
         """Return whether a cast column keeps its name."""
         dialect = self._resolver.naming.dialect
         if not dialect.casts_keep_table_names:
+            names = [part.name for part in cast.this.parts]
+            is_field = dialect.unnamed_column_text is ExpressionText.SPARK and len(names) > 1
+            if is_field and not _is_table(self._scope, names[-2]):
+                return False  # Spark shows the cast of a field
             return dialect.casts_keep_names and not self._begins_with_function(index)
         is_of_table = [type(item) for item in self._scope.items.values()] in ([BaseTable], [TemporaryTable])
         is_taken = self._resolver.identifiers.column(cast.this.this) in earlier
@@ -117,6 +124,23 @@ class UnnamedColumns:
             return self._engine.write(read_term(tokens, self._resolver.text))
         except UncertainTextError:
             return None
+
+
+def _is_field_of_column(node: exp.Expr) -> bool:
+    """Return whether an expression is a chain of names: Spark calls it by the last one, any other field by its text."""
+    while isinstance(node, exp.Dot | exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Column)
+
+
+def _last_key(node: exp.Expr) -> str | None:
+    """Return the last key of Spark's `document:a.b[0]`, cast or not; None for any other expression."""
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.JSONExtract) or not node.args.get("variant_extract"):
+        return None
+    keys = [one.name for one in node.expression.find_all(exp.JSONPathKey)]
+    return keys[-1] if keys else None
 
 
 def _is_table(scope: Scope, name: str) -> bool:

@@ -37,7 +37,18 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outco
             outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
             outcome.rows = rows_of(relation)
         return outcome
-    return _assign(outcome, relation, step)
+    outcome = _assign(outcome, relation, step)
+    if _reads_what_it_assigns(resolver, tree, step):
+        resolver.assigned.update(zip(step.assigns, map(dict, outcome.columns), strict=False))
+    return outcome
+
+
+def _reads_what_it_assigns(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> bool:
+    """Return whether one of T-SQL's `SELECT @a = @b + 1, @b = x FROM t` reads another: it runs once for each row."""
+    if step.operation != "SELECT" or len(step.assigns) == 1 or not resolver.naming.dialect.needs_no_semicolon:
+        return False
+    fold = resolver.naming.dialect.fold_column
+    return any(f"@{fold(one.name)}" in step.assigns for one in tree.find_all(exp.Parameter))
 
 
 def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
@@ -120,6 +131,8 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
                     absorb(value, sources, IDENTITY, None)
                 rows[name] = relation
         values[name] = value
+    if resolver.naming.dialect.loops_show_columns:  # a column of a table in the statement comes before them
+        scope.items.update(rows)
     scope.holds_variables = True
     scope.merged = values
     scope.prefixed = rows

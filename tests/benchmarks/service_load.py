@@ -80,7 +80,7 @@ def run() -> dict[str, Any]:
         late.result()
     with tempfile.TemporaryDirectory() as folder:
         tokens = str(Path(folder) / "tokens.json")
-        store = str(Path(folder) / "store.lbug")
+        store = str(Path(folder) / "store.db")
         with _service("--store", store, "--auth", "--tokens", tokens) as (address, _), _processes() as pool:
             for name, document in HOSTILE.items():
                 reached = _probes(pool, address)["healthz"]

@@ -198,7 +198,7 @@ def test_parts_of_a_page_that_are_no_json() -> None:
 def test_calendars_that_power_bi_makes_are_no_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("LocalDateTable_4e8f", "DateTableTemplate_1a2b", "Own")
     formulas = [{"TableName": name, "Expression": "Calendar(Date(2015, 1, 1), Date(2015, 1, 1))"} for name in names]
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         schema = columns(**dict.fromkeys(names, "Date"))
         file = model(monkeypatch, tmp_path / "in", NO_PAGES, schema=schema, calculated_tables=formulas)
         found = [one.diagnostic for one in ingest(store, "powerbi", file).diagnostics]

@@ -448,6 +448,6 @@ def test_measure_names_and_values_are_no_columns(tmp_path: Path) -> None:
 </datasource-dependencies><filter column='[fed].[:Measure Names]'><groupfilter function='member'
 member='&quot;[fed].[sum:amount:qk]&quot;'/></filter><slices><column>[fed].[:Measure Names]</column></slices></view>
 <rows>[fed].[Multiple Values]</rows><cols>[fed].[:Measure Names]</cols></table></worksheet></worksheets>"""
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         assert not ingest(store, "tableau", book(tmp_path, source(more=names), sheet)).diagnostics
         assert not [one for one in edges_of(store, rows=True) if "Measure" in one]

@@ -13,7 +13,7 @@ from tests.cli.running import lineage
 
 @pytest.mark.parametrize("at", ["2030-12-31 08:00", "2030-12-31 08:00 UTC", "2030-12-31 08:00:00.5+01:00"])
 def test_a_time_is_accepted_as_it_is_printed(tmp_path: Path, at: str) -> None:
-    file, store = tmp_path / "v.sql", tmp_path / "graph.lbug"
+    file, store = tmp_path / "v.sql", tmp_path / "graph.db"
     file.write_text("create view v as select a from t")
     lineage("ingest", "sql", file, "-s", store)
     assert lineage("impact", "t.a", "--as-of", at, "-s", store).code == 0
@@ -35,7 +35,7 @@ def test_a_folder_that_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: 
     (tmp_path / "closed").mkdir()
     (tmp_path / "a.sql").write_text("create view v as select a from t")
     monkeypatch.setattr(os, "scandir", refuse)
-    done = lineage("ingest", "sql", tmp_path / "a.sql", tmp_path / "closed", "-s", tmp_path / "graph.lbug")
+    done = lineage("ingest", "sql", tmp_path / "a.sql", tmp_path / "closed", "-s", tmp_path / "graph.db")
     assert done.code == 1
     assert "closed cannot be read: Permission denied" in done.err
     assert done.out.startswith("1 file, 1 statement: 1 resolved")
@@ -57,7 +57,7 @@ def test_a_line_that_does_not_parse_is_shown_without_its_literals(tmp_path: Path
     file.write_text("select 1 from t;\nselect 'Ann' as n, a b c from t")
     shown = "select '***' as n, a b c from t\n                       ^\n"
     assert shown in lineage("extract", "-d", "postgres", file, columns=100).err
-    assert shown in lineage("ingest", "sql", file, "-d", "postgres", "-s", tmp_path / "g.lbug", columns=100).err
+    assert shown in lineage("ingest", "sql", file, "-d", "postgres", "-s", tmp_path / "g.db", columns=100).err
 
 
 def test_the_help_names_values_as_manuals_do() -> None:

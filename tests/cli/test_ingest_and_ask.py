@@ -206,7 +206,7 @@ def test_prune_leaves_definitions_alone(folder: Path, store: Path) -> None:
 
 
 def test_what_limits_an_answer_is_said_as_it_is(tmp_path: Path) -> None:
-    file, store = tmp_path / "v.sql", tmp_path / "graph.lbug"
+    file, store = tmp_path / "v.sql", tmp_path / "graph.db"
     file.write_text(
         "create table shop.orders (id int, amount int); create table shop.lines (order_id int);"
         "create view mart.w as select o.id, o.amout from shop.orders o;"
@@ -220,7 +220,7 @@ def test_what_limits_an_answer_is_said_as_it_is(tmp_path: Path) -> None:
 
 
 def test_this_of_a_model_is_the_table_of_its_file(tmp_path: Path) -> None:
-    file, store = tmp_path / "m.sql", tmp_path / "graph.lbug"
+    file, store = tmp_path / "m.sql", tmp_path / "graph.db"
     file.write_text("select id from raw where at > (select max(at) from {{ this }})")
     lineage("ingest", "sql", file, "-d", "snowflake", "-s", store)
     [job] = lineage("jobs", "-s", store, "--json").json

@@ -149,6 +149,6 @@ def test_spark_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "pyspark", None)
     log = tmp_path / "server.log"
     log.write_text("2026-03-01 10:00:01.000 UTC [7] ana@shop LOG:  statement: select a from s.t\n")
-    done = lineage("ingest", "log", log, "--engine", "spark", "-s", tmp_path / "graph.lbug")
+    done = lineage("ingest", "log", log, "--engine", "spark", "-s", tmp_path / "graph.db")
     assert done.code == 2
     assert "Spark is not installed" in done.err

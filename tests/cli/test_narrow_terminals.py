@@ -147,7 +147,7 @@ def test_errors_about_arguments_fit(columns: int) -> None:
 
 
 def test_keys_and_places_lose_their_middle(tmp_path: Path) -> None:
-    folder, store = tmp_path / "models" / "marts" / "finance_of_the_company", ("-s", tmp_path / "graph.lbug")
+    folder, store = tmp_path / "models" / "marts" / "finance_of_the_company", ("-s", tmp_path / "graph.db")
     folder.mkdir(parents=True)
     (folder / "revenue.sql").write_text("create view prod.mart.revenue_by_customer as select o.a, z.b from raw.o")
     lineage("ingest", "sql", tmp_path, "-d", "snowflake", "--project", "shop", *store)

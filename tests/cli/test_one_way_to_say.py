@@ -24,7 +24,7 @@ SQL = (
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    store, file = tmp_path / "graph.lbug", tmp_path / "r.sql"
+    store, file = tmp_path / "graph.db", tmp_path / "r.sql"
     file.write_text(SQL)
     assert ", 5 edges (5 new)" in lineage("ingest", "sql", file, "-d", "postgres", "-s", store).out
     return store
@@ -53,14 +53,14 @@ def test_a_path_and_a_root_cause_name_the_same_influences(store: Path) -> None:
 
 def test_columns_of_a_definition_are_not_those_of_queries(store: Path, tmp_path: Path) -> None:
     assert "its schema is not known" in lineage("columns", "shop.cust", "-s", store).out
-    other = tmp_path / "other.lbug"
+    other = tmp_path / "other.db"
     with open_store(other) as opened:
         opened.apply(batch(replace(table("described", "id", at=1), schema_known=False)))
     assert lineage("columns", "described", "-s", other).out.startswith("described: 1 column; it may have more\n")
 
 
 def test_a_table_is_meant_rather_than_a_consumer_of_its_name(tmp_path: Path) -> None:
-    store = tmp_path / "graph.lbug"
+    store = tmp_path / "graph.db"
     consumer = replace(table("p.customers", "spend", at=1, kind=DatasetKind.EXPOSURE), namespace="dbt")
     with open_store(store) as opened:
         opened.apply(batch(table("wh.customers", "spend", at=1), consumer))
@@ -80,7 +80,7 @@ def test_the_seconds_of_a_summary_are_those_of_the_clock(tmp_path: Path) -> None
         "sql",
         str(file),
         "-s",
-        str(tmp_path / "graph.lbug"),
+        str(tmp_path / "graph.db"),
     )
     began = time.perf_counter()
     out = subprocess.run([*command, "-f", "json"], check=True, capture_output=True, text=True).stdout

@@ -235,7 +235,7 @@ def test_a_dialect_that_is_not_given_is_that_of_the_project(tmp_path: Path, stor
     assert "no dialect given: tsql, that of " in ingest(store, folder / "models").err
     (folder / "target").mkdir()
     (folder / "target/manifest.json").write_text('{"metadata": {"adapter_type": "sqlserver"}}', encoding="utf-8")
-    assert "no dialect given: tsql, that of " in ingest(tmp_path / "other.lbug", folder / "models/orders.sql").err
+    assert "no dialect given: tsql, that of " in ingest(tmp_path / "other.db", folder / "models/orders.sql").err
 
 
 def test_an_edited_file_replaces_what_the_folder_said(tmp_path: Path, store: Path) -> None:

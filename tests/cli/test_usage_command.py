@@ -79,7 +79,7 @@ def test_no_use_is_said_in_a_line(store: Path, output: str) -> None:
 
 
 def test_without_a_log_nothing_is_known_and_readers_are_named(tmp_path: Path) -> None:
-    store, file = tmp_path / "graph.lbug", tmp_path / "v.sql"
+    store, file = tmp_path / "graph.db", tmp_path / "v.sql"
     file.write_text("create view mart.v as select a, sum(b) as b from shop.orders group by a")
     lineage("ingest", "sql", file, "-d", "postgres", "-s", store)
     done = lineage("usage", "shop.orders.a", "-s", store)

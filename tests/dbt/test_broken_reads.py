@@ -31,9 +31,9 @@ def test_it_is_named_as_in_a_new_store(tmp_path: Path, owner: str, reader: str) 
     before = manifest(BASE, model(owner, f"SELECT a AS a1, b {FROM}", BASE["unique_id"]), reads)
     after = manifest(BASE, model(owner, f"SELECT b {FROM}", BASE["unique_id"]), reads, at="2026-03-02T06:00:00.000000Z")
     for data in (before, after):
-        ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.lbug")
-    ingest_dbt(write(tmp_path / "target", after), store=tmp_path / "new.lbug")
-    with open_store(tmp_path / "store.lbug") as edited, open_store(tmp_path / "new.lbug") as new:
+        ingest_dbt(write(tmp_path / "target", data), store=tmp_path / "store.db")
+    ingest_dbt(write(tmp_path / "target", after), store=tmp_path / "new.db")
+    with open_store(tmp_path / "store.db") as edited, open_store(tmp_path / "new.db") as new:
         found = answers(edited, owner, reader)
         assert found == answers(new, owner, reader)
     assert found[0] == [("b", 0, False, True), ("a1", None, True, True)]

@@ -297,6 +297,6 @@ def test_the_summary_begins_with_what_was_not_compiled(tmp_path: Path) -> None:
     (tmp_path / "dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
     ingest(tmp_path, manifest(RAW, STAGED, parsed(f"select id {FROM}"), macros=PACKAGES))
     for _ in range(2):  # the second time, nothing is resolved
-        done = lineage("ingest", "dbt", tmp_path / "target", "-s", tmp_path / "store.lbug")
+        done = lineage("ingest", "dbt", tmp_path / "target", "-s", tmp_path / "store.db")
         assert done.err.startswith("1 of 2 models were not compiled: run `dbt compile`\n")
         assert "its raw SQL is read" not in done.err

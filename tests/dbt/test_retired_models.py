@@ -43,14 +43,14 @@ def test_it_is_as_in_a_new_store(tmp_path: Path, later: str, reader: str, is_new
     reads = READERS[reader]
     before = manifest(T, A) if is_new else manifest(T, A, reads)
     after = manifest(T, *LATER[later], reads, at="2026-03-02T06:00:00.000000Z")
-    ingest_dbt(write(tmp_path / "target", before), store=tmp_path / "store.lbug", options=OPTIONS)
+    ingest_dbt(write(tmp_path / "target", before), store=tmp_path / "store.db", options=OPTIONS)
     write(tmp_path / "target", after)
-    ingest_dbt(tmp_path / "target", store=tmp_path / "new.lbug", options=OPTIONS)
-    with open_store(tmp_path / "new.lbug") as new:
+    ingest_dbt(tmp_path / "target", store=tmp_path / "new.db", options=OPTIONS)
+    with open_store(tmp_path / "new.db") as new:
         expected = said(new)
     for _ in range(2):
-        ingest_dbt(tmp_path / "target", store=tmp_path / "store.lbug", options=OPTIONS)
-        with open_store(tmp_path / "store.lbug") as edited:
+        ingest_dbt(tmp_path / "target", store=tmp_path / "store.db", options=OPTIONS)
+        with open_store(tmp_path / "store.db") as edited:
             assert said(edited) == expected
 
 
@@ -59,7 +59,7 @@ def test_what_a_log_has_made_since_is_known(tmp_path: Path) -> None:
     row = {"sql": f"create table {relation('a')} (y int)", "ts": "2026-03-03T00:00:00Z"}
     log.write_text(json.dumps(row), encoding="utf-8")
     mapping = {"query_text": "sql", "started_at": "ts"}
-    with open_store(tmp_path / "store.lbug") as store:
+    with open_store(tmp_path / "store.db") as store:
         for number, nodes in enumerate(((A, KEPT), (KEPT,), (KEPT, model("r", STAR))), start=1):
             if number == 3:
                 options = LogOptions(dialect="postgres", namespace="postgres", mapping=mapping)

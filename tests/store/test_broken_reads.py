@@ -62,7 +62,7 @@ def test_what_is_edited_away_is_known_as_in_a_new_store(
     found = answers(store)
     assert found[:2] == [True, [("b", 0, False, None), ("a1", None, True, None)]]
     assert found[3] == [[SAID], [SAID], []]
-    with open_store(tmp_path / "new.lbug") as new:
+    with open_store(tmp_path / "new.db") as new:
         ingest(new, tmp_path / "p", after, 2)
         assert answers(new) == found
     ingest(store, tmp_path / "p", {**after, reader: "CREATE VIEW l2 AS SELECT b AS b2 FROM l1"}, 3)

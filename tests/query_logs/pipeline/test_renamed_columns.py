@@ -98,7 +98,7 @@ def test_a_table_that_is_altered_between_its_creation_and_its_reading_in_one_ses
             "CREATE TABLE z.k AS SELECT t.*, t.a AS b FROM s.f AS t",
         )
     )
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         assert ingested(store, ran, "duckdb").failures == ()
         assert stated(store) == {"o#x s.f#a", "o#y s.f#c", "s.f#a z.k#a", "s.f#c z.k#c", "s.f#a z.k#b"}
 

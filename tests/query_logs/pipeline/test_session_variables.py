@@ -35,7 +35,7 @@ def said(name: str) -> str:
     ],
 )
 def test_they_are_followed_from_row_to_row(texts: tuple[str, ...], expected: set[str], tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         for _ in range(2):
             summary = ingested(store, in_order(texts), "mysql")
             assert summary.failures == ()
@@ -45,19 +45,19 @@ def test_they_are_followed_from_row_to_row(texts: tuple[str, ...], expected: set
 
 def test_snowflake(tmp_path: Path) -> None:
     texts = ("SET m = (SELECT max(amount) FROM pay)", "INSERT INTO f (tot) SELECT $m")
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         assert ingested(store, in_order(texts), "snowflake").failures == ()
         assert any(line.startswith("snowflake/PAY#AMOUNT CONTRIBUTES snowflake/F#TOT") for line in edges(store))
 
 
 def test_sessions_do_not_share_them(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ran = [Ran("SET @m = (SELECT max(amount) FROM pay)", "one", 0), Ran(READ, "other", 1)]
         assert ingested(store, ran, "mysql").failures == ((said("m"), 1),)
         assert not any(" CONTRIBUTES mysql/f#tot" in line for line in edges(store))
 
 
 def test_a_long_chain_is_reported_where_it_is_read(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         texts = ("SET @m = 0", *(60 * ("SELECT @m := @m + a FROM t",)), READ)
         assert ingested(store, in_order(texts), "mysql").failures == ((said("m"), 1),)

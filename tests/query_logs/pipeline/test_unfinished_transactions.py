@@ -125,7 +125,7 @@ UNDONE = (
     ],
 )
 def test_what_another_session_rolls_back_is_reported(dialect: str, ran: list[Ran], tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         summary = ingested(store, ran, dialect)
         assert summary.failures == ((UNDONE, 1),)
         assert [str(one.diagnostic.code) for one in summary.diagnostics] == ["NOT_FOLLOWED"]
@@ -158,7 +158,7 @@ def test_a_session_that_ends_inside_a_transaction_is_reported_once(
     dialect: str, sessions: tuple[tuple[str, ...], ...], left_open: int, tmp_path: Path
 ) -> None:
     ran = [one for number, texts in enumerate(sessions) for one in in_order(texts, str(number))]
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         summary = ingested(store, ran, dialect)
         assert summary.failures == ()
         found = [one.diagnostic.message for one in summary.diagnostics if one.diagnostic.code == "NOT_FOLLOWED"]
@@ -171,6 +171,6 @@ def test_a_session_that_ends_inside_a_transaction_is_reported_once(
 def test_a_stream_goes_on(tmp_path: Path) -> None:
     """Micro-batches end anywhere: what a later one rolls back is a documented limit, not a warning for each batch."""
     batch = rows(in_order(("BEGIN", MOVE)))
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         context = LogContext("test log", AT, goes_on=True)
         assert ingest_log_rows(LocalEngine(lambda: [batch]), store, context).notes == ()

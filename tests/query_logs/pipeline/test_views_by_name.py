@@ -31,14 +31,14 @@ def into_view(store: GraphStore, view: str = "v") -> set[str]:
 
 @pytest.mark.parametrize("dialect", ["duckdb", "mysql", "snowflake", "tsql", "spark"])
 def test_it_reads_the_table_that_has_the_name_now(dialect: str, tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES, dialect=dialect)
         assert into_view(store) == {"g#o v#o", "g v"}
         assert any(line.lower().split(" ")[0].endswith("/new#n") for line in edges(store) if "g#o" in line.lower())
 
 
 def test_postgres_follows_the_table(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES, dialect="postgres")
         assert into_view(store) == {"aside#o v#o", "aside v"}
 
@@ -52,7 +52,7 @@ def test_postgres_follows_the_table(tmp_path: Path) -> None:
     ],
 )
 def test_by_name_or_by_position(view: str, expected: set[str], tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, "CREATE TABLE k AS SELECT 1 AS q", view), MOVES)
         found = into_view(store)
         assert {line for line in found if not line.startswith("k")} == {e for e in expected if not e.startswith("k")}
@@ -60,29 +60,29 @@ def test_by_name_or_by_position(view: str, expected: set[str], tmp_path: Path) -
 
 def test_a_view_that_does_not_fit_keeps_what_it_was_defined_over(tmp_path: Path) -> None:
     texts = ("CREATE TABLE g AS SELECT n AS o FROM old", "CREATE TABLE t AS SELECT m FROM new", PLAIN)
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, texts, MOVES)
         assert into_view(store) == {"aside#o v#o", "aside v"}
 
 
 def test_a_name_that_no_table_has_now(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES[:1])
         assert into_view(store) == {"aside#o v#o", "aside v"}
 
 
 def test_a_view_that_is_defined_or_dropped_later_in_the_log(tmp_path: Path) -> None:
     again = "CREATE OR REPLACE VIEW v AS SELECT m AS o FROM g"
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), (*MOVES, again))
         assert into_view(store) == {"g#m v#o", "g v"}
-    with open_store(tmp_path / "t.lbug") as store:
+    with open_store(tmp_path / "t.db") as store:
         ingest(store, (*BEFORE, PLAIN), (*MOVES, "DROP VIEW v"))
         assert into_view(store) == set()
 
 
 def test_there_and_back_and_the_same_log_again(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES)
         before = edges(store)
         ingest(store, (*BEFORE, PLAIN), MOVES)
@@ -93,7 +93,7 @@ def test_there_and_back_and_the_same_log_again(tmp_path: Path) -> None:
 
 
 def test_as_of_an_earlier_time_it_reads_what_it_read_then(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES)
         ends = []
         for seconds in (500, 2_000):

@@ -10,7 +10,7 @@ import pytest
 from lineage.store import GraphStore, open_store
 from lineage.traversal.former_holders import former_holders
 from lineage.traversal.lookup import resolve_table
-from tests.query_logs.pipeline.running import Ran, edges, ingested
+from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested
 
 BEGIN = ["CREATE TABLE src (a int)", "CREATE TABLE t AS SELECT a FROM src", "INSERT INTO r SELECT a FROM t"]
 QUERIES = {"alike": ["a", "a", "a"], "edited": ["a + 1 AS a", "a + 2 AS a", "-a AS a"]}
@@ -60,3 +60,19 @@ def test_a_backup_that_is_kept(texts: str, cut: tuple[int, ...], tmp_path: Path)
             found = flows(store)
             assert {("src#a", "t#a"), ("src#a", "t_old#a")} <= found
             assert any((f"{name}#a", "r#a") in found for name in as_known(store, "t"))
+
+
+def test_two_tables_change_their_names_by_three_renames_and_one_is_dropped(tmp_path: Path) -> None:
+    """The other keeps its columns: those of the dropped table, renamed last, are not the newest of its former name."""
+    texts = (
+        "CREATE TABLE t AS SELECT b AS n FROM base",
+        "CREATE TABLE v AS SELECT f FROM u",
+        "ALTER TABLE t RENAME TO aside",
+        "ALTER TABLE v RENAME TO t",
+        "ALTER TABLE aside RENAME TO v",
+        "DROP TABLE v",
+    )
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(texts))
+        contributes = {line.split(" [")[0] for line in edges(store) if " CONTRIBUTES " in line}
+        assert contributes == {"postgres/u#f CONTRIBUTES postgres/t#f"}

@@ -166,7 +166,11 @@ class VersionKeys:
         """Return the time of a version's CREATE or ALTER; if it took its name later, a time just after that.
 
         The order of these times is kept. A version whose renames the graph records keeps `at`, under its name then.
+        What one that another replaced did under later names was no longer done to the table of its name.
         """
+        gone = self._gone_at.get(key)
+        if gone is not None and key not in self._moves and self.holder(key) not in (None, key):
+            at = min(at, gone)
         named = self._named.get(key)
         if key in self._moves or named is None or at >= named:
             return at

@@ -71,18 +71,3 @@ def test_a_batch_applied_twice_in_a_row_is_as_once(store: GraphStore) -> None:
         once = store.dump()
         store.apply(new_batch)
         assert store.dump() == once, new_batch
-
-
-def test_what_is_copied_into_the_embedded_store_is_what_would_be_created(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dumps = []
-    for copy_from in (1, 20_000):
-        monkeypatch.setattr("lineage.store.embedded.transaction.COPY_FROM", copy_from)
-        chance = random.Random(3)
-        with open_store(tmp_path / f"{copy_from}.db") as embedded:
-            for _ in range(10):
-                embedded.apply(random_batch(chance))
-            dumps.append(embedded.dump())
-    assert dumps[0] == dumps[1]
-    assert {"Usage", "Job", "Diagnostic"} <= {label for label, _, _ in dumps[0].nodes}

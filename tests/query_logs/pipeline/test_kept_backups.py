@@ -72,7 +72,7 @@ def test_two_tables_change_their_names_by_three_renames_and_one_is_dropped(tmp_p
         "ALTER TABLE aside RENAME TO v",
         "DROP TABLE v",
     )
-    with open_store(tmp_path / "s.lbug") as store:
+    with open_store(tmp_path / "s.db") as store:
         ingested(store, in_order(texts))
         contributes = {line.split(" [")[0] for line in edges(store) if " CONTRIBUTES " in line}
         assert contributes == {"postgres/u#f CONTRIBUTES postgres/t#f"}

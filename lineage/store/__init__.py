@@ -2,6 +2,7 @@
 
 from lineage.store.errors import (
     StoreAccessError,
+    StoreDamagedError,
     StoreError,
     StoreFullError,
     StoreLockedError,
@@ -16,6 +17,7 @@ from lineage.store.protocol import GraphStore
 __all__ = [
     "GraphStore",
     "StoreAccessError",
+    "StoreDamagedError",
     "StoreError",
     "StoreFullError",
     "StoreLockedError",

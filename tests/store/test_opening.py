@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import neo4j
@@ -15,6 +18,8 @@ import pytest
 from lineage.store import (
     GraphStore,
     StoreAccessError,
+    StoreDamagedError,
+    StoreLockedError,
     StoreSchemaError,
     StoreUnreachableError,
     StoreWriteError,
@@ -23,6 +28,9 @@ from lineage.store import (
 from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.cypher.store import CypherStore
 from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.sqlite import SqliteBackend
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.statements import migrations
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, live, view
 from tests.store.conftest import Opener
@@ -68,6 +76,84 @@ def test_read_only_needs_a_store(tmp_path: Path) -> None:
     assert caught.value.hint is not None
     assert "ingest" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("text.db", b"not a database\n" * 500, "no lineage store"),
+        ("empty.db", b"", "is empty"),
+        ("folder", None, "is a folder, not a store"),
+        ("missing/store.db", None, "there is no folder"),
+    ],
+)
+def test_what_is_not_a_store(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    (tmp_path / "folder").mkdir()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    for read_only in (False, True):
+        with pytest.raises(StoreUnreachableError, match=message if not name.startswith("missing") else "there is no"):
+            open_store(tmp_path / name, read_only=read_only)
+    assert content is None or (tmp_path / name).read_bytes() == content
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE person (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreDamagedError, match="is no lineage store"):
+        open_store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_embedded_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with open_store(path):
+        pass
+    with closing(SqliteConnection(path, read_only=False)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreSchemaError, match="version 99; this program supports"):
+        open_store(path)
+
+
+def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+    later = {**migrations(), 2: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT"}
+    monkeypatch.setattr("lineage.store.sqlite.backend.migrations", lambda: later)
+    monkeypatch.setattr("lineage.store.sqlite.backend.SCHEMA_VERSION", 2)
+    with open_store(path) as store:
+        assert store.schema_version == 2
+        assert live(store) == ["a.x -> v.x"]
+    with closing(SqliteConnection(path, read_only=True)) as connection:
+        assert connection.value("SELECT count(*) FROM later") == 0
+
+
+def test_a_second_writer_waits_and_readers_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+    writing = threading.Event()
+    go_on = threading.Event()
+
+    def slowly(_: object) -> None:
+        writing.set()
+        go_on.wait(30)
+
+    first = SqliteBackend(path)
+    with ThreadPoolExecutor(1) as threads, CypherStore(first), open_store(path, read_only=True) as reader:
+        waiting = threads.submit(first.writing, slowly)
+        writing.wait(30)
+        assert live(reader) == ["a.x -> v.x"]
+        with CypherStore(SqliteBackend(path, lock_seconds=0.1)) as second:
+            with pytest.raises(StoreLockedError, match="another process writes to"):
+                second.apply(batch(view("w", "a.x -> w.x", at=2)))
+            go_on.set()
+            waiting.result()
+            second.apply(batch(view("w", "a.x -> w.x", at=2)))
+        assert live(reader) == ["a.x -> v.x", "a.x -> w.x"]
 
 
 def test_an_unknown_scheme_is_no_path() -> None:

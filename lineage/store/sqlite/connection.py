@@ -136,7 +136,7 @@ class SqliteConnection:
 def error_from(path: Path, error: apsw.Error, failure: type[StoreError]) -> StoreError:
     """Return the error of a store for an error of SQLite; `failure` if it is none of the known ones."""
     if isinstance(error, apsw.BusyError):
-        return StoreLockedError(f"another process writes to {path}", "wait until it has ended, or raise --lock-timeout")
+        return StoreLockedError(f"another process writes to {path}", "try again when it has ended")
     extended = getattr(error, "extendedresult", None)
     if isinstance(error, apsw.FullError) or extended in _NO_ROOM:
         return StoreFullError(f"{path}: the disk is full", "make room: nothing was stored, and reads still work")

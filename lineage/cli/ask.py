@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.names import dataset_of, is_column_key, split_name
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind

@@ -12,7 +12,7 @@ import typer
 from lineage.cli.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
 from lineage.cli.facts import first_description, shown_facts, tags_of
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.names import dataset_of, is_column_key
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore

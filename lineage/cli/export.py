@@ -16,7 +16,7 @@ import typer
 
 from lineage.cli.ask import AsOfOption
 from lineage.cli.listing import counted, note
-from lineage.cli.options import StoreOption
+from lineage.cli.store_options import StoreOption
 from lineage.export.openlineage import openlineage_events
 from lineage.model.namespaces import normal_namespace
 from lineage.store import open_store

@@ -18,7 +18,6 @@ from lineage.cli.options import (
     CatalogOption,
     DatabaseOption,
     DialectOption,
-    FormatOption,
     FunctionsOption,
     JobsOption,
     NamespaceOption,
@@ -32,6 +31,7 @@ from lineage.cli.options import (
 )
 from lineage.cli.progress import progress_bar
 from lineage.cli.report import measure, print_report
+from lineage.cli.store_options import FormatOption
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.files import beginning
 from lineage.model.names import is_column_key
 from lineage.store import open_store

@@ -9,7 +9,7 @@ import typer
 
 from lineage.cli.ask import complete_name
 from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.name_lists import name_list

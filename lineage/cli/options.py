@@ -13,7 +13,7 @@ import typer
 from lineage.catalog import Catalog, CatalogError
 from lineage.catalog.database.address import is_database_address
 from lineage.catalog.database.errors import DatabaseError
-from lineage.cli.listing import OutputFormat, note
+from lineage.cli.listing import note
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.sql.budget import Budget, BudgetError
 from lineage.sql.extraction import ExtractionOptions, options_for
@@ -25,7 +25,6 @@ __all__ = [
     "CatalogOption",
     "DatabaseOption",
     "DialectOption",
-    "FormatOption",
     "GuessedDialectOption",
     "JobsOption",
     "RefreshOption",
@@ -34,7 +33,6 @@ __all__ = [
     "SchemasFromOption",
     "SetOperations",
     "SetOperationsOption",
-    "StoreOption",
     "dialect_option",
     "extraction_options",
     "note_cached_schemas",
@@ -141,7 +139,6 @@ SetOperationsOption = Annotated[
         "paper: the output of every set operation references all its branches, as in the LineageX paper.",
     ),
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
 JobsOption = Annotated[
     int | None,
     typer.Option(
@@ -157,15 +154,6 @@ CacheOption = Annotated[
     typer.Option(
         "--no-cache",
         help="Resolve all files, also those that have not changed since an earlier run.",
-    ),
-]
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        "-s",
-        help="Path of an embedded store, bolt://… (Neo4j) or http://… (a running service). Default: ./lineage.db.",
-        envvar="LINEAGE_STORE",
     ),
 ]
 

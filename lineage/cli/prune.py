@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import counted, say
-from lineage.cli.options import StoreOption
+from lineage.cli.store_options import StoreOption
 from lineage.store import open_store
 
 __all__ = ["prune"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.batch import UNFINISHED
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore

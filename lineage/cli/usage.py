@@ -10,7 +10,7 @@ import typer
 
 from lineage.cli.ask import NameArgument, RowsOption
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.name_lists import name_list
 from lineage.model.usage import UserCounts
 from lineage.store import open_store

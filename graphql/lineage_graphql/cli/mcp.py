@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.options import StoreOption
+from lineage.cli.store_options import StoreOption
 from lineage.store import open_store
 from lineage_graphql.installed import check_installed
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import note
-from lineage.cli.options import StoreOption
+from lineage.cli.store_options import StoreOption
 from lineage_graphql.cli.token import TokensOption
 from lineage_graphql.installed import check_installed
 

@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from lineage.cli.listing import Look, OutputFormat, note, print_listing
-from lineage.cli.options import FormatOption
+from lineage.cli.store_options import FormatOption
 from lineage_graphql.access.access_tokens import TokenFile, TokenFileError, default_token_path
 from lineage_graphql.access.roles import Role
 

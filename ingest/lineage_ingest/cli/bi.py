@@ -13,15 +13,14 @@ from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
     DatabaseOption,
-    FormatOption,
     FunctionsOption,
     NamespaceOption,
     RefreshOption,
     SchemaOption,
-    StoreOption,
     dialect_option,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS

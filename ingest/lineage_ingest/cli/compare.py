@@ -9,15 +9,9 @@ import typer
 
 from lineage.cli.ask import DATES, RowsOption
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.options import (
-    DatabaseOption,
-    FormatOption,
-    NamespaceOption,
-    SchemaOption,
-    StoreOption,
-    dialect_option,
-)
+from lineage.cli.options import DatabaseOption, NamespaceOption, SchemaOption, dialect_option
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter
 from lineage_ingest.compare.comparison_report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines

@@ -8,16 +8,9 @@ from typing import Annotated, ClassVar
 import typer
 
 from lineage.cli.listing import OutputFormat
-from lineage.cli.options import (
-    BudgetOption,
-    FormatOption,
-    FunctionsOption,
-    JobsOption,
-    SetOperations,
-    SetOperationsOption,
-    StoreOption,
-)
+from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.frozen import frozen
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite

@@ -13,18 +13,17 @@ from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
     DatabaseOption,
-    FormatOption,
     FunctionsOption,
     NamespaceOption,
     RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
-    StoreOption,
     dialect_option,
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage_ingest.api import ingest_dbt

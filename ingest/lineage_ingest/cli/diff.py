@@ -19,10 +19,10 @@ from lineage.cli.options import (
     FunctionsOption,
     NamespaceOption,
     SchemaOption,
-    StoreOption,
     dialect_option,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import StoreOption
 from lineage.store.opening import DEFAULT_PATH
 from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.cli.parameter_errors import bad_parameter

@@ -13,17 +13,16 @@ from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
     DatabaseOption,
-    FormatOption,
     FunctionsOption,
     NamespaceOption,
     RefreshOption,
     SchemaOption,
     SetOperations,
     SetOperationsOption,
-    StoreOption,
     dialect_option,
     note_cached_schemas,
 )
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.frozen import frozen
 from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.options import FormatOption, StoreOption
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_openlineage, opened_store
 from lineage_ingest.cli.option_groups import with_option_groups

@@ -7,16 +7,9 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, say
-from lineage.cli.options import (
-    BudgetOption,
-    FormatOption,
-    FunctionsOption,
-    JobsOption,
-    SetOperations,
-    SetOperationsOption,
-    StoreOption,
-)
+from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_postgres

@@ -18,7 +18,6 @@ from lineage.cli.options import (
     CacheOption,
     CatalogOption,
     DatabaseOption,
-    FormatOption,
     FunctionsOption,
     GuessedDialectOption,
     JobsOption,
@@ -27,10 +26,10 @@ from lineage.cli.options import (
     SchemaOption,
     SetOperations,
     SetOperationsOption,
-    StoreOption,
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.decoding import decode_sql

@@ -155,10 +155,10 @@ class EventIngest:
         self._tidy(known)
 
     def _take_runs_alone(self, state: Mapping[str, RunState]) -> None:
-        """Do the same as `_take_runs` with one read and one write, for a store that only this process writes.
+        """Do the same as `_take_runs` with one read and one write, for a store that mostly this process writes.
 
-        Events are buffered after they are applied; the sender gets its response after both. Events that a client of a
-        service buffered in between are detected at the end.
+        Events are buffered after they are applied; the sender gets its response after both. Events that another process
+        buffered in between are detected at the end.
         """
         known = self._buffered_runs(state)
         expected: set[str] = set()

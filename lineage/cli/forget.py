@@ -21,9 +21,7 @@ __all__ = ["forget"]
 
 
 def forget(
-    project: Annotated[
-        str | None, typer.Option(help="A project, as `ingest sql` shows it, or `(before projects)`.")
-    ] = None,
+    project: Annotated[str | None, typer.Option(help="A project, as `ingest sql` shows it.")] = None,
     source: Annotated[
         str | None, typer.Option(help="A file or folder: its path in the project, or absolute without a project.")
     ] = None,

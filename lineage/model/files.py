@@ -13,10 +13,7 @@ from urllib.parse import unquote
 from lineage.frozen import frozen
 from lineage.model.names import Naming
 
-__all__ = ["BEFORE_PROJECTS", "SQL_SUFFIXES", "Environment", "FileKey", "beginning"]
-
-BEFORE_PROJECTS = "(before projects)"
-"""The project of files that were ingested before jobs had a project."""
+__all__ = ["SQL_SUFFIXES", "Environment", "FileKey", "beginning"]
 
 SQL_SUFFIXES = frozenset((".sql", ".ddl", ".hql", ".bq"))
 """Suffixes of the files that are ingested from a folder; a file given by name may have any suffix."""

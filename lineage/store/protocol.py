@@ -124,10 +124,8 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written.
         """
 
-    def rekey_jobs(self, identities: dict[str, JobIdentity], sources: Collection[str] = ()) -> int:
+    def rekey_jobs(self, identities: dict[str, JobIdentity]) -> int:
         """Change the keys of jobs, with their history; return how many of them existed.
-
-        Diagnostics of `sources` that belong to no job, from before files had keys, are deleted.
 
         Raises:
             StoreError: the store could not be reached or written.

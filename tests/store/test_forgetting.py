@@ -1,4 +1,4 @@
-"""Manual retirement of jobs, and jobs from before files had projects, which are rekeyed to their files."""
+"""Manual retirement of jobs, and jobs that get other keys."""
 
 from __future__ import annotations
 
@@ -86,35 +86,6 @@ def test_a_job_takes_its_history_along_to_another_key(store: GraphStore) -> None
 
 def ingest(store: GraphStore, path: Path, at: datetime) -> IngestSummary:
     return ingest_sql_files([path], store, options_for("postgres", namespace="pg"), observed_at=at, project="shop")
-
-
-def test_files_take_over_what_they_said_before_they_had_projects(store: GraphStore, tmp_path: Path) -> None:
-    """A store of the previous version: job keys contain the folder's name and the path in it, or the file's name."""
-    folder = tmp_path / "models"
-    (folder / "stg").mkdir(parents=True)
-    (folder / "stg/o.sql").write_text(V, encoding="utf-8")
-    new_batch = batch(
-        job("file:models/stg/o.sql>pg/v", "a.x -> v.x", at=1, source="models/stg/o.sql"),
-        job("file:o.sql>pg/v", "a.old -> v.x", at=2, source="o.sql"),
-        job("file:models/gone.sql>pg/w", "a.x -> w.x", at=2, source="models/gone.sql"),
-        files=["models/stg/o.sql", "o.sql", "models/gone.sql"],
-    )
-    stale = DiagnosticRecord(FINDING, "models/stg/o.sql")
-    run = replace(new_batch.run, key="sql:0")
-    store.apply(replace(new_batch, run=run, diagnostics=(stale,)))
-    done = ingest(store, folder, datetime(2024, 1, 5, tzinfo=UTC))
-    assert done.adopted == 2
-    of_columns = [line for line in history(store) if " -> " in line]
-    assert of_columns == ["a.old -> v.x 2..5", "a.x -> v.x 1..", "a.x -> w.x 2.."]
-    assert [one.key for one in store.jobs()] == [
-        "file:models/gone.sql>pg/w",
-        "file:shop:stg/o.sql@postgres,pg>pg/v",
-    ]
-    assert store.diagnostics() == []
-    assert ["lineage forget --project '(before projects)'" in one for one in done.notices] == [True]
-    again = ingest(store, folder, datetime(2024, 1, 6, tzinfo=UTC))
-    assert (again.adopted, again.applied.edges_created) == (0, 0)
-    assert selected(store, project="(before projects)") == ["file:models/gone.sql>pg/w"]
 
 
 def found_by(store: GraphStore, text: str) -> list[str]:

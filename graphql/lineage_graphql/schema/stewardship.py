@@ -155,9 +155,7 @@ class Mutation:
     async def forget(
         self,
         info: LineageInfo,
-        project: Annotated[
-            str | None, argument("Project of SQL files; `(before projects)` selects files stored without one.")
-        ] = None,
+        project: Annotated[str | None, argument("Project of SQL files.")] = None,
         source: Annotated[str | None, argument("File, or folder of files.")] = None,
         job: Annotated[strawberry.ID | None, argument("Key of a job.")] = None,
         namespace: Annotated[str | None, argument("Namespace of the datasets that the jobs write.")] = None,

@@ -199,7 +199,7 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
 
 
 def _print_projects(summary: IngestSummary) -> None:
-    """Print the projects of the files, the retired and adopted files, and the notices."""
+    """Print the projects of the files, the retired files, and the notices."""
     for project, count in summary.projects:
         files = counted(count, "file")
         if project.name:
@@ -209,8 +209,6 @@ def _print_projects(summary: IngestSummary) -> None:
     if summary.files_gone:
         gone = counted(summary.files_gone, "file")
         say(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
-    if summary.adopted:
-        say(f"adopted from ingests before files had projects: {counted(summary.adopted, 'job')}")
     if any(not project.is_portable for project, _ in summary.projects):
         note("give --project NAME so that the files have the same identity on other machines")
     for text in summary.notices:

@@ -62,7 +62,6 @@ def find_stored_definitions(
     others: dict[str, dict[str, None]] = defaultdict(dict)
     jobs = {job for listed in found.values() for job in listed}
     for job in store.jobs({job for job in jobs if file_of_job(job) not in elsewhere}):
-        # Jobs stored before files had projects are taken over, or a notice tells how to retire them.
         if job.file_key is not None and job.file_key not in elsewhere and _defines(job):
             for key in job.writes:
                 others[key][_display_name(job)] = None

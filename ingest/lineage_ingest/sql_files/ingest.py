@@ -26,7 +26,6 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
-from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
 from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
 from lineage_ingest.sql_files.edited_files import EditedFiles, store_edits
@@ -125,7 +124,6 @@ def ingest_sql_files(
     edges_of_gone = _column_edges(store, gone.jobs)
     if stated is not None:
         stated.forget()
-    adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
     found = tuple(notices(store, sources, gone.replaced))
     kept = None
     if texts is not None and not gone.is_any:
@@ -133,7 +131,7 @@ def ingest_sql_files(
         said = SaidOfFiles(listed[:first], listed[first:of_statements], listed[of_statements:])
         kept = known_files(sources, options, texts, builder, batch, said, found, has_others=gone.has_others)
     applied, stored = store_batch(
-        store, batch, stated, None if full else before, project=name, schemas=schemas, files=kept, alone=not adopted
+        store, batch, stated, None if full else before, project=name, schemas=schemas, files=kept
     )
     notify("storing", 1, 1)
     return _summary(
@@ -144,7 +142,6 @@ def ingest_sql_files(
         gone=gone,
         notices=found,
         edges_of_gone=edges_of_gone,
-        adopted=adopted,
         verification=report,
         resolved=None if saved is None else saved.resolved,
         stored=stored,

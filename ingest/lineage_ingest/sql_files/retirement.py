@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from lineage.frozen import frozen
 from lineage.model.batch import JobKind, target_of_file_job
-from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
+from lineage.model.files import FileKey, beginning
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobHead, JobSelection
 from lineage_ingest.sql_files.projects import Project
@@ -139,12 +139,6 @@ def notices(store: GraphStore, sources: Sources, replaced: Collection[str] = ())
         yield (
             f"the store has {_count_text(count)} of {name or folder} as {how}, too; if that is no longer right: "
             f"lineage forget {option} --environment {_quote(environment)}"
-        )
-    heads = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,)))
-    if heads:
-        yield (
-            f"the store has {_count_text(len({head.source for head in heads}))} from before files had projects, not "
-            f"among these; if they are no longer right: lineage forget --project {_quote(BEFORE_PROJECTS)}"
         )
 
 

@@ -13,7 +13,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection
 from lineage_ingest.sql_files.discovery import FoundFiles, find_sql_files
 from lineage_ingest.sql_files.file_reader import SqlFile, read_sql_file
-from lineage_ingest.sql_files.projects import Project, ProjectFinder, text_of
+from lineage_ingest.sql_files.projects import Project, ProjectFinder
 
 __all__ = ["Covered", "Sources", "read_sources"]
 
@@ -44,11 +44,6 @@ class Sources:
     def keys(self) -> frozenset[str]:
         """The keys of the files."""
         return frozenset(str(file.key) for file in self.files)
-
-    @property
-    def paths(self) -> dict[str, str]:
-        """The absolute paths of the files, by key."""
-        return {str(file.key): text_of(path) for file, path in zip(self.files, self.found.files, strict=False)}
 
     def project_of(self, folder: Path) -> Project:
         """Return the project of the files in a folder."""

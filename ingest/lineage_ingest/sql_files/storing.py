@@ -34,7 +34,6 @@ def store_batch(
     project: str,
     schemas: StoredSchemas,
     files: KnownFiles | None,
-    alone: bool,
 ) -> tuple[AppliedChanges, int | None]:
     """Store a batch; return what has changed, and the number of files that were stored; None if all were.
 
@@ -47,7 +46,7 @@ def store_batch(
     Raises:
         StoreError: the store could not be read or written. Ingest again: nothing is lost or doubled.
     """
-    is_comparable = stated is not None and alone and not batch.changes
+    is_comparable = stated is not None and not batch.changes
     now = state_of(batch) if is_comparable else None
     fields = fields_of_edges(batch)
     unsettled = {one.key for one in batch.datasets if not schemas.is_settled(one, fields.get(one.key, ()))}

@@ -23,9 +23,9 @@ class IngestSummary:
     """What an ingest read, resolved and changed.
 
     `projects` are the projects of the files, with the number of files of each; `gone` are the files that no longer
-    exist, and `edges_of_gone` is the number of live edges they had. `adopted` is the number of jobs stored before files
-    had projects that these files took over. `notices` are about the same files stored elsewhere in the graph. `store`
-    is the address of the store. `verification` is what the comparison with a database has found, if there was one.
+    exist, and `edges_of_gone` is the number of live edges they had. `notices` are about the same files stored
+    elsewhere in the graph. `store` is the address of the store. `verification` is what the
+    comparison with a database has found, if there was one.
     `resolved` is the number of files that were resolved, the others being as in an earlier run; None: without a cache.
     `stored` is the number of files that were stored, the others being as the last ingest stored them; None: all were.
     """
@@ -36,7 +36,6 @@ class IngestSummary:
     projects: tuple[tuple[Project, int], ...] = ()
     gone: GoneFiles = _NOTHING_GONE
     edges_of_gone: int = 0
-    adopted: int = 0
     notices: tuple[str, ...] = ()
     store: str = ""
     verification: VerificationReport | None = None

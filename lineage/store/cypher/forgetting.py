@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from lineage.model.batch import JobKind
-from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
+from lineage.model.files import FileKey, beginning
 from lineage.store.cypher.backend import Row, Transaction
 from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.loading import load_jobs, load_units_that_only_add
@@ -24,7 +24,7 @@ def select_jobs(transaction: Transaction, wanted: JobSelection) -> list[JobHead]
     rows = [{"retired": wanted.retired, "kinds": [str(kind) for kind in wanted.kinds]}]
     name = "job_heads"
     begins = wanted.files
-    if wanted.project is not None and wanted.project != BEFORE_PROJECTS:
+    if wanted.project is not None:
         begins = begins or (beginning(wanted.project),)
     if begins:
         name, rows = "job_heads_of_files", [{**rows[0], "beginning": text} for text in begins]
@@ -61,20 +61,15 @@ def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -
     return RetiredJobs(ended, count_changes(changes).edges_ended)
 
 
-def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str] = ()) -> int:
-    """Change the keys of jobs, with their history; return how many existed.
-
-    Diagnostics of `sources` without a job are deleted; the next ingest of the source reports them again.
-    """
-    before = load_jobs(transaction, {*identities, *(one.key for one in identities.values())}, sources)
+def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity]) -> int:
+    """Change the keys of jobs, with their history; return how many existed."""
+    before = load_jobs(transaction, {*identities, *(one.key for one in identities.values())})
     transaction.write(difference(before, plan_rekeying(before, identities)))
     return sum(key in before.jobs for key in identities)
 
 
 def _is_meant(head: JobHead, wanted: JobSelection) -> bool:
     file = FileKey.parse(head.file_key) if head.file_key is not None else None
-    if wanted.project == BEFORE_PROJECTS and (file is not None or head.kind is not JobKind.SQL_FILE):
-        return False
     if wanted.environment is not None and (file is None or str(file.environment) != wanted.environment):
         return False
     if wanted.job is not None and head.key != wanted.job:

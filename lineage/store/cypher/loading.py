@@ -75,11 +75,8 @@ def load_edges_between(transaction: Transaction, source: str, target: str) -> Gr
     return state
 
 
-def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collection[str] = ()) -> GraphState:
-    """Return jobs with everything related to them, and their diagnostics and those of their files.
-
-    Diagnostics of `sources`, from before files had keys, are loaded as well if they belong to no job.
-    """
+def load_jobs(transaction: Transaction, keys: Collection[str]) -> GraphState:
+    """Return jobs with everything related to them, and their diagnostics and those of their files."""
     state = GraphState()
     asked = [{"key": key} for key in sorted(set(keys))]
     state.jobs = {row["n"]["key"]: job_from(row["n"]) for row in transaction.read(query("jobs_by_key"), asked)}
@@ -94,8 +91,7 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     _date_live_edges(transaction, state)
     rows = transaction.read(query("diagnostics_of_job"), asked)
     files = sorted({job.file_key for job in state.jobs.values() if job.file_key is not None})
-    origins = [*files, *sorted(sources)]
-    rows += transaction.read(query("diagnostics_of_origins"), [{"sources": origins}] if origins else [])
+    rows += transaction.read(query("diagnostics_of_origins"), [{"sources": files}] if files else [])
     for found in (diagnostic_from(row["n"]) for row in rows):
         of_files = found.file_key is not None or found.run.startswith("sql:")
         if found.job in state.jobs or (found.job is None and of_files):

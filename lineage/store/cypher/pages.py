@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
 from lineage.frozen import frozen
-from lineage.model.files import BEFORE_PROJECTS, beginning
+from lineage.model.files import beginning
 from lineage.model.names import split_name
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.reads import datasets, jobs
@@ -152,9 +152,7 @@ def _jobs(wanted: JobFilter) -> _List:
         found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if not wanted.retired:
         found = found.where("page_where_not_retired")
-    if wanted.project == BEFORE_PROJECTS:
-        found = found.where("page_where_no_file")
-    elif wanted.project is not None:
+    if wanted.project is not None:
         found = found.where("page_where_project", project=beginning(wanted.project))
     if wanted.file is not None:
         # In a file key, the path is between the first colon and the `@` of the environment; both are escaped in it.

@@ -456,9 +456,6 @@ n.dropped_at IS NULL
 // name: page_where_ran_by
 $user IN e.users
 
-// name: page_where_no_file
-(n.kind = 'sql_file' AND n.file_key IS NULL)
-
 // name: page_where_project
 n.file_key STARTS WITH $project
 

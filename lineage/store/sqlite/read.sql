@@ -532,9 +532,6 @@ n.dropped_at IS NULL
 -- name: page_where_ran_by
 :user IN (SELECT value FROM json_each(e.users))
 
--- name: page_where_no_file
-(n.kind = 'sql_file' AND n.file_key IS NULL)
-
 -- name: page_where_project
 substr(n.file_key, 1, length(:project)) = :project
 

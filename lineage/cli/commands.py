@@ -30,6 +30,7 @@ _OWN = {
     "runs": "lineage.cli.runs:runs",
     "prune": "lineage.cli.prune:prune",
     "forget": "lineage.cli.forget:forget",
+    "store": "lineage.cli.store:app",
     "neo4j": "lineage.cli.neo4j:app",
     "export": "lineage.cli.export:app",
 }
@@ -51,6 +52,7 @@ SUMMARIES = {
     "runs": "What was ingested, when, and how much was resolved?",
     "prune": "Retire ad-hoc lineage not seen since a date.",
     "forget": "Retire the lineage of a project, file, job or namespace.",
+    "store": "Verify, back up, restore and compact the store's file.",
     "neo4j": "Run a local Neo4j server, without Docker.",
     "export": "Write the graph as OpenLineage events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",

@@ -92,7 +92,7 @@ def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: P
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
-    assert written == ({"shop.a.one#x", "other#x"} if name == "postgres_stderr" else {"a.one#x", "other#x"})
+    assert written == ({"shop.a.one#x", "shop.public.other#x"} if name == "postgres_stderr" else {"a.one#x", "other#x"})
 
 
 @pytest.mark.parametrize(("source", "kind"), _LOGS)

@@ -112,6 +112,15 @@ class SqliteConnection:
 
         return self._limited(seconds, read)
 
+    def copy_to(self, other: SqliteConnection, pages: int, progress: Callable[[int, int], None]) -> None:
+        """Copy the whole database into another, so many pages at a time; `progress` gets those copied and all."""
+        other.reserve_checksums()
+        with other._own.backup("main", self._own, "main") as copying:
+            while not copying.done:
+                copying.step(pages)
+                progress(copying.page_count - copying.remaining, copying.page_count)
+        other.execute("PRAGMA journal_mode = WAL")
+
     def interrupt(self) -> None:
         """End the statement that runs, from another thread."""
         self._own.interrupt()

@@ -13,7 +13,17 @@ from lineage.store.cypher.statements import NamedStatement
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.sqlite.stored_values import DECODERS, Decoder
 
-__all__ = ["KINDS", "NODES", "Make", "explore_statement", "maker", "migrations", "sql", "write_statement"]
+__all__ = [
+    "KINDS",
+    "NODES",
+    "Make",
+    "check_statements",
+    "explore_statement",
+    "maker",
+    "migrations",
+    "sql",
+    "write_statement",
+]
 
 KINDS: Mapping[str, int] = {
     name: number for number, name in enumerate((*map(str, EdgeType), *(of.retired for of in EdgeType)), start=1)
@@ -40,7 +50,7 @@ _RELATIONSHIP_OF = {name.lower(): name for name in ("READS", "WRITES", "OBSERVED
 _LINKS = ("dump_relationships",)
 _COLUMN_OF_TIME = {"first_seen": "since", "valid_from": "since", "valid_to": "until"}
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_NAME = re.compile(r"^-- name: ([\w ]+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*--.*$", re.MULTILINE)
 _WORD = re.compile(r"<(\w+)>")
 _VALUE = re.compile(r"\{(\w+) (\w)\}")
@@ -68,6 +78,12 @@ def explore_statement(name: str, **words: str) -> str:
 def write_statement(name: str, **words: str) -> str:
     """Return a statement of `write.sql` with each `<word>` replaced."""
     return NamedStatement(name, tuple(words.items())).text(_named_statements("write"), _quoted)
+
+
+@cache
+def check_statements() -> dict[str, str]:
+    """Return the statements of `check.sql`, by what each counts."""
+    return _named_statements("check")
 
 
 @cache
@@ -166,9 +182,8 @@ def _quoted(names: tuple[str, ...]) -> str:
 def _named_statements(file: str) -> dict[str, str]:
     text = resources.files("lineage.store.sqlite").joinpath(f"{file}.sql").read_text(encoding="utf-8")
     _, *pieces = _NAME.split(text)
-    found = {
-        name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)
-    } | _any_of_types()
+    found = {name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
+    found |= _any_of_types() if file != "check" else {}
     return {name: _WORD.sub(lambda word: found.get(word[1], word[0]), body) for name, body in found.items()}
 
 

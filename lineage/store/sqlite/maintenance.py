@@ -1,0 +1,85 @@
+"""Look after a store file: verify, copy and compact it while other processes use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
+from lineage.store.sqlite.backend import SqliteBackend
+from lineage.store.sqlite.connection import SqliteConnection, error_from
+from lineage.store.sqlite.statements import check_statements
+
+__all__ = ["compact", "copy_store", "find_damage"]
+
+_PAGES_AT_ONCE = 1_000
+_SHOWN = 20
+
+
+def find_damage(path: Path) -> list[str]:
+    """Return what is wrong with a store file, at most twenty lines; nothing is written.
+
+    Every page is read with its checksum, SQLite looks at its own structures, and each number that refers to a table,
+    column or job is looked up.
+
+    Raises:
+        StoreError: the file cannot be read, or a page is damaged.
+    """
+    SqliteBackend(path, read_only=True).close()
+    try:
+        with closing(SqliteConnection(path, read_only=True)) as connection:
+            found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_SHOWN})") if row[0] != "ok"]
+            for what, statement in check_statements().items():
+                number = connection.value(statement)
+                if number:
+                    found.append(f"{number} {what}")
+            return found[:_SHOWN]
+    except apsw.Error as error:
+        raise error_from(path, error, StoreError) from error
+
+
+def copy_store(source: Path, target: Path, progress: Callable[[int, int], None]) -> None:
+    """Copy a store file, also while it is written, and verify the copy; `progress` gets the pages copied and all.
+
+    Raises:
+        StoreAccessError: there is a file at the target.
+        StoreError: the source cannot be read, the target not written, or the copy is damaged; no copy is left then.
+    """
+    if target.exists():
+        raise StoreAccessError(f"{target} is there already", "name another file, or move that one away")
+    SqliteBackend(source, read_only=True).close()
+    try:
+        with (
+            closing(SqliteConnection(source, read_only=True)) as reader,
+            closing(SqliteConnection(target, read_only=False)) as writer,
+        ):
+            reader.copy_to(writer, _PAGES_AT_ONCE, progress)
+        damage = find_damage(target)
+    except BaseException as error:
+        target.unlink(missing_ok=True)
+        if isinstance(error, apsw.Error):
+            raise error_from(source, error, StoreError) from error
+        raise
+    if damage:
+        target.unlink(missing_ok=True)
+        raise StoreDamagedError(f"the copy of {source} is damaged: {damage[0]}", "run `lineage store verify`")
+
+
+def compact(path: Path) -> tuple[int, int]:
+    """Give the space of deleted rows back to the disk; return the bytes before and after.
+
+    Raises:
+        StoreError: it cannot be written, or another process uses it.
+    """
+    SqliteBackend(path).close()
+    before = path.stat().st_size
+    try:
+        with closing(SqliteConnection(path, read_only=False)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except apsw.Error as error:
+        raise error_from(path, error, StoreError) from error
+    return before, path.stat().st_size

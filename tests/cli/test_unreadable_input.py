@@ -81,6 +81,6 @@ def test_a_file_that_is_no_store(tmp_path: Path, content: bytes) -> None:
     store.write_bytes(content)
     for command in ("impact", "x"), ("runs",), ("search", "x"):
         done = lineage(*command, "-s", store)
-        assert (done.code, "is not a store" in done.err) == (3, True), done
+        assert (done.code, "no lineage store" in " ".join(done.err.split())) == (3, True), done
         assert "Traceback" not in done.err
     assert store.read_bytes() == content

@@ -131,6 +131,20 @@ def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path, monkeypatch: 
         assert connection.value("SELECT count(*) FROM later") == 0
 
 
+def test_several_may_make_a_store_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+
+    def make(number: int) -> None:
+        with open_store(path) as store:
+            store.apply(batch(view(f"v{number}", f"a.x -> v{number}.x", at=1)))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(make, range(8)))
+    with open_store(path, read_only=True) as store:
+        assert live(store) == [f"a.x -> v{number}.x" for number in range(8)]
+    assert {one.name for one in tmp_path.iterdir()} <= {"store.db", "store.db-wal", "store.db-shm"}
+
+
 def test_a_second_writer_waits_and_readers_do_not(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with open_store(path) as store:

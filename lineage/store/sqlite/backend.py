@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,6 +61,8 @@ class SqliteBackend:
         self._is_disturbed = False
         _check_file(path, read_only=read_only)
         try:
+            if not path.exists():
+                _create(path)
             with self._connected() as connection:
                 self._version = self._prepare(connection)
                 self._last = _session_of(connection) if self._version else None
@@ -184,34 +186,56 @@ class SqliteBackend:
             connection.execute(statement, (self._session,))
 
     def _prepare(self, connection: SqliteConnection) -> int:
-        """Create or migrate the schema; return its version."""
+        """Migrate the schema if it is older; return its version."""
         version = int(connection.value("PRAGMA user_version"))
-        application = int(connection.value("PRAGMA application_id"))
-        tables = int(connection.value("SELECT count(*) FROM sqlite_master"))
-        if tables and application != APPLICATION:
+        if int(connection.value("PRAGMA application_id")) != APPLICATION:
             raise StoreDamagedError(f"{self._path} is no lineage store", "name another path with --store")
         if version > SCHEMA_VERSION:
             raise StoreSchemaError(
                 f"{self._path} has schema version {version}; this program supports up to {SCHEMA_VERSION}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
-        if version == SCHEMA_VERSION or self._read_only:
-            return version
-        if not tables:
+        if version < SCHEMA_VERSION and not self._read_only:
+            self._begin(connection)
+            _migrate(connection)
+            version = SCHEMA_VERSION
+        return version
+
+
+def _create(path: Path) -> None:
+    """Make an empty store, which is there as a whole or not at all, also if several processes make it at once."""
+    made = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        with closing(SqliteConnection(made, read_only=False)) as connection:
             connection.reserve_checksums()
             connection.execute("PRAGMA journal_mode = WAL")
-        self._begin(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            _migrate(connection)
         try:
-            version = int(connection.value("PRAGMA user_version"))
-            for number, text in migrations().items():
-                if number > version:
-                    connection.execute(text)
-                    connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        return SCHEMA_VERSION
+            os.link(made, path)
+        except FileExistsError:
+            pass  # another process was faster
+        except OSError:  # some file systems have no links
+            if not path.exists():
+                made.rename(path)
+    except OSError as error:
+        raise StoreAccessError(f"{path} cannot be made: {error.strerror}", "name another path with --store") from error
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _migrate(connection: SqliteConnection) -> None:
+    """Run the missing migrations in the transaction that has begun, and commit it."""
+    try:
+        version = int(connection.value("PRAGMA user_version"))
+        for number, text in migrations().items():
+            if number > version:
+                connection.execute(text)
+                connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def _may_write(path: Path) -> bool:

@@ -161,11 +161,6 @@ def test_several_workers_on_neo4j(neo4j_uri: Neo4jAddress) -> None:
 
 
 def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
-    with served("--store", str(path)):
-        code, stderr = failing("serve", "--store", str(path))
-        assert code == 3
-        assert "is being written by process" in stderr
-        assert "--store http://" in " ".join(stderr.split())
     for arguments, expected in (
         (("--host", "0.0.0.0"), "without authentication"),
         (("--workers", "2", "--store", str(path)), "several workers cannot share an embedded store"),

@@ -53,7 +53,7 @@ def test_a_log_that_was_rotated_within_a_session_is_one(tmp_path: Path) -> None:
         Row(ENDED.format("9.9", "insert into kept select a from s"), 1, other),
         Row(ENDED.format("0.1", "rollback"), 2),
     ]
-    assert written(tmp_path, first, second) == {"postgres/kept"}
+    assert written(tmp_path, first, second) == {"postgres/shop.public.kept"}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_was_not_committed_is_not_there(tmp_path: Path, rows: list[Row]) ->
     ids=["had ended", "savepoint", "committed", "the next cannot be parsed", "connection is ended"],
 )
 def test_what_was_committed_is_there(tmp_path: Path, rows: list[Row]) -> None:
-    assert written(tmp_path, rows) == {"postgres/t"}
+    assert written(tmp_path, rows) == {"postgres/shop.public.t"}
 
 
 def test_rows_that_come_twice_are_counted_once_and_two_servers_are_two(tmp_path: Path) -> None:

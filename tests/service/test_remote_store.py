@@ -21,7 +21,7 @@ from lineage.model.facts import Facts, FactsRecord
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
-from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
+from lineage.store.errors import StoreAccessError, StoreUnreachableError, StoreWriteError
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
 from lineage.store.remote.wire import Effect, methods
 from lineage.store.values import BufferedText, Direction, FeedKey, JobSelection
@@ -155,11 +155,19 @@ def test_the_command_line_works_through_a_service(own: GraphStore, served: Servi
         assert through == straight, question
 
 
-def test_a_second_owner_gets_a_clear_message(own: GraphStore) -> None:
-    code = f"from lineage.store import open_store; open_store({own.address!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert StoreLockedError.__name__ in done.stderr
-    assert f"process {os.getpid()}" in done.stderr
+def test_another_process_writes_to_the_file_of_a_service(own: GraphStore) -> None:
+    code = f"""
+from lineage.store import open_store
+from tests.store.batch_builders import batch, view
+with open_store({own.address!r}) as store:
+    store.apply(batch(view("beside", "a.x -> beside.x", at=1)))
+"""
+    with running(own) as service:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        body = {"query": "{ tables { nodes { name } } }"}
+        names = {one["name"] for one in service.http.post("/graphql", json=body).json()["data"]["tables"]["nodes"]}
+    assert "beside" in names
 
 
 def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ _OWN = {
     "runs": "lineage.cli.runs:runs",
     "prune": "lineage.cli.prune:prune",
     "forget": "lineage.cli.forget:forget",
-    "store": "lineage.cli.store:app",
+    "store": "lineage.cli.store_file:app",
     "neo4j": "lineage.cli.neo4j:app",
     "export": "lineage.cli.export:app",
 }

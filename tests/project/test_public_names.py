@@ -24,7 +24,7 @@ PUBLIC = {
     """,
     "lineage.catalog": "Catalog CatalogError SchemaSource TableSchema",
     "lineage.store": """
-        GraphStore StoreAccessError StoreError StoreFullError StoreLockedError StoreSchemaError
+        GraphStore StoreAccessError StoreDamagedError StoreError StoreFullError StoreLockedError StoreSchemaError
         StoreTimeoutError StoreUnreachableError StoreWriteError open_store
     """,
     "lineage.traversal": """

@@ -17,6 +17,7 @@ from lineage.store.errors import (
     StoreAccessError,
     StoreDamagedError,
     StoreError,
+    StoreFullError,
     StoreSchemaError,
     StoreUnreachableError,
     StoreWriteError,
@@ -218,8 +219,10 @@ def _create(path: Path) -> None:
         except OSError:  # some file systems have no links
             if not path.exists():
                 made.rename(path)
-    except OSError as error:
-        raise StoreAccessError(f"{path} cannot be made: {error.strerror}", "name another path with --store") from error
+    except (OSError, StoreError) as error:
+        if isinstance(error, StoreFullError):
+            raise
+        raise StoreAccessError(f"{path} cannot be made", "name another path with --store") from error
     finally:
         made.unlink(missing_ok=True)
 

@@ -14,7 +14,10 @@ from lineage.store.opening import DEFAULT_PATH
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Verify, back up, restore and compact the store's file.", no_args_is_help=True)
+app = typer.Typer(
+    help="Verify, back up, restore and compact the store's file.\n\nExample: lineage store verify --store lineage.db",
+    no_args_is_help=True,
+)
 
 
 def _path(store: str | None) -> Path:
@@ -31,7 +34,7 @@ def _path(store: str | None) -> Path:
 
 @app.command()
 def verify(store: StoreOption = None) -> None:
-    """Read every page with its checksum, and look up everything that refers to something.
+    """Check every page, and all that refers to something.
 
     Nothing is written. Exit status 0: nothing is wrong; 3: the file is damaged.
 
@@ -54,7 +57,7 @@ def backup(
     to: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; there must be no such file.")],
     store: StoreOption = None,
 ) -> None:
-    """Copy the store, also while others write to it, and verify the copy.
+    """Copy the store while it is in use, and verify the copy.
 
     Example: lineage store backup lineage-2026-01-31.db
     """

@@ -30,6 +30,7 @@ from lineage.store.cypher.store import CypherStore
 from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.sqlite import SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.maintenance import copy_store
 from lineage.store.sqlite.statements import migrations
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, live, view
@@ -129,6 +130,23 @@ def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path, monkeypatch: 
         assert live(store) == ["a.x -> v.x"]
     with closing(SqliteConnection(path, read_only=True)) as connection:
         assert connection.value("SELECT count(*) FROM later") == 0
+
+
+def test_the_log_of_a_store_that_was_removed_does_not_get_into_the_next_one(tmp_path: Path) -> None:
+    path, log = tmp_path / "store.db", tmp_path / "store.db-wal"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+        left = log.read_bytes()
+    path.unlink()
+    log.write_bytes(left)
+    with pytest.raises(StoreDamagedError, match="the log of a store that is not there"):
+        open_store(path)
+    with open_store(tmp_path / "other.db") as store, pytest.raises(StoreDamagedError, match="not there"):
+        copy_store(Path(store.address), path, lambda _, __: None)
+    assert (path.exists(), log.read_bytes()) == (False, left)
+    log.write_bytes(b"")
+    with open_store(path) as store:
+        assert live(store) == []
 
 
 def test_several_may_make_a_store_at_once(tmp_path: Path) -> None:

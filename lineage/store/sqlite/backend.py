@@ -29,7 +29,7 @@ from lineage.store.sqlite.statements import migrations
 from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage.store.time_limit import interruptible
 
-__all__ = ["SqliteBackend"]
+__all__ = ["SqliteBackend", "refuse_log_of_another"]
 
 T = TypeVar("T")
 
@@ -241,6 +241,21 @@ def _migrate(connection: SqliteConnection) -> None:
         raise
 
 
+def refuse_log_of_another(path: Path) -> None:
+    """Refuse a place where the log of a store is left without its store: SQLite would write it into the next one.
+
+    Raises:
+        StoreDamagedError: there is such a log, with something in it.
+    """
+    log = Path(f"{path}-wal")
+    # In this order: a process that makes a store at the same time has the store before its log.
+    if log.exists() and log.stat().st_size and not path.exists():
+        raise StoreDamagedError(
+            f"there is {log}, the log of a store that is not there",
+            "put the store back, or remove that file, too; it has what the store was given last",
+        )
+
+
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=True)
 
@@ -279,5 +294,7 @@ def _check_file(path: Path, *, read_only: bool) -> None:
         raise StoreAccessError(f"no permission to write {path}", "open it read-only, or ask its owner")
     if not there and path.parent.is_dir() and not _may_write(path.parent):
         raise StoreAccessError(f"no permission to make {path}", "name another path with --store")
+    if not there:
+        refuse_log_of_another(path)
     if not there and not path.parent.is_dir():
         raise StoreUnreachableError(f"there is no folder {path.parent}", "make it, or name another path with --store")

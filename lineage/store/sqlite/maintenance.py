@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
-from lineage.store.sqlite.backend import SqliteBackend
+from lineage.store.sqlite.backend import SqliteBackend, refuse_log_of_another
 from lineage.store.sqlite.connection import SqliteConnection, error_from
 from lineage.store.sqlite.statements import check_statements
 
@@ -46,10 +46,12 @@ def copy_store(source: Path, target: Path, progress: Callable[[int, int], None])
 
     Raises:
         StoreAccessError: there is a file at the target.
+        StoreDamagedError: the log of another store is left there.
         StoreError: the source cannot be read, the target not written, or the copy is damaged; no copy is left then.
     """
     if target.exists():
         raise StoreAccessError(f"{target} is there already", "name another file, or move that one away")
+    refuse_log_of_another(target)
     SqliteBackend(source, read_only=True).close()
     try:
         with (

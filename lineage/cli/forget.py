@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_object, say
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.model.files import beginning
 from lineage.model.names import is_column_key
 from lineage.store import open_store
@@ -31,6 +31,7 @@ def forget(
         str | None, typer.Option(help="SQL files ingested with these settings: DIALECT,NAMESPACE,DATABASE,SCHEMA.")
     ] = None,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be retired; change nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     output: FormatOption = OutputFormat.TABLE,

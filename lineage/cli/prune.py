@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import counted, say
-from lineage.cli.store_options import StoreOption
+from lineage.cli.store_options import LockTimeoutOption, StoreOption
 from lineage.store import open_store
 
 __all__ = ["prune"]
@@ -36,6 +36,7 @@ def _moment(value: str) -> datetime:
 def prune(
     older_than: Annotated[str, typer.Option(help="An age (90d, 12h, 4w) or a date (2026-01-31).")],
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
 ) -> None:
     """Retire lineage of ad-hoc statements (INSERT, MERGE, UPDATE) not seen since a date.
 

@@ -80,6 +80,19 @@ def restore(
 
 
 @app.command()
+def recover(store: StoreOption = None) -> None:
+    """Keep what can be read of a store whose log is damaged. What was stored last is lost: ingest it again.
+
+    Example: lineage store recover
+    """
+    from lineage.store.sqlite.maintenance import recover as recover_file  # noqa: PLC0415
+
+    path = _path(store)
+    recover_file(path)
+    say(f"{path}: what could be read is kept; `lineage runs` lists the ingests that it has")
+
+
+@app.command()
 def compact(store: StoreOption = None) -> None:
     """Give the space of what was deleted back to the disk. It needs as much room again meanwhile.
 

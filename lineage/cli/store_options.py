@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from lineage.cli.listing import OutputFormat
 
-__all__ = ["FormatOption", "StoreOption"]
+__all__ = ["FormatOption", "LockTimeoutOption", "StoreOption"]
 
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
 StoreOption = Annotated[
@@ -20,3 +21,23 @@ StoreOption = Annotated[
         envvar="LINEAGE_STORE",
     ),
 ]
+
+
+def _wait_for_writers(seconds: float | None) -> None:
+    if seconds is not None:  # a variable, so that processes of an ingest's own wait as long
+        os.environ["LINEAGE_LOCK_TIMEOUT"] = str(seconds)
+
+
+LockTimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--lock-timeout",
+        help="Seconds to wait while another process writes to the store's file. Default: 60.",
+        metavar="SECONDS",
+        min=0,
+        envvar="LINEAGE_LOCK_TIMEOUT",
+        callback=_wait_for_writers,
+        expose_value=False,
+    ),
+]
+"""Of commands that write. It has no value for them: the store asks for the variable."""

@@ -6,6 +6,8 @@ import os
 import re
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +34,7 @@ from lineage.store.sqlite import SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.maintenance import copy_store
 from lineage.store.sqlite.statements import migrations
+from tests.cli.running import lineage
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, live, view
 from tests.store.conftest import Opener
@@ -84,6 +87,7 @@ def test_read_only_needs_a_store(tmp_path: Path) -> None:
     [
         ("text.db", b"not a database\n" * 500, "no lineage store"),
         ("empty.db", b"", "is empty"),
+        ("before.lbug", b"LBUG1" + bytes(4000), "was written by a development version"),
         ("folder", None, "is a folder, not a store"),
         ("missing/store.db", None, "there is no folder"),
     ],
@@ -123,7 +127,7 @@ def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path, monkeypatch: 
     with open_store(path) as store:
         store.apply(batch(view("v", "a.x -> v.x", at=1)))
     later = {**migrations(), 2: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT"}
-    monkeypatch.setattr("lineage.store.sqlite.backend.migrations", lambda: later)
+    monkeypatch.setattr("lineage.store.sqlite.files.migrations", lambda: later)
     monkeypatch.setattr("lineage.store.sqlite.backend.SCHEMA_VERSION", 2)
     with open_store(path) as store:
         assert store.schema_version == 2
@@ -180,12 +184,33 @@ def test_a_second_writer_waits_and_readers_do_not(tmp_path: Path) -> None:
         writing.wait(30)
         assert live(reader) == ["a.x -> v.x"]
         with CypherStore(SqliteBackend(path, lock_seconds=0.1)) as second:
-            with pytest.raises(StoreLockedError, match="another process writes to"):
+            with pytest.raises(StoreLockedError, match="another thread of this process writes to"):
                 second.apply(batch(view("w", "a.x -> w.x", at=2)))
             go_on.set()
             waiting.result()
             second.apply(batch(view("w", "a.x -> w.x", at=2)))
         assert live(reader) == ["a.x -> v.x", "a.x -> w.x"]
+
+
+def test_who_waits_is_told_for_whom(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "store.db"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+    command = f"""
+import time, pathlib
+from lineage.store.sqlite import SqliteBackend
+SqliteBackend(pathlib.Path({str(path)!r})).writing(lambda _: (print(flush=True), time.sleep(60)))
+"""
+    with subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        found = lineage("prune", "--older-than", "2020-01-01", "--store", path, "--lock-timeout", "1.5")
+        writer.kill()
+    told = f"process {writer.pid} (python"
+    assert found.code == 3
+    assert f"waiting for {told}" in caplog.text
+    assert f"error: {told}" in found.err
+    assert "--lock-timeout" in found.err
 
 
 def test_an_unknown_scheme_is_no_path() -> None:

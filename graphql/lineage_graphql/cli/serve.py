@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.listing import note
-from lineage.cli.store_options import StoreOption
+from lineage.cli.store_options import LockTimeoutOption, StoreOption
 from lineage_graphql.cli.token import TokensOption
 from lineage_graphql.installed import check_installed
 
@@ -28,6 +28,7 @@ class LogFormat(StrEnum):
 @app.command(short_help="Run the GraphQL and OpenLineage service.")
 def serve(
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     host: Annotated[str, typer.Option(help="Address to listen on.", envvar="LINEAGE_HOST")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.", envvar="LINEAGE_PORT")

@@ -20,7 +20,7 @@ from lineage.cli.options import (
     dialect_option,
 )
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
@@ -78,6 +78,7 @@ def bi(
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     observed_at: Annotated[datetime | None, typer.Option(help="Time of the export (UTC); default: now.")] = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,

@@ -10,7 +10,7 @@ import typer
 from lineage.cli.listing import OutputFormat
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.frozen import frozen
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite
@@ -37,6 +37,7 @@ class _FileOptions:
     budget: BudgetOption = None
     set_operations: SetOperationsOption = SetOperations.EXACT
     store: StoreOption = None
+    lock_timeout: LockTimeoutOption = None
     jobs: JobsOption = None
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20
     output: FormatOption = OutputFormat.TABLE

@@ -23,7 +23,7 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage_ingest.api import ingest_dbt
@@ -59,6 +59,7 @@ def dbt(
     budget: BudgetOption = None,
     set_operations: SetOperationsOption = SetOperations.EXACT,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     full: Annotated[
         bool, typer.Option("--full", help="Resolve and store all models, also those that have not changed.")
     ] = False,

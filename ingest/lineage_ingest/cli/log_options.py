@@ -22,7 +22,7 @@ from lineage.cli.options import (
     dialect_option,
     note_cached_schemas,
 )
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.frozen import frozen
 from lineage_ingest.cli.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
@@ -147,6 +147,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
     """Options of all logs."""
 
     store: StoreOption = None
+    lock_timeout: LockTimeoutOption = None
     observed_at: Annotated[
         datetime | None,
         typer.Option(

@@ -8,7 +8,7 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage_ingest.api import ingest_openlineage, opened_store
 from lineage_ingest.cli.option_groups import with_option_groups
@@ -35,6 +35,7 @@ def openlineage(
         ),
     ] = None,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     show: Annotated[int, typer.Option("--show", min=0, help="Number of refused events to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:

@@ -42,7 +42,7 @@ def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[.
         @wraps(command)
         def run(**values: Any) -> None:
             built = {
-                name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+                name: kind(**{field.name: values.pop(field.name) for field in fields(kind) if field.name in values})
                 for name, kind in groups.items()
             }
             command(**values, **built)

@@ -9,7 +9,7 @@ import typer
 from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.sql.script.parallel import available_processors
 from lineage_ingest.api import ingest_postgres
@@ -59,6 +59,7 @@ def postgres(
     budget: BudgetOption = None,
     set_operations: SetOperationsOption = SetOperations.EXACT,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     jobs: JobsOption = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,

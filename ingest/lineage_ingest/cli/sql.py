@@ -29,7 +29,7 @@ from lineage.cli.options import (
     note_cached_schemas,
 )
 from lineage.cli.progress import progress_bar
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.decoding import decode_sql
@@ -83,6 +83,7 @@ def sql(
         ),
     ] = False,
     store: StoreOption = None,
+    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     project: Annotated[
         str | None,
         typer.Option(

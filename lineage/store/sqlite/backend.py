@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,35 +14,38 @@ import apsw
 
 from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.errors import (
-    StoreAccessError,
     StoreDamagedError,
     StoreError,
-    StoreFullError,
     StoreSchemaError,
     StoreUnreachableError,
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
-from lineage.store.sqlite.connection import SqliteConnection, error_from
+from lineage.store.sqlite.connection import SqliteConnection, error_from, is_open_here
 from lineage.store.sqlite.explorer import SqliteExplorer
-from lineage.store.sqlite.statements import migrations
+from lineage.store.sqlite.files import APPLICATION, check_file, create, cut_log, migrate
+from lineage.store.sqlite.locks import writer_of
+from lineage.store.sqlite.log_file import is_cut, log_of
 from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage.store.time_limit import interruptible
 
-__all__ = ["SqliteBackend", "refuse_log_of_another"]
+__all__ = ["SqliteBackend"]
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-APPLICATION = 0x4C696E67
-"""What tells a lineage store from other SQLite files: `PRAGMA application_id`."""
 LOCK_SECONDS = 60.0
-_WAIT_SECONDS = 0.02
+LOCK_TIMEOUT = "LINEAGE_LOCK_TIMEOUT"
+"""The variable with the seconds that a writer waits for another one."""
+_SILENT_SECONDS = 1.0
+"""Time that a writer waits without saying so."""
 
 
 class SqliteBackend:
     """A SQLite file. Any number of threads and processes read it, while one writes."""
 
-    def __init__(self, path: Path, *, read_only: bool = False, lock_seconds: float = LOCK_SECONDS) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, lock_seconds: float | None = None) -> None:
         """Open the file. It is created if missing, and migrated if older.
 
         Raises:
@@ -52,7 +55,7 @@ class SqliteBackend:
         """
         self._path = path
         self._read_only = read_only
-        self._lock_seconds = lock_seconds
+        self._lock_seconds = _lock_seconds() if lock_seconds is None else lock_seconds
         self._closed = False
         self._idle: list[SqliteConnection] = []
         self._writer = threading.Lock()
@@ -60,13 +63,17 @@ class SqliteBackend:
         self._last: int | None = None
         """The session that had written last when this one last looked."""
         self._is_disturbed = False
-        _check_file(path, read_only=read_only)
+        check_file(path, read_only=read_only)
+        log = log_of(path, is_open=is_open_here(path))
         try:
             if not path.exists():
-                _create(path)
+                create(path)
             with self._connected() as connection:
                 self._version = self._prepare(connection)
                 self._last = _session_of(connection) if self._version else None
+                if log is not None and is_cut(path, log, lambda: connection.frames):
+                    connection.close_without_the_log()
+                    raise cut_log(path)
         except StoreError:
             self.close()
             raise
@@ -166,16 +173,20 @@ class SqliteBackend:
 
     def _begin(self, connection: SqliteConnection) -> None:
         """Begin to write, when no other process does."""
-        ends = time.monotonic() + self._lock_seconds
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except apsw.BusyError:
-                if time.monotonic() > ends:
-                    raise
-                time.sleep(_WAIT_SECONDS)
-            else:
-                return
+        silent = min(_SILENT_SECONDS, self._lock_seconds)
+        connection.take_locks_for(silent)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            left = self._lock_seconds - silent
+            if not left:
+                raise
+            writer = writer_of(self._path) or "another process"
+            _log.warning(
+                "waiting for %s, which writes to %s, for at most %.0f s", writer, self._path, self._lock_seconds
+            )
+            connection.take_locks_for(left)
+            connection.execute("BEGIN IMMEDIATE")
 
     def _number_session(self, connection: SqliteConnection) -> None:
         """Note that this session has written, and whether another one has since it last looked."""
@@ -198,66 +209,9 @@ class SqliteBackend:
             )
         if version < SCHEMA_VERSION and not self._read_only:
             self._begin(connection)
-            _migrate(connection)
+            migrate(connection)
             version = SCHEMA_VERSION
         return version
-
-
-def _create(path: Path) -> None:
-    """Make an empty store, which is there as a whole or not at all, also if several processes make it at once."""
-    made = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        with closing(SqliteConnection(made, read_only=False)) as connection:
-            connection.reserve_checksums()
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            _migrate(connection)
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            pass  # another process was faster
-        except OSError:  # some file systems have no links
-            if not path.exists():
-                made.rename(path)
-    except (OSError, StoreError) as error:
-        if isinstance(error, StoreFullError):
-            raise
-        raise StoreAccessError(f"{path} cannot be made", "name another path with --store") from error
-    finally:
-        made.unlink(missing_ok=True)
-
-
-def _migrate(connection: SqliteConnection) -> None:
-    """Run the missing migrations in the transaction that has begun, and commit it."""
-    try:
-        version = int(connection.value("PRAGMA user_version"))
-        for number, text in migrations().items():
-            if number > version:
-                connection.execute(text)
-                connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def refuse_log_of_another(path: Path) -> None:
-    """Refuse a place where the log of a store is left without its store: SQLite would write it into the next one.
-
-    Raises:
-        StoreDamagedError: there is such a log, with something in it.
-    """
-    log = Path(f"{path}-wal")
-    # In this order: a process that makes a store at the same time has the store before its log.
-    if log.exists() and log.stat().st_size and not path.exists():
-        raise StoreDamagedError(
-            f"there is {log}, the log of a store that is not there",
-            "put the store back, or remove that file, too; it has what the store was given last",
-        )
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK, effective_ids=True)
 
 
 def _session_of(connection: SqliteConnection) -> int | None:
@@ -265,36 +219,14 @@ def _session_of(connection: SqliteConnection) -> int | None:
     return found
 
 
-def _check_file(path: Path, *, read_only: bool) -> None:
-    """Refuse what SQLite would take for a new store, or say in its own words.
+def _lock_seconds() -> float:
+    """Return how long a writer waits for another one.
 
     Raises:
-        StoreUnreachableError: there is no such file or folder, or it may not be read.
-        StoreDamagedError: the file is empty.
+        StoreError: the variable that says so has no number.
     """
+    given = os.environ.get(LOCK_TIMEOUT, "")
     try:
-        there = path.exists()
-        if there and path.is_dir():
-            raise StoreAccessError(f"{path} is a folder, not a store", "name a file with --store")
-        if not there and read_only:
-            raise StoreUnreachableError(
-                f"there is no store at {path}",
-                "ingest something first, or name another path with --store or LINEAGE_STORE",
-            )
-        if there and path.stat().st_size == 0:
-            raise StoreDamagedError(
-                f"{path} is empty: it was cut off, or is no lineage store",
-                "restore a backup, or remove the file and ingest again; nothing was written over",
-            )
-    except OSError as error:
-        raise StoreAccessError(f"{path} cannot be opened: {error.strerror}") from error
-    if read_only:
-        return
-    if there and not _may_write(path):
-        raise StoreAccessError(f"no permission to write {path}", "open it read-only, or ask its owner")
-    if not there and path.parent.is_dir() and not _may_write(path.parent):
-        raise StoreAccessError(f"no permission to make {path}", "name another path with --store")
-    if not there:
-        refuse_log_of_another(path)
-    if not there and not path.parent.is_dir():
-        raise StoreUnreachableError(f"there is no folder {path.parent}", "make it, or name another path with --store")
+        return float(given) if given else LOCK_SECONDS
+    except ValueError:
+        raise StoreError(f"{LOCK_TIMEOUT} must be a number of seconds, not {given!r}") from None

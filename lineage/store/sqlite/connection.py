@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,11 +23,12 @@ from lineage.store.errors import (
     StoreUnreachableError,
     StoreWriteError,
 )
+from lineage.store.sqlite.locks import writer_of
 from lineage.store.sqlite.statements import Make, maker
 
 T = TypeVar("T")
 
-__all__ = ["SqliteConnection", "error_from"]
+__all__ = ["SqliteConnection", "error_from", "is_open_here"]
 
 _CHECKED = "cksmvfs"
 _RESERVED = 8
@@ -35,12 +37,21 @@ _SETTINGS = """
 PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;
 """
+_READER_SECONDS = 10.0
 _STEPS = 20_000
 """SQLite's steps between two looks at the clock: about a millisecond."""
 
 
 _NO_ROOM = (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_TRUNCATE)
 """Errors of a file that may not grow."""
+
+
+_open_here: Counter[Path] = Counter()
+
+
+def is_open_here(path: Path) -> bool:
+    """Return whether this process has a connection to the file."""
+    return _open_here[path.absolute()] > 0
 
 
 class SqliteConnection:
@@ -53,7 +64,9 @@ class SqliteConnection:
             StoreUnreachableError: it cannot be opened; see the subclasses.
         """
         self._path = path
+        self._is_closed = False
         self._ends = float("inf")
+        self._lock_seconds, self._waiting_since = _READER_SECONDS, 0.0
         self._makers: dict[str, Make] = {}
         flags = apsw.SQLITE_OPEN_URI
         flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -62,12 +75,28 @@ class SqliteConnection:
             self._own = apsw.Connection(
                 _address(path, read_only=read_only), flags=flags, vfs=_CHECKED, statementcachesize=400
             )
-            self._own.set_busy_timeout(0)
+            self._own.set_busy_handler(self._waits)
             self._own.execute(_SETTINGS)
             self._own.create_scalar_function("folded", _folded, 1, deterministic=True)
             self._own.set_progress_handler(self._is_late, _STEPS)
+            _open_here[path.absolute()] += 1
         except apsw.Error as error:
             raise error_from(path, error, StoreUnreachableError) from error
+
+    def take_locks_for(self, seconds: float) -> None:
+        """Wait so long for the locks of others. Readers wait only while SQLite reads or ends the log of the store."""
+        self._lock_seconds = seconds
+
+    @property
+    def frames(self) -> int:
+        """The number of pages that SQLite reads of the store's log."""
+        *_, (_, frames, _) = self._own.execute("PRAGMA wal_checkpoint(NOOP)")
+        return int(frames)
+
+    def close_without_the_log(self) -> None:
+        """Close it and leave the log of the store as it is."""
+        self._own.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self.close()
 
     def reserve_checksums(self) -> None:
         """Have each page of a new file end with its checksum."""
@@ -127,7 +156,10 @@ class SqliteConnection:
 
     def close(self) -> None:
         """Close it. A second call does nothing."""
-        self._own.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._own.close()
+            _open_here[self._path.absolute()] -= 1
 
     def _limited(self, seconds: float | None, read: Callable[[], T]) -> T:
         self._ends = float("inf") if seconds is None else time.monotonic() + seconds
@@ -138,6 +170,16 @@ class SqliteConnection:
         finally:
             self._ends = float("inf")
 
+    def _waits(self, attempts: int) -> bool:
+        """Return whether SQLite tries again to take a lock, after a pause."""
+        now = time.monotonic()
+        if not attempts:
+            self._waiting_since = now
+        if now > self._waiting_since + self._lock_seconds:
+            return False
+        time.sleep(min(0.001 * 2**attempts, 0.02))
+        return True
+
     def _is_late(self) -> bool:
         return time.monotonic() > self._ends
 
@@ -145,7 +187,7 @@ class SqliteConnection:
 def error_from(path: Path, error: apsw.Error, failure: type[StoreError]) -> StoreError:
     """Return the error of a store for an error of SQLite; `failure` if it is none of the known ones."""
     if isinstance(error, apsw.BusyError):
-        return StoreLockedError(f"another process writes to {path}", "try again when it has ended")
+        return locked(path)
     extended = getattr(error, "extendedresult", None)
     if isinstance(error, apsw.FullError) or extended in _NO_ROOM:
         return StoreFullError(f"{path}: the disk is full", "make room: nothing was stored, and reads still work")
@@ -165,6 +207,14 @@ def error_from(path: Path, error: apsw.Error, failure: type[StoreError]) -> Stor
             f"{path} cannot be read or written: {error}", "look at the disk and the file system"
         )
     return failure(f"{path}: {error}")
+
+
+def locked(path: Path) -> StoreLockedError:
+    """Return the error that another process has kept a store locked for too long."""
+    return StoreLockedError(
+        f"{writer_of(path) or 'another process'} writes to {path}",
+        "try again when it has ended, or wait longer with --lock-timeout SECONDS or LINEAGE_LOCK_TIMEOUT",
+    )
 
 
 def _address(path: Path, *, read_only: bool) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 import apsw
 
 from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
-from lineage.store.sqlite.backend import SqliteBackend, refuse_log_of_another
+from lineage.store.sqlite.backend import LOCK_SECONDS, SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection, error_from
+from lineage.store.sqlite.files import check_file, refuse_log_of_another
 from lineage.store.sqlite.statements import check_statements
 
-__all__ = ["compact", "copy_store", "find_damage"]
+__all__ = ["compact", "copy_store", "find_damage", "recover"]
 
 _PAGES_AT_ONCE = 1_000
 _SHOWN = 20
@@ -70,6 +71,23 @@ def copy_store(source: Path, target: Path, progress: Callable[[int, int], None])
         raise StoreDamagedError(f"the copy of {source} is damaged: {damage[0]}", "run `lineage store verify`")
 
 
+def recover(path: Path) -> None:
+    """Keep what can be read of a store whose log is damaged: everything up to the first damaged page of the log.
+
+    Raises:
+        StoreError: the store itself is damaged, or another process uses it.
+    """
+    check_file(path, read_only=False)
+    try:
+        with closing(SqliteConnection(path, read_only=False)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except apsw.Error as error:
+        raise error_from(path, error, StoreError) from error
+    damage = find_damage(path)
+    if damage:
+        raise StoreDamagedError(f"{path} is damaged: {damage[0]}", "restore a backup, or ingest again into a new file")
+
+
 def compact(path: Path) -> tuple[int, int]:
     """Give the space of deleted rows back to the disk; return the bytes before and after.
 
@@ -80,6 +98,7 @@ def compact(path: Path) -> tuple[int, int]:
     before = path.stat().st_size
     try:
         with closing(SqliteConnection(path, read_only=False)) as connection:
+            connection.take_locks_for(LOCK_SECONDS)
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except apsw.Error as error:

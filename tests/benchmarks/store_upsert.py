@@ -141,4 +141,5 @@ def _emptied(address: Neo4jAddress) -> None:
         neo4j.GraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
         driver.session() as session,
     ):
-        session.run("MATCH (n) WHERE NOT n:Meta CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
+        wanted = "MATCH (n) WHERE NOT n:Meta OR n.key STARTS WITH 'contents '"
+        session.run(f"{wanted} CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS").consume()

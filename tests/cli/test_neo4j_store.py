@@ -21,7 +21,7 @@ def sql_file(tmp_path: Path) -> Path:
 
 def test_ingest_and_ask(neo4j_uri: Neo4jAddress, sql_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=(neo4j_uri.user, neo4j_uri.password)) as driver:
-        driver.execute_query("MATCH (n) WHERE NOT n:Meta DETACH DELETE n")
+        driver.execute_query("MATCH (n) WHERE NOT n:Meta OR n.key STARTS WITH 'contents ' DETACH DELETE n")
     monkeypatch.setenv("LINEAGE_STORE", neo4j_uri.uri)
     monkeypatch.setenv("LINEAGE_NEO4J_USER", neo4j_uri.user)
     monkeypatch.setenv("LINEAGE_NEO4J_PASSWORD", neo4j_uri.password)

@@ -59,7 +59,7 @@ def test_damage_is_found_and_said(path: Path, tmp_path: Path) -> None:
     assert (found.code, "damaged" in found.out + found.err) == (3, True), found
     refused = lineage("store", "backup", tmp_path / "copy.db", "--store", path)
     assert (refused.code, (tmp_path / "copy.db").exists()) == (3, False)
-    assert lineage("store", "verify", "--store", "bolt://127.0.0.1:1").code == 2
+    assert lineage("store", "compact", "--store", "bolt://127.0.0.1:1").code == 2
     assert lineage("store", "verify", "--store", tmp_path / "none.db").code == 3
 
 

@@ -89,7 +89,7 @@ def _empty(server: Neo4jAddress | None) -> None:
         import neo4j  # noqa: PLC0415  only where there is a server
 
         with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
-            driver.execute_query("MATCH (n) WHERE NOT n:Meta DETACH DELETE n")
+            driver.execute_query("MATCH (n) WHERE NOT n:Meta OR n.key STARTS WITH 'contents ' DETACH DELETE n")
 
 
 def main() -> int:

@@ -381,6 +381,31 @@ ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit
 
+// name: keys_after
+MATCH (n:<label>) WHERE n.key > $after RETURN n.key AS key ORDER BY key LIMIT $limit
+
+// name: edges_between
+MATCH (a:<label>)-[e:<lineage>]->(b) WHERE a.key > $after AND a.key <= $until
+RETURN type(e) AS kind, a.key AS source, b.key AS target, e.job AS job,
+       coalesce(e.valid_from.epochSeconds * 1000000 + e.valid_from.microsecond, 0) AS period
+
+// name: edges_at
+MATCH (n:<label> {key: $key})-[e:<lineage>]-()
+RETURN type(e) AS kind, startNode(e).key AS source, endNode(e).key AS target, e.job AS job,
+       coalesce(e.valid_from.epochSeconds * 1000000 + e.valid_from.microsecond, 0) AS period
+
+// name: contents
+MATCH (n:Meta) WHERE n.key STARTS WITH 'contents '
+RETURN sum(n.tables) AS tables, sum(n.columns) AS columns, sum(n.jobs) AS jobs, sum(n.edges) AS edges,
+       sum(n.ended_edges) AS ended_edges, collect(n.fingerprint) AS fingerprints
+
+// name: nodes_after
+MATCH (n:<label>) WHERE n.key > $after RETURN n ORDER BY n.key LIMIT $limit
+
+// name: relationships_between
+MATCH (a:<from>)-[e:<type>]->(b:<to>) WHERE a.key > $after AND a.key <= $until
+RETURN a.key AS source, b.key AS target, e
+
 // name: dump_nodes
 MATCH (n:<label>) RETURN n
 

@@ -37,6 +37,7 @@ _EDGE_TYPES = {
     "any_reference": _live_or_retired(EdgeType.REFERENCES),
     "any_feed": _live_or_retired(EdgeType.FEEDS),
     "contributed": EdgeType.CONTRIBUTES.retired,
+    "lineage": _live_or_retired(*EdgeType),
 }
 """Replacements of `<word>` in every statement: live and retired types of lineage."""
 

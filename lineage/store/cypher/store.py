@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from lineage.store.cypher import event_buffer, forgetting, lists, pages, reads, 
 from lineage.store.cypher.annotations import describe, describe_all, retire_edges
 from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
 from lineage.store.cypher.changes import count_changes, difference
+from lineage.store.cypher.contents import count_contents, holds_anything, recorded_contents
 from lineage.store.cypher.dump import dump_graph
 from lineage.store.cypher.facts import fact_sources, forget_facts
 from lineage.store.cypher.former_names import former_names, name_holders
@@ -22,6 +23,7 @@ from lineage.store.cypher.known_names import load_names
 from lineage.store.cypher.loading import load_state
 from lineage.store.cypher.schema import Changes
 from lineage.store.cypher.seen_again import is_seen_after, see_again
+from lineage.store.cypher.transfer import export_graph, import_changes
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.planning.chunks import BatchPart, Stage, split_batch, whole_batch
@@ -249,6 +251,21 @@ class CypherStore:
     usage_totals = _reading(pages.usage_totals)
 
     dump = _reading(dump_graph)
+    contents = _reading(recorded_contents)
+    count_contents = _reading(count_contents)
+    export_graph = _reading(export_graph)
+
+    def import_graph(self, lines: Iterable[str], progress: Callable[[str, int, int | None], None]) -> None:
+        """Write an exported graph into this store, which must be empty, in several transactions.
+
+        Raises:
+            StoreWriteError: the store is not empty.
+            StoreError: the lines are no whole graph, or could not be written; what came before stays.
+        """
+        if self._backend.reading(holds_anything):
+            raise StoreWriteError(f"{self.address} is not empty", "import into a new store, or an empty database")
+        for changes in import_changes(lines, progress):
+            self._backend.writing(partial(_write, changes))
 
     def close(self) -> None:
         """Close files and connections. A second call does nothing."""
@@ -261,6 +278,10 @@ class CypherStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _write(changes: Changes, transaction: Transaction) -> None:
+    transaction.write(changes)
 
 
 def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[NamesOverTime, Intake, GraphState]:

@@ -28,11 +28,13 @@ from neo4j.exceptions import (
 from neo4j.time import Date
 
 from lineage.store.cypher.backend import EndMissingError, Row
+from lineage.store.cypher.contents import Contents, contents_of, edges_held
 from lineage.store.cypher.schema import (
     LABELS,
     RELATIONSHIPS,
     SCHEMA_VERSION,
     Changes,
+    Node,
     PropertyType,
     Relationship,
     by_kind,
@@ -75,6 +77,10 @@ RETRY_SECONDS = 15.0
 # One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
 _ALL_STRIPES = range(LOCK_STRIPES)
 _LOCKABLE = "CREATE CONSTRAINT meta_key IF NOT EXISTS FOR (n:Meta) REQUIRE n.key IS UNIQUE"
+_ADD_TO_CONTENTS = "MERGE (m:Meta {key: $key}) SET " + ", ".join(
+    f"m.{name} = (coalesce(m.{name}, 0) + ${name})" + (" % 4611686018427387904" if name == "fingerprint" else "")
+    for name in Contents._fields
+)
 _LOCK_SCHEMA = "MERGE (m:Meta {key: 'migration'}) SET m.version = 0"
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version RETURN count(m) AS locked"
 
@@ -165,7 +171,7 @@ class Neo4jBackend:
                         f"the graph at {self._uri} lacks {len(keys) - found} of the nodes that writers lock",
                         "another version of lineage-graph migrated it, or they were deleted: open the store again",
                     )
-                transaction = Neo4jTransaction(managed)
+                transaction = Neo4jTransaction(managed, locks[0])
                 result = work(transaction)
                 if transaction.has_changes:
                     has_marked = True
@@ -290,8 +296,10 @@ class Neo4jBackend:
 class Neo4jTransaction:
     """A transaction of the backend, between BEGIN and COMMIT."""
 
-    def __init__(self, managed: ManagedTransaction) -> None:
+    def __init__(self, managed: ManagedTransaction, stripe: int = 0) -> None:
+        """Take a transaction; a writer has locked the stripe, so that no other one counts what is in it."""
         self._managed = managed
+        self._stripe = stripe
         self.has_changes = False
 
     def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -312,8 +320,10 @@ class Neo4jTransaction:
 
     def write(self, changes: Changes) -> None:
         """Write the changes, in an order in which both ends of every relationship exist."""
+        contents = contents_of(changes)
         for kind, deleted in by_kind(changes.deleted_relationships):
             self._run("delete_relationship", kind, [{**_ends(one), **one.identity} for one in deleted])
+        contents = contents.minus(self._edges_at(changes.deleted_nodes))
         for kind, nodes in by_kind(changes.deleted_nodes):
             self._run("delete_node", kind, [{"key": node.key} for node in nodes])
         for name, written in (("create_node", changes.created_nodes), ("update_node", changes.updated_nodes)):
@@ -332,6 +342,14 @@ class Neo4jTransaction:
             self._run_rows(statement, rows)
         for statement in seen_again_statements() if changes.seen_again else ():
             self._run_rows(statement, [seen.row for seen in changes.seen_again])
+        if any(contents):
+            self._managed.run(_ADD_TO_CONTENTS, key=f"contents {self._stripe}", **contents._asdict()).consume()
+
+    def _edges_at(self, nodes: Sequence[Node]) -> Contents:
+        """Return the edges that are deleted with nodes."""
+        ends = [(kind, of) for kind, of in by_kind(nodes) if kind[0] in ("Table", "Column")]
+        rows = (self.read(query("edges_at", label=kind), [{"key": node.key} for node in of]) for kind, of in ends)
+        return edges_held(row for found in rows for row in found)
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
         label, *ends = kind

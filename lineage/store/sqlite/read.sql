@@ -466,6 +466,39 @@ WHERE instr(n.search, :text) > 0 AND n.dropped_at IS NULL
 ORDER BY <rank>, length(n.search), n.key
 LIMIT :limit
 
+-- name: keys_after
+SELECT n.key AS key FROM <label> AS n WHERE n.key > :after ORDER BY n.key LIMIT :limit
+
+-- name: edges_between
+SELECT <name_of_kind> AS kind, a.key AS source, b.key AS target, j.key AS job, e.period AS period
+FROM node AS a JOIN lineage AS e ON e.source = a.id JOIN node AS b ON b.id = e.target JOIN job_key AS j ON j.id = e.job
+WHERE a.key > :after AND a.key <= :until AND (a.id = a.dataset) = :is_table
+
+-- name: edges_at
+SELECT <name_of_kind> AS kind, a.key AS source, b.key AS target, j.key AS job, e.period AS period
+FROM (
+  SELECT e.* FROM node AS n JOIN lineage AS e ON e.source = n.id WHERE n.key = :key
+  UNION ALL SELECT e.* FROM node AS n JOIN lineage AS e ON e.target = n.id WHERE n.key = :key) AS e
+JOIN node AS a ON a.id = e.source JOIN node AS b ON b.id = e.target JOIN job_key AS j ON j.id = e.job
+
+-- name: name_of_kind
+CASE e.kind WHEN 1 THEN 'CONTRIBUTES' WHEN 2 THEN 'REFERENCES' WHEN 3 THEN 'FEEDS'
+  WHEN 4 THEN 'CONTRIBUTED' WHEN 5 THEN 'REFERENCED' ELSE 'FED' END
+
+-- name: contents
+SELECT sum(value) FILTER (WHERE key = 'tables') AS tables, sum(value) FILTER (WHERE key = 'columns') AS columns,
+       sum(value) FILTER (WHERE key = 'jobs') AS jobs, sum(value) FILTER (WHERE key = 'edges') AS edges,
+       sum(value) FILTER (WHERE key = 'ended_edges') AS ended_edges,
+       json_group_array(value) FILTER (WHERE key = 'fingerprint') AS "fingerprints integers"
+FROM meta
+
+-- name: nodes_after
+SELECT {<label> n} FROM <label> AS n WHERE n.key > :after ORDER BY n.key LIMIT :limit
+
+-- name: relationships_between
+SELECT e.source AS source, e.target AS target, {<type> e} FROM (<link>) AS e
+WHERE e.source > :after AND e.source <= :until
+
 -- name: dump_nodes
 SELECT {<label> n} FROM <label> AS n
 

@@ -47,7 +47,7 @@ Make: TypeAlias = Callable[[Sequence[Any]], dict[str, Any]]
 _TYPE_OF = {number: name for name, number in KINDS.items()}
 _LABEL_OF = {name: label for label, name in NODES.items()}
 _RELATIONSHIP_OF = {name.lower(): name for name in ("READS", "WRITES", "OBSERVED")}
-_LINKS = ("dump_relationships",)
+_LINKS = ("dump_relationships", "relationships_between")
 _COLUMN_OF_TIME = {"first_seen": "since", "valid_from": "since", "valid_to": "until"}
 
 _NAME = re.compile(r"^-- name: ([\w ]+)$", re.MULTILINE)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import EndMissingError, Row
+from lineage.store.cypher.contents import contents_of, edges_held
 from lineage.store.cypher.schema import (
     LABELS,
     RELATIONSHIPS,
@@ -21,7 +22,7 @@ from lineage.store.cypher.schema import (
     SeenAgain,
     by_kind,
 )
-from lineage.store.cypher.statements import NamedStatement
+from lineage.store.cypher.statements import NamedStatement, query
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.observations import KEPT, TIME_SIZE
 from lineage.store.sqlite.connection import SqliteConnection
@@ -102,8 +103,10 @@ class SqliteTransaction:
         Raises:
             EndMissingError: a node of a relationship does not exist.
         """
+        contents = contents_of(changes)
         for (name, *_), deleted in by_kind(changes.deleted_relationships):
             self._delete_relationships(name, deleted)
+        contents = contents.minus(edges_held(self._edges_at(changes.deleted_nodes)))
         for (label,), nodes in sorted(by_kind(changes.deleted_nodes), key=_last_tables):
             self._delete_nodes(label, nodes)
         for (label,), nodes in sorted(by_kind(changes.created_nodes), key=_first_tables):
@@ -117,6 +120,13 @@ class SqliteTransaction:
             self._refresh(unit)
         for seen in changes.seen_again:
             self._see_again(seen)
+        self._connection.execute_many(
+            write_statement("add_to_contents"), [(name, n) for name, n in contents._asdict().items() if n]
+        )
+
+    def _edges_at(self, nodes: Sequence[Node]) -> list[dict[str, Any]]:
+        """Return the edges that are deleted with nodes."""
+        return self.read(query("edges_at"), [{"key": node.key} for node in nodes if _KEYS.get(node.label) == "node"])
 
     def _create_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         own, keys = _OWN_TABLE[label], _KEYS.get(label)

@@ -3,6 +3,11 @@
 -- name: next_id
 SELECT coalesce(max(id), 0) + 1 FROM <table>
 
+-- What the store holds by now: the fingerprint is kept below 2**62.
+-- name: add_to_contents
+INSERT INTO meta (key, value) VALUES (?1, ?2)
+ON CONFLICT (key) DO UPDATE SET value = (value + excluded.value) & 4611686018427387903
+
 -- name: find
 SELECT id FROM <table> WHERE key = ?
 

@@ -54,7 +54,8 @@ def verify(store: StoreOption = None) -> None:
     """Check the pages, references and counts of a store.
 
     Every page of a file is read with its checksum, and whatever one row says of another is looked up. On both stores,
-    tables, columns, jobs and edges are counted, and compared with what each commit has recorded. Nothing is written. Exit status 0: nothing is wrong; 3: it is damaged.
+    tables, columns, jobs and edges are counted, and compared with what each commit has recorded. Nothing is written.
+    Exit status 0: nothing is wrong; 3: it is damaged.
 
     Example: lineage store verify --store lineage.db
     """

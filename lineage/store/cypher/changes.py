@@ -41,20 +41,14 @@ _RETIRED = tuple(of.retired for of in EdgeType if of is not EdgeType.FEEDS)
 def difference(before: GraphState, after: GraphState) -> Changes:
     """Return the changes that turn `before` into `after`."""
     refreshed, units, seen = _refreshes(before, after)
-    old = {record.id: record for record in _records(before, after, refreshed)}
-    records = _records(after, before, refreshed)
-    if not old:
-        written = list(records)
-        return Changes(
-            created_nodes=_nodes(written),
-            created_relationships=_relationships(written),
-            refreshed_units=tuple(units),
-            seen_units=tuple(seen),
-        )
-    new = {record.id: record for record in records}
-    deleted = [record for key, record in old.items() if key not in new]
-    created = [record for key, record in new.items() if key not in old]
-    updated = [_with_changed(record, old[key]) for key, record in new.items() if key in old and record != old[key]]
+    created: list[Record] = []
+    deleted: list[Record] = []
+    updated: list[Record] = []
+    old = {record.id: record for record in _records(before, after, refreshed, deleted)}
+    new = {record.id: record for record in _records(after, before, refreshed, created)}
+    deleted += (record for key, record in old.items() if key not in new)
+    created += (record for key, record in new.items() if key not in old)
+    updated += (_with_changed(record, old[key]) for key, record in new.items() if key in old and record != old[key])
     return Changes(
         deleted_relationships=_relationships(deleted),
         deleted_nodes=_nodes(deleted),
@@ -123,20 +117,35 @@ def _only_seen_again(before: History | None, after: History) -> bool:
     return before == (*after[:-1], after[-1]._replace(last_seen=before[-1].last_seen))
 
 
-def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]) -> Iterator[Record]:
-    """Yield the records of all values that differ from the other state, except refreshed edges."""
+def _records(
+    state: GraphState, other: GraphState, refreshed: Container[JobEdge], only_here: list[Record]
+) -> Iterator[Record]:
+    """Yield the records of all values that differ from those of the other state, except refreshed edges.
+
+    Those of values that the other state does not have go to `only_here`: no other value has the same records.
+    """
 
     def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
         return ((key, value) for key, value in items.items() if others.get(key) != value)
 
-    for _, dataset in differing(state.datasets, other.datasets):
-        yield dataset_node(dataset)
+    add, extend = only_here.append, only_here.extend
+    for key, dataset in differing(state.datasets, other.datasets):
+        if key in other.datasets:
+            yield dataset_node(dataset)
+        else:
+            add(dataset_node(dataset))
     spelled = {key for key, one in state.datasets.items() if _spelling(one) != _spelling(other.datasets.get(key))}
     for key, column in state.columns.items():
-        if column.dataset in spelled or other.columns.get(key) != column:
+        known = other.columns.get(key)
+        if known is None:
+            extend(column_records(column, state.datasets.get(column.dataset)))
+        elif column.dataset in spelled or known != column:
             yield from column_records(column, state.datasets.get(column.dataset))
-    for _, job in differing(state.jobs, other.jobs):
-        yield job_node(job)
+    for key, job in differing(state.jobs, other.jobs):
+        if key in other.jobs:
+            yield job_node(job)
+        else:
+            add(job_node(job))
     for (job_key, dataset_key), seen in state.reads.items():
         # What a job no longer reads or writes changes when the job is seen without it.
         if other.reads.get((job_key, dataset_key)) != seen or other.jobs.get(job_key) != state.jobs[job_key]:
@@ -144,8 +153,11 @@ def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]
     for (job_key, dataset_key), unit in state.units.items():
         if other.units.get((job_key, dataset_key)) != unit or other.jobs.get(job_key) != state.jobs[job_key]:
             yield writes_relationship(state.jobs[job_key], dataset_key, unit)
-    for pair, history in differing(state.histories, other.histories):
-        if pair not in refreshed:
+    for pair, history in state.histories.items():
+        known_history = other.histories.get(pair)
+        if known_history is None:
+            extend(lineage_records(pair, history))
+        elif known_history != history and pair not in refreshed:
             yield from lineage_records(pair, history)
     for _, run in differing(state.runs, other.runs):
         yield run_node(run)
@@ -159,8 +171,11 @@ def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]
         yield prune_node(prune)
     for _, found in differing(state.diagnostics, other.diagnostics):
         yield from diagnostic_records(found, job_known=found.job in state.jobs)
-    for _, used in differing(state.usage, other.usage):
-        yield from usage_records(used)
+    for key, used in differing(state.usage, other.usage):
+        if key in other.usage:
+            yield from usage_records(used)
+        else:
+            extend(usage_records(used))
 
 
 def _spelling(dataset: StoredDataset | None) -> str | None:

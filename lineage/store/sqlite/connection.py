@@ -75,6 +75,8 @@ class SqliteConnection:
             self._own = apsw.Connection(
                 _address(path, read_only=read_only), flags=flags, vfs=_CHECKED, statementcachesize=400
             )
+            # Else SQLite plans a statement anew for each value of its parameters, which takes longer than most queries.
+            self._own.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             self._own.set_busy_handler(self._waits)
             self._own.execute(_SETTINGS)
             self._own.create_scalar_function("folded", _folded, 1, deterministic=True)

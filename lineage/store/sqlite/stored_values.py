@@ -30,8 +30,17 @@ def from_microseconds(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _list_to_text(values: Any) -> str:
-    return json.dumps(list(values), ensure_ascii=False, separators=(",", ":")) if values else "[]"
+    if not values:
+        return "[]"
+    if isinstance(values[0], str):
+        joined = '","'.join(values)
+        if joined.isprintable() and "\\" not in joined and joined.count('"') == 2 * (len(values) - 1):
+            return f'["{joined}"]'  # nothing in it has to be escaped
+    return _encode(list(values))
 
 
 @lru_cache(maxsize=10_000)

@@ -63,8 +63,11 @@ class UserCounts:
 
 
 def _most_first(pairs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    listed = tuple(pairs)
+    if len(listed) < 2:
+        return listed
     queries: Counter[str] = Counter()
-    for user, number in pairs:
+    for user, number in listed:
         queries[user] += number
     return tuple(sorted(queries.items(), key=lambda pair: (-pair[1], pair[0])))
 

@@ -106,7 +106,12 @@ def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        return replace(record, of=naming.key_today(record.of, record.named_at))
+        of = naming.key_today(record.of, record.named_at)
+        return record if of == record.of else replace(record, of=of)
+
+    def reported_today(record: DiagnosticRecord) -> DiagnosticRecord:
+        job = job_today(record.job)
+        return record if job == record.job else replace(record, job=job)
 
     return Intake(
         run=batch.run,
@@ -114,7 +119,7 @@ def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
         observations=tuple(sorted(observations, key=lambda one: (one.job.last_seen, one.job.key))),
         datasets=tuple(_news(record, time_of(record), naming) for record in batch.datasets),
         changes=batch.changes,
-        diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
+        diagnostics=tuple(map(reported_today, batch.diagnostics)),
         usage=_one_a_day(used_today(record) for record in batch.usage),
         references=part.references_today(naming),
         stages=part.stages,
@@ -137,12 +142,11 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
             if (drops := naming.drops_of_others(name, at))
         }
     )
-    job = replace(
-        job,
-        key=naming.job_today(job.key, at),
-        reads=tuple(dict.fromkeys(naming.today(key, at) for key in job.reads)),
-        writes=tuple(dict.fromkeys(naming.today(key, at) for key in job.writes)),
-    )
+    key = naming.job_today(job.key, at)
+    reads = tuple(dict.fromkeys(naming.today(key, at) for key in job.reads))
+    writes = tuple(dict.fromkeys(naming.today(key, at) for key in job.writes))
+    if (key, reads, writes) != (job.key, job.reads, job.writes):
+        job = replace(job, key=key, reads=reads, writes=writes)
     outputs: dict[str, dict[JobEdge, Stated]] = {output: {} for output in job.writes}
     for output, stated in outputs.items():
         for read in job.reads:
@@ -166,7 +170,9 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverT
         stated = outputs.setdefault(output, {})
         new = Stated(_meaning(edge), _proofs(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
-    return Observation(replace(job, writes=tuple(outputs)), outputs, digests, spared)
+    if len(outputs) > len(job.writes):
+        job = replace(job, writes=tuple(outputs))
+    return Observation(job, outputs, digests, spared)
 
 
 def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str], str]) -> dict[str, str]:

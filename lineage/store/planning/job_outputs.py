@@ -130,9 +130,10 @@ class Units:
         state = self.state
         state.units[job.key, output] = self._unit(job, output, UNOBSERVED)
         self.outputs[job.key].add(output)
-        pruned = [prune.at for prune in state.prunes.values() if job.last_seen < prune.older_than]
+        ends = [prune.at for prune in state.prunes.values() if job.last_seen < prune.older_than]
+        ends += self.absences.get(job.key, ())
         for pair, said in stated.items():
-            bounds = (*self._drops_of(pair), *self.absences.get(job.key, ()), *pruned)
+            bounds = (*self._drops_of(pair), *ends)
             end = min((at for at in bounds if at > job.last_seen), default=None)
             period = Period(job.first_seen, end, job.last_seen, said.meaning, said.spans)
             state.histories[pair] = extend(state.histories.get(pair, ()), period)

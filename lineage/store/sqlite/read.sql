@@ -432,7 +432,7 @@ SELECT {a_table n} FROM a_table AS n WHERE instr(n.facts, :beginning) > 0
 
 -- name: search_datasets
 SELECT n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search FROM a_table AS n
-WHERE instr(n.search, :text) > 0 AND n.key NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
+WHERE n.id IN (SELECT id FROM dataset WHERE instr(search, :text) > 0) AND n.key NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
 ORDER BY <rank>, length(n.search), n.key
 LIMIT :limit
 
@@ -461,7 +461,7 @@ LIMIT :limit
 
 -- name: search_columns
 SELECT n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search FROM a_column AS n
-WHERE instr(n.search, :text) > 0 AND n.dropped_at IS NULL
+WHERE n.id IN (SELECT id FROM dataset_column WHERE instr(search, :text) > 0) AND n.dropped_at IS NULL
   AND n.dataset NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
 ORDER BY <rank>, length(n.search), n.key
 LIMIT :limit
@@ -599,7 +599,7 @@ WHERE n.day >= :since AND n.day <= :until GROUP BY o.id
 
 -- name: count_search_datasets
 SELECT count(*) AS number FROM a_table AS n
-WHERE instr(n.search, :text) > 0 AND n.key NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
+WHERE n.id IN (SELECT id FROM dataset WHERE instr(search, :text) > 0) AND n.key NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
 
 -- name: count_search_aliases
 SELECT count(DISTINCT n.id) AS number
@@ -609,7 +609,7 @@ WHERE n.aliases <> '[]' AND instr(a.alias, :text) > 0 AND instr(n.search, :text)
 
 -- name: count_search_columns
 SELECT count(*) AS number FROM a_column AS n
-WHERE instr(n.search, :text) > 0 AND n.dropped_at IS NULL
+WHERE n.id IN (SELECT id FROM dataset_column WHERE instr(search, :text) > 0) AND n.dropped_at IS NULL
   AND n.dataset NOT IN (SELECT value FROM json_each(:forgotten)) AND <page_where_tags>
 
 -- name: count_datasets_with_tags

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store import StoreError, open_store
+from lineage.store import StoreDamagedError, StoreError, open_store
 from lineage.store.values import GraphDump
 from tests.store import again_writer, stopped_writer
 from tests.store.batch_builders import batch, day, key, view
@@ -161,6 +161,18 @@ def test_a_damaged_file_gives_the_right_answer_or_an_error(tmp_path: Path, place
             refused += 1
         assert path.read_bytes() == bytes(damaged)
     assert refused > 10
+
+
+def test_a_file_that_ends_within_its_last_page_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with open_store(path) as store:
+        stopped_writer.write_first(store)
+    whole = path.read_bytes()
+    for cut in (1, 100, 4095):
+        path.write_bytes(whole[:-cut])
+        for read_only in (True, False):
+            with pytest.raises(StoreDamagedError, match="was cut off"):
+                open_store(path, read_only=read_only)
 
 
 def _states_while_writing(folder: Path) -> list[Path]:

@@ -68,8 +68,11 @@ class SqliteConnection:
         self._ends = float("inf")
         self._lock_seconds, self._waiting_since = _READER_SECONDS, 0.0
         self._makers: dict[str, Make] = {}
+        # A reader that may, ends the log as a writer does: else it would leave the files beside the store.
+        sealed = read_only and not _may_end_log(path)
         flags = apsw.SQLITE_OPEN_URI
-        flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        flags |= apsw.SQLITE_OPEN_READONLY if sealed else apsw.SQLITE_OPEN_READWRITE
+        flags |= 0 if read_only else apsw.SQLITE_OPEN_CREATE
         try:
             _load_checksums()
             self._own = apsw.Connection(
@@ -78,7 +81,7 @@ class SqliteConnection:
             # Else SQLite plans a statement anew for each value of its parameters, which takes longer than most queries.
             self._own.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             self._own.set_busy_handler(self._waits)
-            self._own.execute(_SETTINGS)
+            self._own.execute(_SETTINGS + ("PRAGMA query_only = ON" if read_only else ""))
             self._own.create_scalar_function("folded", _folded, 1, deterministic=True)
             self._own.set_progress_handler(self._is_late, _STEPS)
             _open_here[path.absolute()] += 1
@@ -224,6 +227,10 @@ def _address(path: Path, *, read_only: bool) -> str:
     address = f"file:{quote(str(path.absolute()))}"
     closed = read_only and not os.access(path.parent, os.W_OK, effective_ids=True)
     return f"{address}?immutable=1" if closed and not Path(f"{path}-wal").exists() else address
+
+
+def _may_end_log(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=True) and os.access(path.parent, os.W_OK, effective_ids=True)
 
 
 def _folded(*values: Any) -> str:

@@ -16,6 +16,7 @@ from lineage.store.errors import (
 )
 from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.locks import refuse_network_file_system
+from lineage.store.sqlite.log_file import holds_page
 from lineage.store.sqlite.statements import migrations
 
 __all__ = ["APPLICATION", "check_file", "create", "cut_log", "migrate", "refuse_log_of_another"]
@@ -92,6 +93,17 @@ def _is_of_before(path: Path) -> bool:
         return file.read(4) in _BEFORE
 
 
+def _ends_within_a_page(path: Path) -> bool:
+    """Return whether the last page of a file is not all there; SQLite would read the rest of it as zeros."""
+    with path.open("rb") as file:
+        head = file.read(18)
+    size = int.from_bytes(head[16:18], "big")  # 1 stands for 65,536
+    if not head.startswith(b"SQLite format 3\0") or size < 512:
+        return False
+    pages, rest = divmod(path.stat().st_size, size)
+    return bool(rest) and not holds_page(path, pages + 1)  # a checkpoint that was cut short is done again
+
+
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=True)
 
@@ -116,6 +128,10 @@ def check_file(path: Path, *, read_only: bool) -> None:
             raise StoreDamagedError(
                 f"{path} was written by a development version, whose format this one does not read",
                 "ingest again into a new file",
+            )
+        if there and _ends_within_a_page(path):
+            raise StoreDamagedError(
+                f"{path} was cut off", "restore a backup, or remove the file and ingest again; nothing was written over"
             )
         if there and path.stat().st_size == 0:
             raise StoreDamagedError(

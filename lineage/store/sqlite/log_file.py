@@ -20,7 +20,7 @@ from pathlib import Path
 from lineage.store.errors import StoreDamagedError
 from lineage.store.sqlite.locks import shows_writers, writer_of
 
-__all__ = ["Log", "is_cut", "log_of"]
+__all__ = ["Log", "holds_page", "is_cut", "log_of"]
 
 Log = tuple[bytes, int]
 """The salts of a log, and the number of frames up to the last one that ends a transaction."""
@@ -63,6 +63,24 @@ def log_of(path: Path, *, is_open: bool) -> Log | None:
             return salts, last
     except FileNotFoundError:
         return None
+
+
+def holds_page(path: Path, wanted: int) -> bool:
+    """Return whether a store's log has a page, which the next checkpoint writes into the store."""
+    try:
+        with Path(f"{path}-wal").open("rb") as file:
+            head = file.read(_HEADER.size)
+            if len(head) < _HEADER.size:
+                return False
+            _, _, size, _, salts, _, _ = _HEADER.unpack(head)
+            while len(frame := file.read(_FRAME.size)) == _FRAME.size:
+                page, _, own = _FRAME.unpack(frame)
+                if (page, own) == (wanted, salts):
+                    return True
+                file.seek(size or 65_536, 1)
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def is_cut(path: Path, before: Log, frames: Callable[[], int]) -> bool:

@@ -13,7 +13,7 @@ from lineage.store.cypher.contents import Contents, differences
 from lineage.store.cypher.store import CypherStore
 from lineage.store.errors import StoreAccessError, StoreError
 from lineage.store.opening import open_store
-from lineage.store.sqlite.files import check_file
+from lineage.store.sqlite.files import check_file, place, remove_files
 
 __all__ = ["export_store", "import_store", "miscounted"]
 
@@ -82,15 +82,12 @@ def import_store(file: Path, address: str, progress: _Progress) -> Contents:
                 store.import_graph(lines, progress)
             held = store.contents()
         if path is not None and made is not None:
-            os.link(made, path)
-    except FileExistsError:
-        raise StoreAccessError(f"{path} is there already", "name another file, or move that one away") from None
+            place(made, path)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise StoreAccessError(f"{file} cannot be read: {error}", "is it the file that was exported?") from error
     finally:
         if made is not None:
-            for end in ("", "-wal", "-shm"):
-                Path(f"{made}{end}").unlink(missing_ok=True)
+            remove_files(made)
     return held
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from lineage.store.errors import (
@@ -19,7 +19,16 @@ from lineage.store.sqlite.locks import refuse_network_file_system
 from lineage.store.sqlite.log_file import holds_page
 from lineage.store.sqlite.statements import migrations
 
-__all__ = ["APPLICATION", "check_file", "create", "cut_log", "migrate", "refuse_log_of_another"]
+__all__ = [
+    "APPLICATION",
+    "check_file",
+    "create",
+    "cut_log",
+    "migrate",
+    "place",
+    "refuse_log_of_another",
+    "remove_files",
+]
 
 APPLICATION = 0x4C696E67
 """What tells a lineage store from other SQLite files: `PRAGMA application_id`."""
@@ -36,19 +45,42 @@ def create(path: Path) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             migrate(connection)
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            pass  # another process was faster
-        except OSError:  # some file systems have no links
-            if not path.exists():
-                made.rename(path)
+        if not path.exists():  # else another process was faster
+            with suppress(StoreAccessError):
+                place(made, path)
+        if not path.exists():
+            raise StoreAccessError(f"{path} cannot be made", "name another path with --store")
     except (OSError, StoreError) as error:
-        if isinstance(error, StoreFullError):
+        if isinstance(error, StoreFullError | StoreAccessError):
             raise
         raise StoreAccessError(f"{path} cannot be made", "name another path with --store") from error
     finally:
-        made.unlink(missing_ok=True)
+        remove_files(made)
+
+
+def place(made: Path, path: Path) -> None:
+    """Give a closed store its name.
+
+    Raises:
+        StoreAccessError: there is a file of that name, or none may be made.
+    """
+    try:
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            raise StoreAccessError(f"{path} is there already", "name another file, or move that one away") from None
+        except OSError:  # some file systems have no links
+            if path.exists():
+                raise
+            made.rename(path)
+    except OSError as error:
+        raise StoreAccessError(f"{path} cannot be made: {error.strerror}", "name another path with --store") from error
+
+
+def remove_files(path: Path) -> None:
+    """Remove a store that nobody uses, with what is beside it."""
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def migrate(connection: SqliteConnection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ import apsw
 from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
 from lineage.store.sqlite.backend import LOCK_SECONDS, SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection, error_from
-from lineage.store.sqlite.files import check_file, refuse_log_of_another
+from lineage.store.sqlite.files import check_file, place, refuse_log_of_another, remove_files
 from lineage.store.sqlite.statements import check_statements
 
 __all__ = ["compact", "copy_store", "find_damage", "recover"]
@@ -54,21 +55,21 @@ def copy_store(source: Path, target: Path, progress: Callable[[int, int], None])
         raise StoreAccessError(f"{target} is there already", "name another file, or move that one away")
     refuse_log_of_another(target)
     SqliteBackend(source, read_only=True).close()
+    made = target.with_name(f".{target.name}.{os.getpid()}")  # what has its name is a whole copy
     try:
         with (
             closing(SqliteConnection(source, read_only=True)) as reader,
-            closing(SqliteConnection(target, read_only=False)) as writer,
+            closing(SqliteConnection(made, read_only=False)) as writer,
         ):
             reader.copy_to(writer, _PAGES_AT_ONCE, progress)
-        damage = find_damage(target)
-    except BaseException as error:
-        target.unlink(missing_ok=True)
-        if isinstance(error, apsw.Error):
-            raise error_from(source, error, StoreError) from error
-        raise
-    if damage:
-        target.unlink(missing_ok=True)
-        raise StoreDamagedError(f"the copy of {source} is damaged: {damage[0]}", "run `lineage store verify`")
+        damage = find_damage(made)
+        if damage:
+            raise StoreDamagedError(f"the copy of {source} is damaged: {damage[0]}", "run `lineage store verify`")
+        place(made, target)
+    except apsw.Error as error:
+        raise error_from(source, error, StoreError) from error
+    finally:
+        remove_files(made)
 
 
 def recover(path: Path) -> None:

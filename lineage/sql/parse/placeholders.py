@@ -11,7 +11,7 @@ A placeholder that may stand for more than a value is reported: lineage that a t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -56,6 +56,17 @@ _BEFORE_A_VALUE = re.compile(
     re.IGNORECASE,
 )
 """What a value follows; in other positions, a variable may hold an expression or a list of columns."""
+_BEFORE_A_QUERY = re.compile(
+    r"\b(?:(?:as|from|join|exists)\s*\(|union(?:\s+all)?|intersect|except)\s*\Z", re.IGNORECASE
+)
+_BEFORE_A_SET_OPERATION = re.compile(r"\s*(?:union|intersect|except)\b", re.IGNORECASE)
+_NEEDS_MORE = (
+    "select distinct all by on where and or not having qualify set values then else when case in using between like is"
+)
+_BEHIND_A_CLAUSE = re.compile(
+    r"[\w)\]`\"]" + "".join(rf"(?<!\b{word})" for word in _NEEDS_MORE.split()) + r"[ \t]*\n\s*\Z", re.IGNORECASE
+)
+"""Where a macro call that has a line of its own adds to what is complete without it."""
 _SHORTEST = len("${x}")
 THIS = "{{ this }}"
 """The table that a model of dbt makes."""
@@ -130,11 +141,38 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
             if names.get(written) != THIS:
                 doubt(match, f"a part of this name is the placeholder `{shown}`")
             return written
+        is_call = kind == "jinja" and "(" in found
+        if is_call and (_BEFORE_A_QUERY.search(before) or _is_first_query(text, match)):
+            mark = f"__tpl{len(names)}"
+            if query := _written_over(found, ("select", "*", "from", mark)):
+                names[mark] = " ".join(found.split())
+                doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
+                return query
+        if is_call and _BEHIND_A_CLAUSE.search(before) and not text[match.end() :].partition("\n")[0].strip():
+            doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
+            return _spaces(found)
         if kind != "percent" and not (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
             doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
         return _pad("0" * len(found.split("\n", 1)[0]), found)
 
     return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names)
+
+
+def _is_first_query(text: str, match: re.Match[str]) -> bool:
+    is_first = not text[: match.start()].strip()
+    return is_first and _BEFORE_A_SET_OPERATION.match(text, match.end()) is not None
+
+
+def _written_over(found: str, words: Sequence[str]) -> str | None:
+    """Return words over a placeholder of any number of lines, which keep their places; None if it is too short."""
+    lines = _spaces(found).split("\n")
+    waiting = list(words)
+    for number, line in enumerate(lines):
+        text = ""
+        while waiting and len(text) + len(waiting[0]) <= len(line):
+            text += f"{waiting.pop(0)} "
+        lines[number] = text[: len(line)].ljust(len(line))
+    return None if waiting else "\n".join(lines)
 
 
 def name_by_templates(tree: exp.Expr, names: Mapping[str, str]) -> None:

@@ -50,8 +50,11 @@ class _Sandbox(SandboxedEnvironment):
         raise SecurityError(f"{type(obj).__name__}.{attribute}")
 
 
-def make_environment(note: Callable[[str], None]) -> Any:
-    """Return an environment; `note` is called with what is guessed."""
+def make_environment(note: Callable[[str], None], mark: Callable[..., str]) -> Any:
+    """Return an environment; `note` is called with what is guessed.
+
+    `mark` returns what tells a call of a name from others, or nothing; it gets the name and the arguments.
+    """
 
     class Unknown(ChainableUndefined):
         """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""
@@ -64,9 +67,9 @@ def make_environment(note: Callable[[str], None]) -> Any:
         def __getitem__(self, key: Any) -> Any:
             return type(self)(name=self._undefined_name)
 
-        def __call__(self, *_: Any, **__: Any) -> Any:
+        def __call__(self, *values: Any, **named: Any) -> Any:
             name = self._undefined_name or "…"
-            return type(self)(name=name if name.endswith("(…)") else f"{name}(…)")
+            return type(self)(name=name if name.endswith(")") else f"{name}(…{mark(name, values, named)})")
 
         def __str__(self) -> str:
             return "" if _is_absent(self) else f"{{{{ {self._undefined_name} }}}}"

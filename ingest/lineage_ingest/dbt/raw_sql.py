@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.build_kinds import BuildKind, TemplateAdapter, TemplateFlags
+from lineage_ingest.dbt.call_marks import CallMarks, without_marks
 from lineage_ingest.dbt.known_results import (
     CONTEXT_FUNCTIONS,
     NEEDING_DATABASE,
@@ -72,10 +73,12 @@ class RawSqlRenderer:
         relation: Callable[[DbtNode], str],
         variables: ProjectVariables,
         values: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        marks: CallMarks | None = None,
     ) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
 
-        `values` are further names that templates may use.
+        `values` are further names that templates may use. `marks` tell calls that are not expanded from others.
 
         Raises:
             RenderingMissingError: Jinja is not installed.
@@ -98,7 +101,7 @@ class RawSqlRenderer:
         except ImportError as error:
             message = "Jinja is not installed: pip install '.[dbt]' in a checkout of lineage"
             raise RenderingMissingError(message) from error
-        self._environment = make_environment(self.note)
+        self._environment = make_environment(self.note, marks or _no_mark)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
         self._environment.globals.update(
             ref=self._ref,
@@ -142,7 +145,7 @@ class RawSqlRenderer:
             self._open.pop()
         rendered = RenderedSql(_with_ctes(text, current.ctes), asks_for_build=current.asks_for_build)
         rendered.doubts = [
-            Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, message, hint=_HINT)
+            Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, without_marks(message), hint=_HINT)
             for message in dict.fromkeys(current.doubts)
         ]
         rendered.doubts += current.cycles
@@ -205,7 +208,7 @@ class RawSqlRenderer:
         if is_own or not isinstance(found, (str, self._environment.undefined)) or "{{" not in str(found):
             return found
         del self._open[-1].doubts[before:]
-        return self._unknown_of(package, name)()
+        return self._unknown_of(package, name)(*values, **named)
 
     def _unknown_of(self, package: str, name: str) -> Undefined:
         return self._unknown(name if package == self._project else f"{package}.{name}")
@@ -419,6 +422,10 @@ class _Rendering:
     first_build: bool = False
     build: BuildKind | None = None
     asks_for_build: bool = False
+
+
+def _no_mark(*_: Any) -> str:
+    return ""
 
 
 def _nothing(*_: Any, **__: Any) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ from lineage.model.dialect import Dialect
 __all__ = [
     "THIS",
     "FilledText",
+    "Placeholder",
+    "PlaceholderRole",
     "fill_placeholders",
     "is_filled_in",
     "name_by_templates",
@@ -60,6 +63,7 @@ _BEFORE_A_QUERY = re.compile(
     r"\b(?:(?:as|from|join|exists)\s*\(|union(?:\s+all)?|intersect|except)\s*\Z", re.IGNORECASE
 )
 _BEFORE_A_SET_OPERATION = re.compile(r"\s*(?:union|intersect|except)\b", re.IGNORECASE)
+_END_OF_LINE = re.compile(r"[ \t]*(?:--|\n|;|\Z)")
 _NEEDS_MORE = (
     "select distinct all by on where and or not having qualify set values then else when case in using between like is"
 )
@@ -73,15 +77,36 @@ THIS = "{{ this }}"
 _HINT = "compile the templates (`dbt compile`), and read the compiled SQL"
 
 
+class PlaceholderRole(Enum):
+    """What a placeholder stands for in a statement."""
+
+    VALUE = auto()
+    CALL = auto()
+    """A macro or a variable in the place of an expression: it may be anything, also a list of columns."""
+    NAME = auto()
+    """A part of a name, or a whole query, which has a name."""
+    CLAUSE = auto()
+    """A macro call behind what is complete without it."""
+
+
+class Placeholder(NamedTuple):
+    """A placeholder as it is written, with single spaces, and what it stands for."""
+
+    text: str
+    role: PlaceholderRole
+
+
 class FilledText(NamedTuple):
     """A text without placeholders, and what is not known because of them, each at the position of its placeholder.
 
-    `names` are the expressions of Jinja that are parts of names, by what stands for them in the text.
+    `names` are the expressions of Jinja that are parts of names, by what stands for them in the text. `placeholders`
+    are those that a statement is made of, by their positions.
     """
 
     text: str
     doubts: tuple[Diagnostic, ...] = ()
     names: Mapping[str, str] = MappingProxyType({})
+    placeholders: Mapping[int, Placeholder] = MappingProxyType({})
 
 
 def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
@@ -102,6 +127,10 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
     seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
     doubts: list[Diagnostic] = []
     names: dict[str, str] = {}
+    placeholders: dict[int, Placeholder] = {}
+
+    def note(match: re.Match[str], role: PlaceholderRole) -> None:
+        placeholders[match.start()] = Placeholder(" ".join(match.group().split()), role)
 
     def doubt(match: re.Match[str], message: str) -> None:
         if "--" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
@@ -132,35 +161,43 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
             return re.sub(r"['\"]", "_", found)
         name = _NAME.search(found)
         shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
-        if kind == "jinja" and name is not None and name.group() == "config":
+        is_call = kind == "jinja" and "(" in found
+        if is_call and name is not None and name.group() == "config":
             return _spaces(found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
             written = re.sub(r"\W", "_", found)
+            note(match, PlaceholderRole.NAME)
             if kind == "jinja":
                 names[written] = " ".join(found.split())
             if names.get(written) != THIS:
                 doubt(match, f"a part of this name is the placeholder `{shown}`")
             return written
-        is_call = kind == "jinja" and "(" in found
-        if is_call and (_BEFORE_A_QUERY.search(before) or _is_first_query(text, match)):
-            mark = f"__tpl{len(names)}"
-            if query := _written_over(found, ("select", "*", "from", mark)):
-                names[mark] = " ".join(found.split())
-                doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
-                return query
-        if is_call and _BEHIND_A_CLAUSE.search(before) and not text[match.end() :].partition("\n")[0].strip():
+        mark = f"__tpl{len(names)}"
+        if (
+            is_call
+            and _stands_for_a_query(text, match)
+            and (query := _written_over(found, ("select", "*", "from", mark))) is not None
+        ):
+            names[mark] = " ".join(found.split())
+            role, written = PlaceholderRole.NAME, query
+        elif is_call and _BEHIND_A_CLAUSE.search(before) and _END_OF_LINE.match(text, match.end()):
+            role, written = PlaceholderRole.CLAUSE, _spaces(found)
+        else:
+            is_value = kind == "percent" or (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found))
+            role = PlaceholderRole.VALUE if is_value else PlaceholderRole.CALL
+            written = _pad("0" * len(found.split("\n", 1)[0]), found)
+        note(match, role)
+        if role is not PlaceholderRole.VALUE:
             doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
-            return _spaces(found)
-        if kind != "percent" and not (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
-            doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
-        return _pad("0" * len(found.split("\n", 1)[0]), found)
+        return written
 
-    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names)
+    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names, placeholders)
 
 
-def _is_first_query(text: str, match: re.Match[str]) -> bool:
-    is_first = not text[: match.start()].strip()
-    return is_first and _BEFORE_A_SET_OPERATION.match(text, match.end()) is not None
+def _stands_for_a_query(text: str, match: re.Match[str]) -> bool:
+    if text[: match.start()].strip():
+        return _BEFORE_A_QUERY.search(text[max(0, match.start() - 24) : match.start()]) is not None
+    return _BEFORE_A_SET_OPERATION.match(text, match.end()) is not None
 
 
 def _written_over(found: str, words: Sequence[str]) -> str | None:

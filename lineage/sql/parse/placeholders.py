@@ -119,9 +119,7 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
     >>> [str(doubt.message) for doubt in fill_placeholders("SELECT {{ f('x') }} FROM ${env}_db.t", "spark").doubts]
     ['`f(…)` is not expanded: it may name columns or tables', 'a part of this name is the placeholder `env`']
     """
-    if not any(map(text.__contains__, "{&#%@")):  # ten times as fast as the pattern
-        return FilledText(text)
-    if not _SIGNS.search(text):
+    if not any(map(text.__contains__, "{&#%@")) or not _SIGNS.search(text):  # the pattern takes ten times as long
         return FilledText(text)
 
     seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned

@@ -144,7 +144,10 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         found, kind = match.group(), match.lastgroup
         if kind == "blank":
             if branch := _BRANCH.match(found):
-                doubt(match, f"`{branch.group(1)}` is not run: what is between the tags is read once, as written")
+                doubt(
+                    match,
+                    f"the template's `{branch.group(1)}` is not executed: its body is read once, as it is written",
+                )
             return _spaces(found)
         if kind == "amp" and not dialect.has_ampersand_variables:
             return found

@@ -294,7 +294,7 @@ def _problems_of(relation: LiveRelation, *, is_said: bool) -> Iterator[Diagnosti
         yield Diagnostic(
             DiagnosticCode.NOT_FOLLOWED,
             Severity.INFO,
-            f"row-level security of {relation.local_name} ({listed}): the columns by which it hides rows are not followed",
+            f"row-level security of {relation.local_name} ({listed}): its columns are not followed",
         )
 
 

@@ -21,6 +21,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules})
+        about = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted({*about, *modules})
 
     return get, names

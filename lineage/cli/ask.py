@@ -12,6 +12,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
+from lineage.cli.answer_tree import answer_tree
 from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.cli.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
 from lineage.cli.store_options import FormatOption, StoreOption
@@ -100,6 +101,7 @@ PathsOption = Annotated[
     bool,
     typer.Option("--paths", help="With --format json: each column has its whole paths, instead of one tree of paths."),
 ]
+TreeOption = Annotated[bool, typer.Option("--tree", help="Show each column below the one that it is reached from.")]
 RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
 
 
@@ -125,6 +127,7 @@ def impact(
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
     paths: PathsOption = False,
+    tree: TreeOption = False,
 ) -> None:
     """What depends on this column or table? Follows lineage downstream.
 
@@ -134,7 +137,7 @@ def impact(
     Example, values only: lineage impact shop.orders.amount --max-references 0
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    _ask("impact", find_impact, name, store, options, output, rows, paths=paths)
+    _ask("impact", find_impact, name, store, options, output, rows, paths=paths, tree=tree)
 
 
 def root_cause(
@@ -149,13 +152,14 @@ def root_cause(
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
     paths: PathsOption = False,
+    tree: TreeOption = False,
 ) -> None:
     """Where does this column or table come from? Follows lineage upstream, to the columns that have no sources.
 
     Example: lineage root-cause mart.revenue.total
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    _ask("root-cause", find_root_cause, name, store, options, output, rows, paths=paths)
+    _ask("root-cause", find_root_cause, name, store, options, output, rows, paths=paths, tree=tree)
 
 
 def path(
@@ -206,10 +210,13 @@ def _ask(
     rows: int,
     *,
     paths: bool,
+    tree: bool,
 ) -> None:
     """Print the answer to `lineage impact` or `lineage root-cause`, and what limits it."""
     if paths and output is not OutputFormat.JSON:
         raise typer.BadParameter("--paths needs --format json")
+    if tree and output is not OutputFormat.TABLE:
+        raise typer.BadParameter("--tree is for people: --format json has a tree of paths anyway")
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
         answer = find(opened, target, options)
@@ -219,7 +226,7 @@ def _ask(
         if output is OutputFormat.JSON:
             _print_json(opened, answer, broken, gone, paths=paths)
         else:
-            print_answer(opened, answer, output, rows)
+            print_answer(opened, answer, output, rows, tree=tree)
         _note_times(opened, options.as_of, target)
         _note_former_holders(opened, options.as_of, command, target)
         _note_namesakes(opened, [target], answer.by_dataset)
@@ -345,8 +352,8 @@ def _print_json(
     print_object(with_evidence(values, jobs) | notes)
 
 
-def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
-    """Print an answer as a table or CSV, with flows of the value before references."""
+def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int, *, tree: bool = False) -> None:
+    """Print an answer as a table, a tree or CSV, with flows of the value before references."""
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
     shown = answer.page(0, rows if rows and output is OutputFormat.TABLE else answer.total, values_first=True)
@@ -360,7 +367,11 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
         print_listing(columns, listed, output)
         return
     _print_headline(answer, upstream)
-    if listed:
+    if tree:
+        out = console()
+        for line in answer_tree(answer, shown, out.width):
+            out.print(line, markup=False)
+    elif listed:
         print_listing(columns, listed, output, _LOOK)
     if len(shown) < answer.total:
         note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")

@@ -16,7 +16,7 @@ from rich.text import Text
 from lineage.frozen import frozen
 from lineage.model.visible_text import visible_line
 
-__all__ = ["Look", "cell_text", "lay_out", "wrap", "wrap_styled"]
+__all__ = ["Look", "cell_text", "cut_middle", "lay_out", "wrap", "wrap_styled"]
 
 _GAP = "  "
 _BELOW = " " * 6
@@ -221,14 +221,14 @@ def _shorten(columns: list[_Column], widths: list[int], look: Look, width: int) 
     for position, column in enumerate(columns):
         if over > 0 and column.name in look.shortened and widths[position] - over >= _NAMES_NEED:
             widths[position] -= over
-            column.cells = [[_cut(piece, widths[position]) for piece in cell] for cell in column.cells]
+            column.cells = [[cut_middle(piece, widths[position]) for piece in cell] for cell in column.cells]
             return
 
 
-def _cut(text: str, width: int) -> str:
+def cut_middle(text: str, width: int) -> str:
     """Return a text without its middle, if it is wider.
 
-    >>> _cut("prod.shop.orders", 10), _cut("shop", 10)
+    >>> cut_middle("prod.shop.orders", 10), cut_middle("shop", 10)
     ('prod…rders', 'shop')
     """
     tail = width // 2

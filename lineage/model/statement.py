@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from lineage.frozen import frozen
+from lineage.model.data_frames import WithRows
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.evidence import Chain
 from lineage.model.spelling import Spelled
@@ -40,6 +41,9 @@ class ColumnRef(NamedTuple):
     table: str | None
     column: str
 
+    def __repr__(self) -> str:
+        return f"<ColumnRef {self}>"
+
     def __str__(self) -> str:
         return f"{self.table}.{self.column}" if self.table else self.column
 
@@ -52,6 +56,9 @@ class TableRef(NamedTuple):
     """A table whose rows are influenced; the table is None for the output of a bare SELECT."""
 
     table: str | None
+
+    def __repr__(self) -> str:
+        return f"<TableRef {self}>"
 
     def __str__(self) -> str:
         return self.table or "*"
@@ -117,6 +124,9 @@ class Edge(NamedTuple):
     via: tuple[Span, ...] = ()
     before: EarlierStatement | None = None
 
+    def __repr__(self) -> str:
+        return f"<Edge {self}>"
+
     def __str__(self) -> str:
         marks = [str(self.subtype)]
         marks += ["masking"] if self.masking else []
@@ -168,6 +178,9 @@ class RowReference(NamedTuple):
     via: tuple[Span, ...] = ()
     before: EarlierStatement | None = None
     masking: bool = False
+
+    def __repr__(self) -> str:
+        return f"<RowReference {self}>"
 
     def __str__(self) -> str:
         return f"{self.source} ~> {self.target} [{self.subtype}{' masking' if self.masking else ''}]"
@@ -281,8 +294,14 @@ class TableChange:
     column: str | None = None
 
 
+_EDGE_COLUMNS = {
+    **dict.fromkeys(("source_table", "source_column", "target_table", "target_column", "kind", "subtype"), "string"),
+    "masking": "bool", "line": "int64", "column": "int64", "operation": "string", "source": "string",
+}  # fmt: skip
+
+
 @frozen
-class StatementLineage:
+class StatementLineage(WithRows):
     """What one statement reads and writes, and the edges between them.
 
     `span` is the statement's span in its text, `source` the name of that text (a file's path); `reason` explains why
@@ -323,6 +342,31 @@ class StatementLineage:
     read_by_name: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
     spells: bool = False
+
+    def __repr__(self) -> str:
+        what = f"{self.operation} {self.target}" if self.target else self.operation
+        return f"<StatementLineage {what}: {len(self.edges):,} edges, {self.completeness}>"
+
+    @property
+    def _columns(self) -> Mapping[str, str]:  # type: ignore[override]
+        return _EDGE_COLUMNS
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Yield a row for each edge; the target has no column where all rows of a table are influenced."""
+        for edge in self.edges:
+            yield {
+                "source_table": edge.source.table,
+                "source_column": edge.source.column,
+                "target_table": edge.target.table,
+                "target_column": edge.target.column if isinstance(edge.target, ColumnRef) else None,
+                "kind": str(edge.kind),
+                "subtype": str(edge.subtype),
+                "masking": edge.masking,
+                "line": edge.span.line if edge.span else None,
+                "column": edge.span.column if edge.span else None,
+                "operation": self.operation,
+                "source": self.source,
+            }
 
     @property
     def targets(self) -> tuple[str, ...]:

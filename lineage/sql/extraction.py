@@ -145,9 +145,12 @@ def extract(
     shop.orders.paid ~> * [FILTER]
 
     Raises:
+        TypeError: `sql` is no text.
         UnknownDialectError: no dialect has that name.
         ValueError: `set_operation_references` is neither "exact" nor "paper".
     """
+    if not isinstance(sql, str):
+        raise TypeError(f"sql must be a text (str), not {type(sql).__name__}; extract_script reads files and folders")
     options = options_for(
         dialect,
         namespace=namespace,

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.model.data_frames import WithRows
 from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal.breadth_first import Label, Search
@@ -55,6 +56,9 @@ class Reached:
     contribution: Route | None
     influence: frozenset[EdgeKind]
     root: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Reached {self.name} after {self.hops} hop{'' if self.hops == 1 else 's'}>"
 
     @property
     def name(self) -> str:
@@ -162,7 +166,7 @@ class ReachedDataset:
 Feeds = tuple[tuple[PossiblyAffected, ...], str | None]
 
 
-class Answer:
+class Answer(WithRows):
     """Columns reached from `starts`, by hops, references and key; possibly affected datasets; limits that were hit.
 
     Counts are available immediately. Paths are computed for the requested columns (`page`), and possibly affected
@@ -189,6 +193,28 @@ class Answer:
         self._find_feeds = find_feeds
         self._ranked: dict[tuple[object, ...], list[int]] = {}
         self._known_names: dict[str, str] = {}
+
+    _columns: Mapping[str, str] = {
+        **dict.fromkeys(("table", "column"), "string"), "hops": "int64", "flows": "bool", "masked": "bool",
+        "root": "bool", "key": "string",
+    }  # fmt: skip
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.name for one in self.starts[:2]) + (", …" if len(self.starts) > 2 else "")
+        return f"<Answer {self.direction} of {names}: {self.total:,} columns in {len(self.by_dataset):,} tables>"
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Yield a row for each column, in the order of `columns`; `flows`: its value does, not only an influence."""
+        for one in self.outlines:
+            yield {
+                "table": one.table,
+                "column": split_column_key(one.key)[1],
+                "hops": one.hops,
+                "flows": EdgeKind.CONTRIBUTES in one.influence,
+                "masked": one.masked,
+                "root": one.root,
+                "key": one.key,
+            }
 
     @property
     def start(self) -> Target:

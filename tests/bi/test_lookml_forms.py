@@ -125,7 +125,7 @@ def test_a_measure_with_cases_and_one_without_sql(tmp_path: Path) -> None:
         summary = read(store, tmp_path / "in", m_model=MODEL, v_view=VIEW % (case.replace("'", '"') + BARE))
         assert of_tables(store, "view/orders.tier") == {"~raw.orders.amount"}
         assert [one.diagnostic.message for one in summary.diagnostics] == [
-            "the measure orders.bare has no sql: of what it is the number is not known"
+            "the measure orders.bare has no sql: what it is the number of is not known"
         ]
         assert not summary.has_errors
 

@@ -176,7 +176,7 @@ def test_roles_and_calculation_groups_are_reported(tmp_path: Path, monkeypatch: 
         }
         group = "the calculation group Time changes the measures beside it: what its items read is not known"
         assert found == {
-            ("table/T", "row-level security of T (EU): by which columns it hides rows is not followed"),
+            ("table/T", "row-level security of T (EU): the columns by which it hides rows are not followed"),
             ("table/Time", group), ("page/page/v", group),
         }  # fmt: skip
         levels = completeness(store)

@@ -51,6 +51,30 @@ def test_a_metric_may_have_the_name_of_a_column(tmp_path: Path) -> None:
         }
 
 
+def test_a_dataset_of_another_one_by_its_number(tmp_path: Path) -> None:
+    sql = "SELECT region, amount * 2 AS twice FROM {{ dataset(42) }} WHERE qty > 1"
+    columns = [{"column_name": "region"}, {"column_name": "twice"}]
+    other = dataset(uuid="e6-1", table_name="big", sql=sql, columns=columns, metrics=[])
+    folder = write(
+        tmp_path / "in", dataset=dataset(), big=other, chart=chart(datasource="42__table", all_columns=["id"])
+    )
+    with open_store(tmp_path / "store.db") as store:
+        assert not ingest(store, "superset", folder).diagnostics
+        assert into(store, "dataset/public-big-e6") == {
+            "postgres://db:5432/shop.public.orders.amount -> dataset/public-big-e6.twice [TRANSFORMATION]",
+            "postgres://db:5432/shop.public.orders.region -> dataset/public-big-e6.region [IDENTITY]",
+        }
+
+
+@pytest.mark.parametrize("sql", ["SELECT a FROM {{ dataset(7) }}", "SELECT a FROM {{ dataset(42) }}"])
+def test_a_dataset_that_is_not_known_or_reads_itself_is_reported(tmp_path: Path, sql: str) -> None:
+    own = dataset(sql=sql, columns=[{"column_name": "a"}], metrics=[])
+    folder = write(tmp_path / "in", dataset=own, chart=chart(datasource="42__table", all_columns=["a"]))
+    with open_store(tmp_path / "store.db") as store:
+        assert ingest(store, "superset", folder).diagnostics
+        assert Completeness.PARTIAL in completeness(store).values()
+
+
 @pytest.mark.parametrize(
     ("params", "edge", "level"),
     [

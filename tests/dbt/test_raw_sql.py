@@ -123,6 +123,10 @@ def test_templates_run_in_a_sandbox(tmp_path: Path) -> None:
     assert messages(tmp_path, parsed(endless))
     nested = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %} select id " + FROM
     assert messages(tmp_path, parsed(nested))
+    growing = "{% set l = [1] %}{% for i in l %}{% do l.append(i) %}{% endfor %} select id " + FROM
+    assert messages(tmp_path, parsed(growing))
+    doubling = "{% set l = [1] %}{% for i in range(60) %}{% do l.extend(l) %}{% endfor %} select id " + FROM
+    assert messages(tmp_path, parsed(doubling))
 
 
 def test_ephemeral_models_become_ctes(tmp_path: Path) -> None:
@@ -252,6 +256,15 @@ PACKAGES = {
     **_macro("utils", "own", "fields", "{{ return(fields) }}"),
     **_macro("utils", "star", "", "{% for c in adapter.get_columns_in_relation(1) %}{{ c.name }}{% endfor %}"),
     **_macro("utils", "broken", "", "{{ 1 / 0 }}"),
+    **_macro("utils", "default__dispatched", "", "{{ load_result('x') }}"),
+    **_macro("utils", "dispatched", "", "{{ return(adapter.dispatch('dispatched', 'utils')()) }}"),
+    **_macro(
+        "utils",
+        "hashed",
+        "fields",
+        "{% set l = [] %}{% for f in fields %}{% do l.append('coalesce(' ~ f ~ ', 0)')"
+        " %}{% endfor %}md5({{ dbt.concat(l) }}) as {{ adapter.quote(modules.re.sub('[^a-z]', '', 'k 1')) }}",
+    ),
     **_macro("utils", "spine", "", "{% if run_query('q') %}{% endif %}select 1 as day"),
 }
 
@@ -273,7 +286,12 @@ def test_macros_of_dbt_and_of_packages_are_expanded_if_they_need_no_database(tmp
     assert edges(tmp_path, "m") == {"orders.id -> id", "orders.amount -> a", "orders.id -> k", "orders.note -> k"}
 
 
-@pytest.mark.parametrize("name", ["star", "broken"])
+def test_macros_may_add_to_lists_and_quote_names(tmp_path: Path) -> None:
+    assert "warning" not in _ingested(tmp_path, parsed(f"select {{{{ utils.hashed(['id', 'note']) }}}} {FROM}"))
+    assert edges(tmp_path, "m") == {"orders.id -> k", "orders.note -> k"}
+
+
+@pytest.mark.parametrize("name", ["star", "broken", "dispatched"])
 def test_a_macro_of_a_package_that_needs_a_database_is_a_placeholder(tmp_path: Path, name: str) -> None:
     found = _ingested(tmp_path, parsed(f"select id, {{{{ utils.{name}() }}}} {FROM}"))
     assert found["warning"] == [f"UNSUPPORTED_SYNTAX `utils.{name}(…)` is not expanded: it may name columns or tables"]

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from tests.diff.shop import Model, Shop
 
-__all__ = ["EDITS", "TREE_EDITS", "Edit", "apply_edit", "normalized"]
+__all__ = ["EDITS", "TREE_EDITS", "Edit", "apply_edit", "normalized", "read_tree", "with_tree"]
 
 Edit = Callable[[random.Random, Shop, Model], Shop | None]
 
@@ -30,7 +30,7 @@ _LATER = re.compile(r"\{% if is_incremental\(\) %\}\s*where (.*?)\s*\{% endif %\
 
 def normalized(shop: Shop) -> Shop:
     """Return the shop with its models as sqlglot writes them, so that an edited tree differs by the edit only."""
-    return replace(shop, models={name: _with_tree(one, _tree(one)) for name, one in shop.models.items()})
+    return replace(shop, models={name: with_tree(one, read_tree(one)) for name, one in shop.models.items()})
 
 
 def apply_edit(name: str, rng: random.Random, shop: Shop) -> tuple[Shop, str] | None:
@@ -43,14 +43,16 @@ def apply_edit(name: str, rng: random.Random, shop: Shop) -> tuple[Shop, str] | 
     return None
 
 
-def _tree(model: Model) -> exp.Expr:
+def read_tree(model: Model) -> exp.Expr:
+    """Return the syntax tree of a model; `with_tree` writes it again."""
     sql = _CONFIG.sub("", model.sql)
     sql = _LATER.sub(r"where incremental__(\1)", sql)
     sql = _REF.sub(r"ref__\1", sql).replace("{{ this }}", "this__")
     return sqlglot.parse_one(sql, dialect="duckdb")
 
 
-def _with_tree(model: Model, tree: exp.Expr, *, pretty: bool = False) -> Model:
+def with_tree(model: Model, tree: exp.Expr, *, pretty: bool = False) -> Model:
+    """Return a model with another syntax tree."""
     sql = tree.sql(dialect="duckdb", pretty=pretty)
     found = re.search(r"WHERE\s+INCREMENTAL__\(", sql, re.IGNORECASE)
     if found is not None:
@@ -78,8 +80,8 @@ def _tree_edit(name: str) -> Callable[[Callable[[random.Random, exp.Expr], bool]
 
     def register(edit: Callable[[random.Random, exp.Expr], bool]) -> object:
         def whole(rng: random.Random, shop: Shop, model: Model) -> Shop | None:
-            tree = _tree(model)
-            return shop.with_model(_with_tree(model, tree)) if edit(rng, tree) else None
+            tree = read_tree(model)
+            return shop.with_model(with_tree(model, tree)) if edit(rng, tree) else None
 
         EDITS[name] = whole
         TREE_EDITS[name] = edit
@@ -117,7 +119,7 @@ def _set_inner(item: exp.Expr, value: exp.Expr) -> None:
 
 @_edit("format")
 def _format(_rng: random.Random, shop: Shop, model: Model) -> Shop | None:
-    edited = _with_tree(model, _tree(model), pretty=True)
+    edited = with_tree(model, read_tree(model), pretty=True)
     return shop.with_model(replace(edited, sql=f"{edited.sql}\n-- a remark\n"))
 
 
@@ -435,7 +437,7 @@ def _rename(rng: random.Random, tree: exp.Expr) -> bool:
 
 @_edit("rename a column here and where it is read")
 def _rename_all(rng: random.Random, shop: Shop, model: Model) -> Shop | None:
-    tree = _tree(model)
+    tree = read_tree(model)
     select = _last_select(tree)
     items = _columns(select) if select is not None else []
     if not items:
@@ -449,7 +451,7 @@ def _rename_all(rng: random.Random, shop: Shop, model: Model) -> Shop | None:
             if sql is None:
                 chosen = next(one for one in items if one.alias_or_name == name)
                 chosen.replace(exp.alias_(_inner(chosen).copy(), f"{name}_renamed"))
-                edited = edited.with_model(_with_tree(model, tree))
+                edited = edited.with_model(with_tree(model, tree))
             else:
                 text = re.sub(
                     rf"(\{{\{{ ref\('{model.name}'\) \}}\}})",

@@ -48,6 +48,13 @@ def test_commands(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert done.code == 0, done.out
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_no_package_is_installed_that_no_index_has(path: Path) -> None:
+    texts = _texts(yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert not [text for text in texts if "lineage-graph" in text]
+    assert "in no package index yet" in path.read_text(encoding="utf-8")
+
+
 def test_the_comment_is_found_by_its_marker() -> None:
     github = (ROOT / "deploy" / "ci" / "github.yml").read_text(encoding="utf-8")
     assert re.search(rf'startswith\("{re.escape(MARKER)}"\)', github)

@@ -63,7 +63,17 @@ def test_differ(one: str, other: str, changed: list[str], naming: Naming) -> Non
             assert values[0] != values[1], name
 
 
-@pytest.mark.parametrize(("one", "other", "changed", "naming"), [*_pairs("same.sql"), *_pairs("differ.sql")])
+@pytest.mark.parametrize(("one", "other", "changed", "naming"), _pairs("exactly.sql"))
+def test_exactly(one: str, other: str, changed: list[str], naming: Naming) -> None:
+    before, after = (_canonical(sql, naming) for sql in (one, other))
+    values, others = ({name: value.digest for name, value in form.columns} for form in (before, after))
+    found = {name for name in values.keys() | others.keys() if values.get(name) != others.get(name)}
+    assert found | ({"rows"} if before.rows != after.rows else set()) == set(changed)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "changed", "naming"), [*_pairs("same.sql"), *_pairs("differ.sql"), *_pairs("exactly.sql")]
+)
 def test_equal_to_itself(one: str, other: str, changed: list[str], naming: Naming) -> None:
     for sql in (one, other):
         assert _content(_canonical(sql, naming)) == _content(_canonical(f"{sql} -- a remark", naming))

@@ -9,7 +9,11 @@ import pytest
 from docs.python_reference import PACKAGES, PAGE, page
 
 PUBLIC = {
-    "lineage": "Budget Catalog TableTrace extract extract_script trace_tables",
+    "lineage": """
+        Answer Budget Catalog ColumnRef ColumnSchema Completeness Diagnostic DiagnosticCode Edge EdgeKind PathStep
+        Reached RowReference Severity Span StatementLineage Subtype TableRef TableTrace UnresolvedReference extract
+        extract_script trace_tables
+    """,
     "lineage_ingest": """
         BiOptions BiSummary CompareOptions Comparison DatabaseFileOptions DatabaseOptions DatabaseSummary DbtOptions
         DbtSummary EngineKind EventSummary FollowOptions FollowSummary IngestSummary Jdbc Kafka LogOptions LogSummary
@@ -46,6 +50,8 @@ def test_the_public_names(package: str) -> None:
     for name in module.__all__:
         assert getattr(module, name).__doc__, name
         assert name in dir(module)
+    if package in ("lineage", "lineage.sql"):
+        assert {name for name in dir(module) if not name.startswith("_")} == set(module.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
         _ = module.no_such_name
 

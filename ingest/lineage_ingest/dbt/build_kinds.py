@@ -63,10 +63,15 @@ class TemplateAdapter:
     """`adapter` in a template: it chooses macros, and `get_relation` may be known, for the model's own table."""
 
     def __init__(
-        self, get_relation: Callable[..., Any], dispatch: Callable[..., Any], unknown: Callable[[str], Any]
+        self,
+        get_relation: Callable[..., Any],
+        dispatch: Callable[..., Any],
+        quote: Callable[..., Any],
+        unknown: Callable[[str], Any],
     ) -> None:
         """Create it; the functions get what the template gives, `unknown` makes a placeholder of a name."""
         self.get_relation = get_relation
+        self.quote = quote
         self.dispatch = dispatch
         self._unknown = unknown
 

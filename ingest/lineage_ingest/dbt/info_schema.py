@@ -64,7 +64,7 @@ def _rows(path: Path, names: Sequence[str], problems: list[tuple[str, Diagnostic
         return list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
     except (OSError, pa.ArrowInvalid, KeyError) as error:
         lacks = isinstance(error, KeyError)
-        message = f"the file has not the columns {', '.join(names)}" if lacks else "the file is not whole Parquet"
+        message = f"the file does not have the columns {', '.join(names)}" if lacks else "the file is not whole Parquet"
         hint = "write it again: `dbt build --generate-info-schema --static-analysis strict`"
         damaged = Diagnostic(DiagnosticCode.ARTIFACT_DAMAGED, Severity.WARNING, message, hint=hint)
         problems.append((f"{_FOLDER.as_posix()}/{path.name}", damaged))

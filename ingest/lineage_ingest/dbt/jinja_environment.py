@@ -11,8 +11,9 @@ from functools import partial, wraps
 from typing import Any
 
 from jinja2 import ChainableUndefined
+from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Namespace, missing
 
 __all__ = ["make_environment"]
@@ -21,8 +22,39 @@ _PLAIN = (Mapping, Namespace, list, tuple, int, float)
 """Values of templates: what they lack is not there, for dbt as well."""
 
 
-def make_environment(note: Callable[[str], None]) -> Any:
-    """Return an environment; `note` is called with what is guessed."""
+_MAX_CALLS = 1_000_000
+"""Maximum number of calls of one model's template, with the macros that it calls."""
+_MAX_ITEMS = 100_000
+"""Maximum number of items of a list that templates add to."""
+
+
+class _Sandbox(SandboxedEnvironment):
+    """Lets templates change lists and mappings, as dbt does (`do fields.append(x)`), but not without end."""
+
+    calls = 0
+
+    def call(self, context: Any, function: Any, /, *values: Any, **named: Any) -> Any:
+        """Call a function of a template."""
+        self.calls += 1
+        items = getattr(function, "__self__", None)
+        if self.calls > _MAX_CALLS or (isinstance(items, (list, dict, set)) and len(items) > _MAX_ITEMS):
+            raise OverflowError
+        return super().call(context, function, *values, **named)
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
+        """Refuse an attribute.
+
+        Raises:
+            SecurityError: always; a placeholder would hide that something is not done.
+        """
+        raise SecurityError(f"{type(obj).__name__}.{attribute}")
+
+
+def make_environment(note: Callable[[str], None], mark: Callable[..., str]) -> Any:
+    """Return an environment; `note` is called with what is guessed.
+
+    `mark` returns what tells a call of a name from others, or nothing; it gets the name and the arguments.
+    """
 
     class Unknown(ChainableUndefined):
         """A name that dbt defines at run time: its text is a placeholder that the SQL parser reports."""
@@ -35,9 +67,9 @@ def make_environment(note: Callable[[str], None]) -> Any:
         def __getitem__(self, key: Any) -> Any:
             return type(self)(name=self._undefined_name)
 
-        def __call__(self, *_: Any, **__: Any) -> Any:
+        def __call__(self, *values: Any, **named: Any) -> Any:
             name = self._undefined_name or "…"
-            return type(self)(name=name if name.endswith("(…)") else f"{name}(…)")
+            return type(self)(name=name if name.endswith(")") else f"{name}(…{mark(name, values, named)})")
 
         def __str__(self) -> str:
             return "" if _is_absent(self) else f"{{{{ {self._undefined_name} }}}}"
@@ -82,9 +114,7 @@ def make_environment(note: Callable[[str], None]) -> Any:
             if not _is_absent(self):
                 note(f"`{self._undefined_name}` {how}")
 
-    environment: Any = ImmutableSandboxedEnvironment(
-        undefined=Unknown, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"]
-    )
+    environment: Any = _Sandbox(undefined=Unknown, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
     for name, function in list(environment.tests.items()):
         environment.tests[name] = _asking_first(function, partial(_test_unknown, name, note))
     for name, function in list(environment.filters.items()):

@@ -1,11 +1,22 @@
-"""What templates are answered without a database: the names of types, and the macros of packages."""
+"""What templates are answered without a database: names of types, quoted names, patterns, the macros of packages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import md5
 from typing import Any
 
-__all__ = ["NEEDING_DATABASE", "PARENT_ADAPTERS", "ColumnTypes", "TemplatePackage"]
+__all__ = [
+    "CONTEXT_FUNCTIONS",
+    "NEEDING_DATABASE",
+    "PARENT_ADAPTERS",
+    "PATTERNS",
+    "ColumnTypes",
+    "TemplatePackage",
+    "quoted_by",
+]
 
 PARENT_ADAPTERS = {"redshift": "postgres", "materialize": "postgres", "databricks": "spark", "fabric": "sqlserver"}
 """Adapters that use the macros of another: https://docs.getdbt.com/reference/dbt-jinja-functions/dispatch."""
@@ -13,9 +24,41 @@ PARENT_ADAPTERS = {"redshift": "postgres", "materialize": "postgres", "databrick
 NEEDING_DATABASE = frozenset(("statement", "noop_statement", "run_query", "load_result"))
 """Macros of dbt that run SQL."""
 
+PATTERNS = {one.__name__: one for one in (re.sub, re.match, re.search, re.fullmatch, re.findall, re.split, re.escape)}
+"""`modules.re` in a template; the module itself would lead out of the sandbox."""
+
+
+def _unique(values: Iterable[Any], default: Any = None) -> Any:
+    try:
+        return list(dict.fromkeys(values))  # in one order, as a set is not
+    except TypeError:
+        return default
+
+
+CONTEXT_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "set": _unique,
+    "set_strict": _unique,
+    "zip": lambda *values: list(zip(*values, strict=False)),
+    "zip_strict": lambda *values: list(zip(*values, strict=False)),
+    "fromjson": json.loads,
+    "tojson": lambda value, default=None, sort_keys=False: json.dumps(value, default=str, sort_keys=sort_keys),  # noqa: ARG005
+    "local_md5": lambda value: md5(str(value).encode(), usedforsecurity=False).hexdigest(),
+}
+"""Functions of dbt's templates that need no database: https://docs.getdbt.com/reference/dbt-jinja-functions."""
+
 _BIGQUERY = {"FLOAT": "FLOAT64", "INTEGER": "INT64", "STRING": "STRING"}
 _SPARK = {"STRING": "STRING", "INTEGER": "INT"}
 _LABELS = {"bigquery": _BIGQUERY, "spark": _SPARK, "databricks": _SPARK}
+
+
+def quoted_by(adapter: str) -> Callable[[object], str]:
+    """Return `adapter.quote` of an adapter.
+
+    >>> quoted_by("bigquery")("a"), quoted_by("postgres")("a")
+    ('`a`', '"a"')
+    """
+    mark = "`" if adapter in ("bigquery", "spark", "databricks") else '"'
+    return lambda name: f"{mark}{name}{mark}"
 
 
 class ColumnTypes:

@@ -355,7 +355,9 @@ def _with_unread(
     if not unread:
         return statement
     names = name_list(unread, 5)
-    message = f"dbt lists {names} as needed, which the model's SQL does not read: a macro, a hook or another branch may"
+    message = (
+        f"dbt lists {names} as needed, but the model's SQL does not read it: a macro, a hook or another branch may"
+    )
     hint = "if it only sets the order of the builds (`-- depends_on`), nothing is missing"
     problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, hint=hint)
     return replace(statement, sources=[*statement.sources, *unread]).in_doubt(problem)

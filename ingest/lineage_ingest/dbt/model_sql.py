@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.artifacts import Artifacts
 from lineage_ingest.dbt.build_kinds import BUILD_KINDS, LATER_BUILD, asks_for_build
+from lineage_ingest.dbt.call_marks import CallMarks
 from lineage_ingest.dbt.compiled_files import CompiledFiles
 from lineage_ingest.dbt.hooks import Hook, HookReader, run_values
 from lineage_ingest.dbt.macro_calls import called_macros
@@ -53,7 +54,8 @@ class ModelTexts:
     ) -> None:
         """Read models of a manifest; `folder` is that of the project, `compiled` has what dbt compiled before.
 
-        `as_defined`: what dbt deferred to another environment is read as the project's own.
+        `as_defined`: what dbt deferred to another environment is read as the project's own, and calls that are not
+        expanded are marked, to be compared with those of another revision.
         """
         manifest, macros = artifacts.manifest, artifacts.macros
         self._nodes: Mapping[str, DbtNode] = {**manifest.sources, **manifest.nodes}
@@ -161,7 +163,10 @@ class ModelTexts:
             RenderingMissingError: Jinja is not installed.
         """
         if self._renderer is None:
-            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation, ProjectVariables(self._folder))
+            project = self._manifest.metadata.project_name or ""
+            marks = CallMarks(self._macros, project, self._dbt_packages) if self._as_defined else None
+            variables = ProjectVariables(self._folder)
+            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation, variables, marks=marks)
         return self._renderer
 
     def _rendered(self, node: DbtNode) -> ModelSql:

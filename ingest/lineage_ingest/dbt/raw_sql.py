@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.build_kinds import BuildKind, TemplateAdapter, TemplateFlags
-from lineage_ingest.dbt.known_results import NEEDING_DATABASE, PARENT_ADAPTERS, ColumnTypes, TemplatePackage
+from lineage_ingest.dbt.call_marks import CallMarks, without_marks
+from lineage_ingest.dbt.known_results import (
+    CONTEXT_FUNCTIONS,
+    NEEDING_DATABASE,
+    PARENT_ADAPTERS,
+    PATTERNS,
+    ColumnTypes,
+    TemplatePackage,
+    quoted_by,
+)
 from lineage_ingest.dbt.manifest import Manifest
 from lineage_ingest.dbt.manifest_nodes import DbtNode
 from lineage_ingest.dbt.project_variables import ProjectVariables
@@ -64,10 +73,12 @@ class RawSqlRenderer:
         relation: Callable[[DbtNode], str],
         variables: ProjectVariables,
         values: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        marks: CallMarks | None = None,
     ) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
 
-        `values` are further names that templates may use.
+        `values` are further names that templates may use. `marks` tell calls that are not expanded from others.
 
         Raises:
             RenderingMissingError: Jinja is not installed.
@@ -90,7 +101,7 @@ class RawSqlRenderer:
         except ImportError as error:
             message = "Jinja is not installed: pip install '.[dbt]' in a checkout of lineage"
             raise RenderingMissingError(message) from error
-        self._environment = make_environment(self.note)
+        self._environment = make_environment(self.note, marks or _no_mark)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
         self._environment.globals.update(
             ref=self._ref,
@@ -103,9 +114,11 @@ class RawSqlRenderer:
             should_full_refresh=self._should_full_refresh,
             load_relation=partial(self._load_relation, "load_relation"),
             load_cached_relation=partial(self._load_relation, "load_cached_relation"),
-            adapter=TemplateAdapter(self._get_relation, self._dispatch, self._unknown),
-            api=TemplatePackage(
-                {"Column": ColumnTypes(str(manifest.metadata.adapter_type))}, partial(self._unknown_of, "api")
+            adapter=TemplateAdapter(self._get_relation, self._dispatch, quoted_by(adapter), self._unknown),
+            api=TemplatePackage({"Column": ColumnTypes(adapter)}, partial(self._unknown_of, "api")),
+            modules=TemplatePackage(
+                {"re": TemplatePackage(PATTERNS, partial(self._unknown_of, "modules.re"))},
+                partial(self._unknown_of, "modules"),
             ),
             flags=TemplateFlags(self._is_refresh, self._unknown),
             execute=True,
@@ -113,6 +126,7 @@ class RawSqlRenderer:
             log=_nothing,
             **{"return": _return},
             print=_nothing,
+            **CONTEXT_FUNCTIONS,
         )
         self._environment.globals.update(values)
         self._load_macros(macros)
@@ -123,6 +137,7 @@ class RawSqlRenderer:
         With `build`, the template is also answered what it asks for the model's table and a full refresh.
         """
         current = _Rendering(node, first_build=first_build, build=build)
+        self._environment.calls = 0
         self._open.append(current)
         try:
             text = self._text(node)
@@ -130,7 +145,7 @@ class RawSqlRenderer:
             self._open.pop()
         rendered = RenderedSql(_with_ctes(text, current.ctes), asks_for_build=current.asks_for_build)
         rendered.doubts = [
-            Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, message, hint=_HINT)
+            Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, without_marks(message), hint=_HINT)
             for message in dict.fromkeys(current.doubts)
         ]
         rendered.doubts += current.cycles
@@ -140,7 +155,8 @@ class RawSqlRenderer:
         raw = node.raw_code or ""
         try:
             template = self._compiled(raw)
-            text: str = template.render(this=self._named(node), model=_Model(node.name))
+            own = self._macros.get(node.package_name or "", {}) if node.package_name != self._project else {}
+            text: str = template.render({**own, "this": self._named(node), "model": _Model(node.name)})
         except Exception as error:  # noqa: BLE001  a template may raise anything; its message may quote SQL
             self._open[-1].doubts.append(
                 f"the template cannot be rendered ({type(error).__name__}): it is read as it is"
@@ -189,10 +205,10 @@ class RawSqlRenderer:
             if is_own:
                 raise
             found = "{{"
-        if is_own or not isinstance(found, str) or "{{" not in found:
+        if is_own or not isinstance(found, (str, self._environment.undefined)) or "{{" not in str(found):
             return found
         del self._open[-1].doubts[before:]
-        return self._unknown_of(package, name)()
+        return self._unknown_of(package, name)(*values, **named)
 
     def _unknown_of(self, package: str, name: str) -> Undefined:
         return self._unknown(name if package == self._project else f"{package}.{name}")
@@ -406,6 +422,10 @@ class _Rendering:
     first_build: bool = False
     build: BuildKind | None = None
     asks_for_build: bool = False
+
+
+def _no_mark(*_: Any) -> str:
+    return ""
 
 
 def _nothing(*_: Any, **__: Any) -> str:

@@ -239,7 +239,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     order = base.own.order != head.own.order and base.full.order != head.full.order and not own_rows
     differing_text = base.text != head.text
     settings, applied = _settings(base, head), _settings(base, head, "applied")
-    columns = tuple(_columns(base, head, rows or order, own_rows or order, differing_text))
+    columns = tuple(_columns(base, head, rows, own_rows, differing_text))
     if head.definition.is_same(base.definition):  # what differs is the order or number of the columns that it reads
         own_rows = False
         columns = tuple(replace(one, is_own=False) for one in columns)
@@ -249,7 +249,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     if order:
         reasons.append("the order of its rows")
     reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
-    if is_content or settings or applied:
+    if is_content or settings or applied or order:
         effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
     else:
         effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
@@ -274,9 +274,20 @@ def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
     reasons = []
     for what in kinds or ("content", "physical"):
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
-        reasons += [f"setting `{name}`" for name in sorted(before.keys() | after.keys())
+        reasons += [_reason(name) for name in sorted(before.keys() | after.keys())
                     if before.get(name) != after.get(name)]  # fmt: skip
     return list(dict.fromkeys(reasons))
+
+
+def _reason(setting: str) -> str:
+    """Return what differs, for people: most are settings, others are parts of a template.
+
+    >>> _reason("unique_key"), _reason("macro shop.cents"), _reason("template")
+    ('setting `unique_key`', 'macro shop.cents', 'its template')
+    """
+    if setting.startswith("macro "):
+        return setting
+    return f"its {setting}" if setting.startswith(("template", "SQL ")) else f"setting `{setting}`"
 
 
 def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: bool) -> str | None:

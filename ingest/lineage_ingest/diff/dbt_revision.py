@@ -13,6 +13,7 @@ from lineage.model.name_lists import name_list
 from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
 from lineage_ingest.dbt.build_kinds import BUILD_KINDS, asks_for_build
+from lineage_ingest.dbt.call_marks import CallMarks
 from lineage_ingest.dbt.hooks import hook_key
 from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
@@ -21,6 +22,7 @@ from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.row_matching import deciding_columns
 from lineage_ingest.dbt.seed_files import rows_of
+from lineage_ingest.dbt.template_parts import control_blocks, without_comments, without_settings
 from lineage_ingest.diff.manifest_json import VARIABLE, ManifestJson
 from lineage_ingest.diff.run_values import RunValues
 from lineage_ingest.diff.seed_content import seed_relation
@@ -57,7 +59,9 @@ _APPLIED = frozenset(("grants", "labels"))
 
 _HOOKS = frozenset(("pre-hook", "post-hook", "pre_hook", "post_hook"))
 
-_JINJA_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_GUESS = re.compile(r" is (?:taken|read once)\b")
+"""What a template was answered without knowing it, so that some of it is not read."""
+_BODY = re.compile(r"\{%[-+]?\s*(?:end)?macro\b.*?%\}", re.DOTALL)
 _CALL = re.compile(r"\b(?P<env>env_)?var\s*\(\s*(?:(?P<quote>['\"])(?P<name>[^'\"]*)(?P=quote))?")
 _OWN_STATE = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\b(?:is_incremental|this)\b")
 
@@ -129,8 +133,10 @@ class _Reader:
         self._hooks = raw.project_hooks(beside)
         try:
             relation = _relation_text
+            name, left_out = artifacts.manifest.metadata.project_name or "", raw.packages_of_dbt
+            marks = CallMarks(artifacts.macros, name, left_out)
             self._renderer: RawSqlRenderer | None = RawSqlRenderer(
-                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder)
+                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder), marks=marks
             )
         except RenderingMissingError:
             self._renderer = None
@@ -163,7 +169,9 @@ class _Reader:
             return TableDefinition(
                 given.key, given.table, node.name, source, given.text, Build.CONSUMER, reads=given.reads
             )
-        doubts = tuple(str(one.message) for one in given.doubts if one.severity is not Severity.INFO)
+        every = [str(one.message) for one in given.doubts if one.severity is not Severity.INFO]
+        guesses = [one for one in every if _GUESS.search(one)]
+        doubts = tuple(one for one in every if one not in guesses)
         more: list[tuple[str, str]] = []
         build = _build_of(node)
         unread = None
@@ -178,17 +186,19 @@ class _Reader:
                 doubts = ()
                 more += [("SQL of a full refresh", digest(refresh))] if refresh not in (text, later) else []
             else:
-                own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
-                more.append((TEMPLATE_OF_LATER_BUILDS, own))
+                more.append((TEMPLATE_OF_LATER_BUILDS, self._template_of(node)))
                 values, is_unknown = self._values_in(node.package_name or "", templates)
                 more += [("variables of later builds", values)] if values else []
                 if is_unknown:
                     unread = "var() or env_var() beside is_incremental(): only the build that dbt compiled is compared"
         elif has_own_state and build is not Build.SNAPSHOT:
-            own = digest(_without_comments(raw_code), self._raw.own_macros_of(node.unique_id))
-            more.append(("SQL that depends on the build", own))
-        if doubts or (not node.compiled_code and "{{" in text):  # arguments of unknown macros are in the template only
-            more.append(("macros", digest(_without_comments(raw_code), self._raw.macros_of(node.unique_id))))
+            more.append(("SQL that depends on the build", self._template_of(node)))
+        if doubts:
+            more.append(("template", self._template_of(node)))
+        elif guesses:  # what was left out, or read once, is in these blocks only
+            blocks = [without_comments(one) for one in control_blocks(without_settings(raw_code))]
+            more.append(("template blocks", digest(blocks, guesses)))
+            more += self._macros_that_decide(node)
         functions = tuple(key for key in node.depends_on.nodes if key in self._project.artifacts.manifest.functions)
         if behind := list(self._project.reads(functions)):
             doubts = (*doubts, f"functions that it calls read {name_list(behind, 3)}: it is compared as a whole")
@@ -196,6 +206,17 @@ class _Reader:
             model.table, text, build, later_text=later, reads=given.reads, doubts=doubts, more=more,
             written=raw_code or None, unread=unread,
         )  # fmt: skip
+
+    def _template_of(self, node: DbtNode) -> str:
+        """Return a digest of a template, without settings and comments, and of the macros that it needs."""
+        own = self._raw.own_macros_of(node.unique_id)
+        return digest(without_comments(without_settings(node.raw_code or "")), own)
+
+    def _macros_that_decide(self, node: DbtNode) -> Iterator[tuple[str, str]]:
+        """Yield the macros that a node needs which have control structures: what they leave out is not known."""
+        for key, text in self._raw.own_macros_of(node.unique_id):
+            if blocks := control_blocks(_BODY.sub("", text)):
+                yield f"macro {key.removeprefix('macro.')}", digest([without_comments(one) for one in blocks])
 
     def _values_in(self, package: str, templates: Sequence[str]) -> tuple[str, bool]:
         """Return a digest of the variables that templates read, and whether some of their values are not known."""
@@ -214,11 +235,14 @@ class _Reader:
         None if a macro is not known.
         """
         texts = [node.raw_code or "", *(text for _, text in self._raw.own_macros_of(node.unique_id))]
-        if self._renderer is None or any(map(VARIABLE.search, texts)):  # their values are in the compiled SQL only
+        is_compiled = bool(node.compiled_code)  # then the values of variables are in the compiled SQL only
+        if self._renderer is None or (is_compiled and any(map(VARIABLE.search, texts))):
             return None
         first, later, refresh = (self._renderer.render(node, build=build) for build in BUILD_KINDS)
-        if any(one.doubts or "{{" in one.text for one in (first, later, refresh)):
-            return None
+        for one in (first, later, refresh):
+            known = () if is_compiled else [doubt for doubt in one.doubts if _GUESS.search(str(doubt.message))]
+            if len(known) < len(one.doubts) or (is_compiled and "{{" in one.text):
+                return None
         return first.text, later.text, refresh.text
 
     def _definition(
@@ -323,8 +347,3 @@ def _relation_text(node: DbtNode) -> str:
         return node.relation_name
     last = node.identifier or node.alias or node.name
     return ".".join(part for part in (node.database, node.schema_, last) if part)
-
-
-def _without_comments(raw: str) -> str:
-    """Return a template without Jinja's comments, and with single spaces."""
-    return " ".join(_JINJA_COMMENT.sub(" ", raw).split())

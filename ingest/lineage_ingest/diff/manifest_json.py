@@ -141,14 +141,16 @@ class ManifestJson:
 
     def is_of_dbt(self, macro: str) -> bool:
         """Return whether a macro is dbt's own, or its adapter's."""
-        return self.macros.get(macro, {}).get("package_name") in self._dbt_packages
+        return self.macros.get(macro, {}).get("package_name") in self.packages_of_dbt
 
     def build_macros(self, materialized: str) -> list[tuple[str, str]]:
         """Return the project's own macros that take the place of dbt's, and those that these call.
 
         That is a materialization, or a macro that one calls.
         """
-        names = {str(one.get("name")) for one in self.macros.values() if one.get("package_name") in self._dbt_packages}
+        names = {
+            str(one.get("name")) for one in self.macros.values() if one.get("package_name") in self.packages_of_dbt
+        }
         found = [
             key
             for key, one in self.macros.items()
@@ -186,7 +188,8 @@ class ManifestJson:
         return found if isinstance(found, str) else None
 
     @property
-    def _dbt_packages(self) -> frozenset[str]:
+    def packages_of_dbt(self) -> frozenset[str]:
+        """The packages whose macros are dbt's own, or its adapter's."""
         return frozenset(("dbt", f"dbt_{self.adapter}", "dbt_postgres", "dbt_spark"))
 
     # Other parts

@@ -12,6 +12,7 @@ from lineage.cli.listing import counted
 from lineage.frozen import frozen
 from lineage.model.name_lists import name_list
 from lineage.store.protocol import GraphStore
+from lineage_ingest.dbt.call_marks import without_marks
 from lineage_ingest.diff.classification import (
     ORDER_OF_COLUMNS,
     ColumnDiff,
@@ -181,7 +182,7 @@ def _gone(table: TableDiff) -> Iterator[str]:
 def shown_column(name: str) -> str:
     """Return a column's name for people: one without a name is called by its position."""
     if not name.startswith("\x00"):
-        return "(further columns)" if name == "*" else name
+        return "(further columns)" if name == "*" else without_marks(name)
     return f"(column {int(name[1:].partition(':')[0]) + 1})"
 
 
@@ -417,10 +418,11 @@ def _notices(base: Revision, head: Revision) -> Iterator[str]:
     if seeds := sorted({*base.manifest.unread_seeds()} & {*head.manifest.unread_seeds()}):
         names = name_list(seeds, 5)
         yield f"{names}: dbt has no checksum of a seed of this size, so that whether its rows differ is not known"
-    for side in (base, head):
-        raw = side.manifest.uncompiled() if side.manifest is not None else []
-        if raw:
+    raw = [side.manifest.uncompiled() if side.manifest is not None else [] for side in (base, head)]
+    sides = [("both sides", raw[0])] if raw[0] == raw[1] else [(base.label, raw[0]), (head.label, raw[1])]
+    for label, names_of in sides:
+        if names_of:
             yield (
-                f"{side.label}: {counted(len(raw), 'model')} not compiled ({name_list(raw, 5)}): values of var() and "
-                "env_var() are not compared; run `dbt compile`"
+                f"{label}: {counted(len(names_of), 'model')} not compiled ({name_list(names_of, 5)}): values of var() "
+                "and env_var() are not compared; run `dbt compile`"
             )

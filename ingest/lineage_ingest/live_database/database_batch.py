@@ -194,7 +194,7 @@ class DatabaseBatch:
         if missing := list(missing_tables(self._database, statement)):
             statement = without_tables(text.source, statement, missing)
         if text.has_condition and statement.target is not None:
-            message = f"by which columns the condition (WHEN) of the {text.source} decides is not followed"
+            message = f"the columns in the condition (WHEN) of the {text.source} are not followed"
             problem = Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message, statement.span)
             statement = statement.in_doubt(problem)
         return statement
@@ -294,7 +294,7 @@ def _problems_of(relation: LiveRelation, *, is_said: bool) -> Iterator[Diagnosti
         yield Diagnostic(
             DiagnosticCode.NOT_FOLLOWED,
             Severity.INFO,
-            f"row-level security of {relation.local_name} ({listed}): by which columns it hides rows is not followed",
+            f"row-level security of {relation.local_name} ({listed}): its columns are not followed",
         )
 
 

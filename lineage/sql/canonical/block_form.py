@@ -49,6 +49,8 @@ class BlockForm:
         self.windows: dict[str, exp.Expr] = {}
         self.wild: list[str] = []
         """Expressions that may return several rows, or aggregate: functions that are not known."""
+        self.templates: list[str] = []
+        """Macro calls: they may aggregate."""
         self.unknown_functions: set[str] = set()
         """A phrase for each of their functions."""
         self.volatile_values: Counter[str] = Counter()

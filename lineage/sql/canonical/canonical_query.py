@@ -12,6 +12,7 @@ from lineage.sql.canonical.digests import digest
 from lineage.sql.canonical.from_reader import Lookup
 from lineage.sql.canonical.query_reader import content_of
 from lineage.sql.canonical.table_form import TableForm, opaque_table
+from lineage.sql.canonical.template_forms import are_read, mark_placeholders, with_clauses, with_templates
 from lineage.sql.canonical.write_reader import WriteReader
 from lineage.sql.parse.parsed import ParsedStatement
 
@@ -35,15 +36,19 @@ def canonical_query(
     alias: exp.Expr | None = None
     if isinstance(tree, exp.Create):
         alias, tree = tree.this, tree.args.get("expression")
-    if not isinstance(tree, (exp.Query, exp.Insert, exp.Merge)) or parsed.problem or parsed.doubts or parsed.step:
+    is_read = isinstance(tree, (exp.Query, exp.Insert, exp.Merge)) and are_read(parsed)
+    if tree is None or not is_read or parsed.problem or parsed.step:
         return opaque_table(digest("text", tokens_digest(parsed), whole))
+    if parsed.placeholders:
+        mark_placeholders(tree, parsed)
+        lookup = with_templates(lookup, whole)
     try:
         canonical = WriteReader(parsed.text, naming, lookup, functions)
         if isinstance(tree, exp.Insert):
-            return canonical.inserted(tree)
+            return with_clauses(canonical.inserted(tree), parsed, whole)
         if isinstance(tree, exp.Merge):
-            return canonical.merged(tree)
-        relation = canonical.query(tree, None)
+            return with_clauses(canonical.merged(tree), parsed, whole)
+        relation = with_clauses(canonical.query(tree, None), parsed, whole)
         return canonical.with_columns(relation, alias) if isinstance(alias, exp.Schema) else relation
     except (UnsupportedError, RecursionError):
         return opaque_table(digest("text", tokens_digest(parsed), whole))
@@ -51,4 +56,5 @@ def canonical_query(
 
 def tokens_digest(parsed: ParsedStatement) -> str:
     """Return the digest of a statement's tokens: comments, white space and the case of keywords drop out."""
-    return digest([(token.token_type.name, token.text) for token in parsed.tokens])
+    placeholders = [one.text for _, one in sorted(parsed.placeholders.items())]
+    return digest([(token.token_type.name, token.text) for token in parsed.tokens], placeholders)

@@ -58,8 +58,8 @@ _BY_CLASS = {
         WeekOfYear Year LastDay DateFromParts StrToDate StrToTime StrToUnix TimeStrToDate TimeStrToTime TimeToStr
         TimeToUnix TsOrDsToDate TsOrDsToTimestamp UnixToTime UnixToStr Date Timestamp
         ArraySize ArrayContains ArrayContainsAll ArrayOverlaps JSONExtract JSONExtractScalar JSONBExtract
-        JSONBExtractScalar JSONBContains JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONKeyValue
-        WidthBucket Dot Bracket AtTimeZone Filter WithinGroup Order Ordered Distinct Where"""
+        JSONBExtractScalar JSONBContains JSONObject JSONArray JSONPath JSONPathRoot JSONPathKey JSONPathSubscript
+        JSONKeyValue WidthBucket Dot Bracket AtTimeZone Filter WithinGroup Order Ordered Distinct Where"""
     ),
     FunctionKind.AGGREGATE: _classes(
         """Sum Count CountIf Min Max Avg Stddev StddevPop StddevSamp Variance VariancePop Corr CovarPop CovarSamp

@@ -41,6 +41,10 @@ def read_items(tree: exp.Expr, block: BlockForm, expressions: Expressions, ident
             alias = str(identifiers.column(table)) if table is not None else None
             items += _star(star, alias, block, expressions, identifiers)
             continue
+        if isinstance(node, exp.Literal) and node.meta.get("is_call"):
+            rest = expressions.value(node, block).digest
+            items.append(Item("*", ValueForm(rest), rest, False))
+            continue
         if isinstance(node, exp.Alias):
             name, written = str(identifiers.column(node.args["alias"])), node.this
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):

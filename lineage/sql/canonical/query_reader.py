@@ -154,7 +154,8 @@ class QueryReader(SelectReader):
         names: list[str] | None = None
         if isinstance(tree, exp.Query):
             names = [name for name in tree.named_selects if name]
-            if tree.is_star or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
+            is_any = any(one.meta.get("is_call") for one in tree.selects)
+            if tree.is_star or is_any or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
                 names = None
         folded = self._identifiers.dialect.fold_column
         varies = any(

@@ -12,6 +12,7 @@ from lineage.sql.canonical.extreme_rows import follow_extremes
 from lineage.sql.canonical.from_reader import FromReader, allow_only
 from lineage.sql.canonical.output_items import Item, read_items
 from lineage.sql.canonical.table_form import Stability, TableForm, ValueForm, worst
+from lineage.sql.canonical.template_forms import macro_clause
 from lineage.sql.canonical.value_forms import conditions, contains_aggregate
 
 __all__ = ["SelectReader"]
@@ -55,6 +56,9 @@ class SelectReader(FromReader):
             for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
                 block.note(phrase, sorted(set(block.wild)), sorted(set(block.wild)))
             block.stability = Stability.VOLATILE
+        for text in sorted(set(block.templates)):  # what they are made of upstream is part of their values
+            block.rows = digest("template", block.rows, text)
+            block.note(macro_clause(text), text, text)
         values = [item.value for item in items]
         digests = [value.digest for value in values]
         block.stability = max(block.stability, *(item.relation.stability for item in block.items), Stability.STABLE)

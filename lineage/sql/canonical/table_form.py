@@ -123,19 +123,21 @@ class TableForm:
     def built(self, *more: str) -> TableForm:
         """Return it as the table that one build makes of it.
 
-        What another build may make otherwise, although nothing that it is made of differs, is the same only if the
-        whole table is: then it need not be built again. `more` identifies how it is built.
+        What each build makes otherwise, although nothing that it is made of differs, is the same only if the whole
+        table is: then it need not be built again. Which of several equal rows comes first depends on the rows and
+        their order, not on the values beside them. `more` identifies how it is built.
         """
         by_name = sorted((name, value.digest) for name, value in self.columns)
         content = digest("built", self.rows, self.order, by_name, self.rest, *more)
         columns = tuple(
             (name, replace(value, digest=digest("once", value.digest, content), uncast="", stability=Stability.STABLE))
-            if value.stability is not Stability.STABLE
-            else (name, value)
+            if value.stability is Stability.VOLATILE
+            else (name, replace(value, stability=Stability.STABLE))
             for name, value in self.columns
         )
-        rows = self.rows if self.stability is Stability.STABLE else digest("once", self.rows, content)
-        return TableForm(rows, columns, content, self.rest and digest("rest", self.rest, rows), self.is_ordered)
+        rows = digest("once", self.rows, content) if self.stability is Stability.VOLATILE else self.rows
+        order = digest("stored", rows, self.order, *more)
+        return TableForm(rows, columns, order, self.rest and digest("rest", self.rest, rows), self.is_ordered)
 
 
 def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = None) -> TableForm:

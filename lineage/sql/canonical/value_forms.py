@@ -80,6 +80,9 @@ class Expressions:
             return self.value(node.this, block)
         if kind is exp.Column:
             return self._column(node, block)
+        if kind is exp.Literal and node.meta.get("is_call"):
+            block.templates.append(node.this)
+            return ValueForm(digest("template", node.this, block.environment, self.aliases_in(node, block)))
         if kind in (exp.And, exp.Or):
             return self._combined(kind.__name__, conditions(node, kind), block)
         if kind in _SYMMETRIC:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, Span
+from lineage.sql.parse.placeholders import Placeholder
 from lineage.sql.procedural import ProgramStep
 
 __all__ = ["ParsedStatement", "ReadFrom", "span_between"]
@@ -52,6 +54,9 @@ class ParsedStatement:
     """What is not known because of placeholders in the text, or of functions that are called."""
     also_reads: tuple[tuple[str, ...], ...] = ()
     """Tables that functions read which it calls and which are not followed, by the parts of their names."""
+
+    placeholders: Mapping[int, Placeholder] = field(default_factory=dict)
+    """The placeholders that it is made of, by their positions."""
 
     def variable_spans(self) -> dict[str, Span]:
         """Return where each `@name` occurs first: the parser keeps no positions of variables."""

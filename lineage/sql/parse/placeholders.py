@@ -11,7 +11,8 @@ A placeholder that may stand for more than a value is reported: lineage that a t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ from lineage.model.dialect import Dialect
 __all__ = [
     "THIS",
     "FilledText",
+    "Placeholder",
+    "PlaceholderRole",
     "fill_placeholders",
     "is_filled_in",
     "name_by_templates",
@@ -56,21 +59,54 @@ _BEFORE_A_VALUE = re.compile(
     re.IGNORECASE,
 )
 """What a value follows; in other positions, a variable may hold an expression or a list of columns."""
+_BEFORE_A_QUERY = re.compile(
+    r"\b(?:(?:as|from|join|exists)\s*\(|union(?:\s+all)?|intersect|except)\s*\Z", re.IGNORECASE
+)
+_BEFORE_A_SET_OPERATION = re.compile(r"\s*(?:union|intersect|except)\b", re.IGNORECASE)
+_END_OF_LINE = re.compile(r"[ \t]*(?:--|\n|;|\Z)")
+_NEEDS_MORE = (
+    "select distinct all by on where and or not having qualify set values then else when case in using between like is"
+)
+_BEHIND_A_CLAUSE = re.compile(
+    r"[\w)\]`\"]" + "".join(rf"(?<!\b{word})" for word in _NEEDS_MORE.split()) + r"[ \t]*\n\s*\Z", re.IGNORECASE
+)
+"""Where a macro call that has a line of its own adds to what is complete without it."""
 _SHORTEST = len("${x}")
 THIS = "{{ this }}"
 """The table that a model of dbt makes."""
 _HINT = "compile the templates (`dbt compile`), and read the compiled SQL"
 
 
+class PlaceholderRole(Enum):
+    """What a placeholder stands for in a statement."""
+
+    VALUE = auto()
+    CALL = auto()
+    """A macro or a variable in the place of an expression: it may be anything, also a list of columns."""
+    NAME = auto()
+    """A part of a name, or a whole query, which has a name."""
+    CLAUSE = auto()
+    """A macro call behind what is complete without it."""
+
+
+class Placeholder(NamedTuple):
+    """A placeholder as it is written, with single spaces, and what it stands for."""
+
+    text: str
+    role: PlaceholderRole
+
+
 class FilledText(NamedTuple):
     """A text without placeholders, and what is not known because of them, each at the position of its placeholder.
 
-    `names` are the expressions of Jinja that are parts of names, by what stands for them in the text.
+    `names` are the expressions of Jinja that are parts of names, by what stands for them in the text. `placeholders`
+    are those that a statement is made of, by their positions.
     """
 
     text: str
     doubts: tuple[Diagnostic, ...] = ()
     names: Mapping[str, str] = MappingProxyType({})
+    placeholders: Mapping[int, Placeholder] = MappingProxyType({})
 
 
 def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
@@ -83,14 +119,16 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
     >>> [str(doubt.message) for doubt in fill_placeholders("SELECT {{ f('x') }} FROM ${env}_db.t", "spark").doubts]
     ['`f(…)` is not expanded: it may name columns or tables', 'a part of this name is the placeholder `env`']
     """
-    if not any(map(text.__contains__, "{&#%@")):  # ten times as fast as the pattern
-        return FilledText(text)
-    if not _SIGNS.search(text):
+    if not any(map(text.__contains__, "{&#%@")) or not _SIGNS.search(text):  # the pattern takes ten times as long
         return FilledText(text)
 
     seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
     doubts: list[Diagnostic] = []
     names: dict[str, str] = {}
+    placeholders: dict[int, Placeholder] = {}
+
+    def note(match: re.Match[str], role: PlaceholderRole) -> None:
+        placeholders[match.start()] = Placeholder(" ".join(match.group().split()), role)
 
     def doubt(match: re.Match[str], message: str) -> None:
         if "--" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
@@ -106,7 +144,10 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         found, kind = match.group(), match.lastgroup
         if kind == "blank":
             if branch := _BRANCH.match(found):
-                doubt(match, f"`{branch.group(1)}` is not run: what is between the tags is read once, as written")
+                doubt(
+                    match,
+                    f"the template's `{branch.group(1)}` is not executed: its body is read once, as it is written",
+                )
             return _spaces(found)
         if kind == "amp" and not dialect.has_ampersand_variables:
             return found
@@ -121,20 +162,55 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
             return re.sub(r"['\"]", "_", found)
         name = _NAME.search(found)
         shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
-        if kind == "jinja" and name is not None and name.group() == "config":
+        is_call = kind == "jinja" and "(" in found
+        if is_call and name is not None and name.group() == "config":
             return _spaces(found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
             written = re.sub(r"\W", "_", found)
+            note(match, PlaceholderRole.NAME)
             if kind == "jinja":
                 names[written] = " ".join(found.split())
             if names.get(written) != THIS:
                 doubt(match, f"a part of this name is the placeholder `{shown}`")
             return written
-        if kind != "percent" and not (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
+        mark = f"__tpl{len(names)}"
+        if (
+            is_call
+            and _stands_for_a_query(text, match)
+            and (query := _written_over(found, ("select", "*", "from", mark))) is not None
+        ):
+            names[mark] = " ".join(found.split())
+            role, written = PlaceholderRole.NAME, query
+        elif is_call and _BEHIND_A_CLAUSE.search(before) and _END_OF_LINE.match(text, match.end()):
+            role, written = PlaceholderRole.CLAUSE, _spaces(found)
+        else:
+            is_value = kind == "percent" or (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found))
+            role = PlaceholderRole.VALUE if is_value else PlaceholderRole.CALL
+            written = _pad("0" * len(found.split("\n", 1)[0]), found)
+        note(match, role)
+        if role is not PlaceholderRole.VALUE:
             doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
-        return _pad("0" * len(found.split("\n", 1)[0]), found)
+        return written
 
-    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names)
+    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names, placeholders)
+
+
+def _stands_for_a_query(text: str, match: re.Match[str]) -> bool:
+    if text[: match.start()].strip():
+        return _BEFORE_A_QUERY.search(text[max(0, match.start() - 24) : match.start()]) is not None
+    return _BEFORE_A_SET_OPERATION.match(text, match.end()) is not None
+
+
+def _written_over(found: str, words: Sequence[str]) -> str | None:
+    """Return words over a placeholder of any number of lines, which keep their places; None if it is too short."""
+    lines = _spaces(found).split("\n")
+    waiting = list(words)
+    for number, line in enumerate(lines):
+        text = ""
+        while waiting and len(text) + len(waiting[0]) <= len(line):
+            text += f"{waiting.pop(0)} "
+        lines[number] = text[: len(line)].ljust(len(line))
+    return None if waiting else "\n".join(lines)
 
 
 def name_by_templates(tree: exp.Expr, names: Mapping[str, str]) -> None:

@@ -64,8 +64,8 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is not None:
         dialect = dialect_named(guessed)
-    text, of_client, _ = without_client_commands(open_executable_comments(text, dialect), dialect)
-    text, doubts, names = fill_placeholders(text, dialect)
+    text, of_client, *_ = without_client_commands(open_executable_comments(text, dialect), dialect)
+    text, doubts, names, placeholders = fill_placeholders(text, dialect)
     doubts = (*doubts, *of_client)
     for parsed in _statements_of(text, dialect, budget):
         parsed.read_as = guessed
@@ -73,6 +73,8 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
             name_by_templates(parsed.tree, names)
         if doubts:
             parsed.doubts = (*parsed.doubts, *_doubts_of(parsed, doubts, text))
+        if placeholders:
+            parsed.placeholders = {at: one for at, one in placeholders.items() if _is_part(parsed, at, text)}
         if "`" in text:
             parsed.doubts = (*parsed.doubts, *_back_tick_in(parsed, dialect))
         yield parsed
@@ -89,13 +91,19 @@ def _back_tick_in(parsed: ParsedStatement, dialect: Dialect) -> Iterator[Diagnos
             return
 
 
+def _is_part(parsed: ParsedStatement, at: int, text: str) -> bool:
+    """Return whether a position is in a statement, or directly behind it, where a placeholder is replaced by spaces."""
+    start, end = parsed.span.start, parsed.span.end
+    return start <= at < end or (at >= end and not text[end:at].strip() and text[at : at + 1].isspace())
+
+
 def _doubts_of(parsed: ParsedStatement, doubts: Sequence[Diagnostic], text: str) -> tuple[Diagnostic, ...]:
     """Return the doubts about placeholders in a statement; one in a comment or string is left out."""
     found = []
     tokens = sorted(parsed.tokens, key=_start_of)
     for doubt in doubts:
         span = doubt.span
-        if span is None or not parsed.span.start <= span.start < parsed.span.end:
+        if span is None or not _is_part(parsed, span.start, text):
             continue
         at = bisect_right(tokens, span.start, key=_start_of) - 1
         token = tokens[at] if at >= 0 and tokens[at].end >= span.start else None

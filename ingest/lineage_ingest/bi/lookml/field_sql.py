@@ -157,7 +157,7 @@ class ViewFields:
         if kind in _OVER_MEASURES and expanded:
             return expanded
         if kind in _AGGREGATES or kind in _OVER_MEASURES:
-            message = f"the measure {self.name}.{one.name} has no sql: of what it is the {kind} is not known"
+            message = f"the measure {self.name}.{one.name} has no sql: what it is the {kind} of is not known"
             self.problems.add(not_read(message, severity=Severity.WARNING))
         else:
             self.problems.add_not_read(f"the measure type {kind!r} of {self.name}.{one.name} is not known")

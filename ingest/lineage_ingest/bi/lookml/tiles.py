@@ -61,7 +61,9 @@ class Dashboards:
             title = str(element.get("title") or element.get("name") or number)
             merged = element.get("merged_queries")
             if isinstance(merged, list):
-                message = "the tile merges the results of several queries: by which fields is not read"
+                message = (
+                    "the tile merges the results of several queries: the fields by which it joins them are not read"
+                )
                 doubt = [not_read(message, severity=Severity.WARNING)]
                 for part, query in enumerate(query for query in merged if isinstance(query, Mapping)):
                     key = f"tile/{slug(name)}/{number + 1}-{slug(title)}-{part + 1}"

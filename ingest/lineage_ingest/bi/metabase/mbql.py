@@ -265,7 +265,7 @@ class QueryWriter:
             if info is not None and shown is not None:
                 table = self._metadata.table(shown.table)
                 name = ".".join((*(table.parts if table is not None else ()), *shown.path))
-                message = f"in place of {'.'.join(info.path)}, people see {name}: that is not followed"
+                message = f"{'.'.join(info.path)} is shown as {name}: that is not followed"
                 self.problems.add(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message))
 
     def _output(self, clause: Any, scope: MbqlScope) -> _Output:

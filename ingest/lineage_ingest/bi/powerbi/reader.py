@@ -236,7 +236,7 @@ class _PbixFile:
         """Return what row-level security hides of a table: by which columns is not followed."""
         rows = (row for row in self._rows("row_filters") if str(row.get("TableName")) == table)
         roles = name_list([str(row.get("RoleName")) for row in rows if row.get("FilterExpression")], 5)
-        message = f"row-level security of {table} ({roles}): by which columns it hides rows is not followed"
+        message = f"row-level security of {table} ({roles}): the columns by which it hides rows are not followed"
         return [Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message)] if roles else []
 
     def _connection(self, source: MSource) -> BiConnection:

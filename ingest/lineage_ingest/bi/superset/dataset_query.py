@@ -14,7 +14,7 @@ from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.templates import choice_of, parses, template_texts
 from lineage_ingest.bi.written_sql import quote_any_case, table_reference
 
-__all__ = ["dataset_sql", "metric_column", "names_of", "schema_of_queries", "with_metrics"]
+__all__ = ["dataset_sql", "metric_column", "names_of", "schema_of_queries", "with_datasets", "with_metrics"]
 
 _SCHEMA_FOR_QUERIES = frozenset(
     ("postgres", "mysql", "snowflake", "trino", "presto", "hive", "spark", "databricks", "clickhouse", "doris",
@@ -23,6 +23,8 @@ _SCHEMA_FOR_QUERIES = frozenset(
 """Dialects of databases for which Superset sets the dataset's schema before it runs the dataset's SQL."""
 _METRIC_MACRO = re.compile(r"\{\{-?\s*metric\(\s*(['\"])(?P<name>[^'\"]*)\1\s*\)\s*-?\}\}")
 """A metric of the dataset in another one: `{{ metric('total') }}`; with a second argument, it is another dataset's."""
+_DATASET_MACRO = re.compile(r"\{\{-?\s*dataset\(\s*(?P<id>\d+)\s*\)\s*-?\}\}")
+"""The query of another dataset: https://superset.apache.org/docs/configuration/sql-templating/#datasets"""
 _MAX_DEPTH = 20
 _MAX_CHARACTERS = 100_000
 
@@ -93,6 +95,20 @@ def names_of(rows: Iterable[Mapping[str, Any]], key: str) -> frozenset[str]:
 def with_metrics(text: str, metric: Callable[[str], str | None]) -> str:
     """Return SQL in which `{{ metric('x') }}` is what `metric` returns; None leaves it."""
     return _METRIC_MACRO.sub(lambda found: metric(found["name"]) or found[0], text)
+
+
+def with_datasets(text: str, query: Callable[[str], str | None]) -> str:
+    """Return SQL in which `{{ dataset(42) }}` is what `query` returns for its number; None leaves it.
+
+    >>> with_datasets("SELECT a FROM {{ dataset(42) }}", lambda number: "SELECT a FROM t")
+    'SELECT a FROM (SELECT a FROM t\\n) AS dataset_42'
+    """
+
+    def written(found: re.Match[str]) -> str:
+        inner = query(found["id"])
+        return found[0] if inner is None else f"({inner}\n) AS dataset_{found['id']}"
+
+    return _DATASET_MACRO.sub(written, text)
 
 
 def _expanded(text: str, metrics: Mapping[str, str]) -> tuple[str, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -19,7 +20,7 @@ from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, QueryAsset,
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
 from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.superset.chart_query import ChartQuery
-from lineage_ingest.bi.superset.dataset_query import dataset_sql, names_of, schema_of_queries
+from lineage_ingest.bi.superset.dataset_query import dataset_sql, names_of, schema_of_queries, with_datasets
 from lineage_ingest.bi.written_sql import asset_reference
 
 __all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
@@ -33,6 +34,8 @@ _CUT = Diagnostic(
 )
 _TIME_FILTERS = ("filter_time", "filter_timecolumn", "filter_timegrain")
 """Filters of a dashboard that change by which time, and how, each chart selects or groups."""
+_MAX_DEPTH = 5
+"""How deep datasets may be made of each other."""
 _SEARCH_PATH = re.compile(r"search_path\s*=\s*\"?(\w+)")
 _SCHEMA_IS_DATABASE = frozenset(("mysql", "clickhouse", "hive", "spark", "doris", "starrocks"))
 
@@ -137,7 +140,7 @@ class _SupersetReader:
     def _dataset(self, at: str, dataset: Mapping[str, Any]) -> QueryAsset:
         connection = schema_of_queries(dataset, self._connection(dataset))
         name = str(dataset.get("table_name") or "")
-        sql, problems = dataset_sql(dataset, connection.dialect)
+        sql, problems = dataset_sql(self._with_datasets(dataset, connection.dialect), connection.dialect)
         return QueryAsset(
             self._dataset_key(dataset),
             name,
@@ -150,6 +153,30 @@ class _SupersetReader:
             operation="SUPERSET_DATASET",
             identity=self._identity("dataset", dataset),
         )
+
+    def _with_datasets(self, dataset: Mapping[str, Any], dialect: str, depth: int = 0) -> Mapping[str, Any]:
+        """Return a dataset with the queries of those that its SQL names as `{{ dataset(42) }}`, if they are known."""
+
+        def query(number: str) -> str | None:
+            found = self.datasets.get(self._uuids_by_id.get(number, ""))
+            if found is None or depth > _MAX_DEPTH:
+                return None
+            inner = self._with_datasets({**found[1], "metrics": []}, dialect, depth + 1)
+            return dataset_sql(inner, dialect)[0]
+
+        text = dataset.get("sql")
+        return {**dataset, "sql": with_datasets(text, query)} if isinstance(text, str) and text else dataset
+
+    @cached_property
+    def _uuids_by_id(self) -> Mapping[str, str]:
+        """The datasets by the numbers that they have in their server: only charts say them."""
+        found = {}
+        for _, chart in self.charts.values():
+            params = chart.get("params")
+            source = str(params.get("datasource") or "") if isinstance(params, Mapping) else ""
+            if source.endswith("__table"):
+                found[source.removesuffix("__table")] = str(chart.get("dataset_uuid") or "")
+        return found
 
     def _dataset_key(self, dataset: Mapping[str, Any]) -> str:
         parts = [str(part) for part in (dataset.get("schema"), dataset.get("table_name")) if part]

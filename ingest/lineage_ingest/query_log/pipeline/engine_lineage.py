@@ -277,7 +277,7 @@ class _Reconciled:
             )
 
     def _problem(self, message: str) -> None:
-        hint = "what the engine says is taken; check the table's DDL, and the defaults and schemas of the session"
+        hint = "the engine's answer is used; check the table's DDL, and the defaults and schemas of the session"
         self._problems.append(Diagnostic(DiagnosticCode.ENGINE_DIFFERS, Severity.WARNING, message, hint=hint))
 
 

@@ -119,5 +119,5 @@ def _is_list(resolver: Resolver, value: Sources) -> bool:
 
 
 def _report(resolver: Resolver, item: exp.Expr, function: str, hint: str) -> None:
-    message = f"`{function}` has several columns, of which one is shown"
+    message = f"`{function}` has several columns; only one is shown"
     resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, item, hint=hint)

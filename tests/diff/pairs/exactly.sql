@@ -1,0 +1,68 @@
+-- Pairs of queries of which exactly the columns in brackets differ; `rows` stands for the row set, `*` for further
+-- columns. In braces: the dialect, if it is not DuckDB.
+-- Tables: t(a, b, c), u(a, x), v(a, x, b), w (its columns are not known).
+
+-- a window column beside another one over the same window [d]
+select a, sum(b) over (partition by a order by c) as d, row_number() over (partition by a order by c) as n from t
+-- and
+select a, sum(b + 1) over (partition by a order by c) as d, row_number() over (partition by a order by c) as n from t
+
+-- the order of a window [n]
+select a, sum(b) over (partition by a order by c) as d, row_number() over (partition by a order by c) as n from t
+-- and
+select a, sum(b) over (partition by a order by c) as d, row_number() over (partition by a order by b) as n from t
+
+-- windows over a sub-query of which another column is edited [b]
+select a, b, row_number() over (partition by a order by c) as n, lag(c) over (order by c) as l
+from (select a, b + 1 as b, c from t)
+-- and
+select a, b, row_number() over (partition by a order by c) as n, lag(c) over (order by c) as l
+from (select a, b + 2 as b, c from t)
+
+-- the row that QUALIFY chooses does not depend on what is beside its order [b]
+select a, b * 2 as b from t qualify row_number() over (partition by a order by c) = 1
+-- and
+select a, b * 3 as b from t qualify row_number() over (partition by a order by c) = 1
+
+-- a constant beside a macro call [k]
+select a, {{ dbt_utils.star('w') }}, 1 as k from t
+-- and
+select a, {{ dbt_utils.star('w') }}, 2 as k from t
+
+-- the arguments of a macro call: it may aggregate, too [*, rows]
+select a, {{ dbt_utils.star('w') }} from t
+-- and
+select a, {{ dbt_utils.star('w', except=['x']) }} from t
+
+-- a column beside a macro call that is part of a value [d]
+select a, b + {{ rate('x') }} as e, c + 1 as d from t
+-- and
+select a, b + {{ rate('x') }} as e, c + 2 as d from t
+
+-- a macro call behind a clause [b]
+select a, b + 1 as b from t
+{{ only_new('t') }}
+-- and
+select a, b + 2 as b from t
+{{ only_new('t') }}
+
+-- another macro call behind a clause [rows]
+select a, b from t
+{{ only_new('t') }}
+-- and
+select a, b from t
+{{ only_old('t') }}
+
+-- a macro call in the place of a query [d]
+with m as (
+  {{ dbt_utils.union_relations(['u', 'v']) }}
+) select m.a, t.b + 1 as d from m join t on m.a = t.a
+-- and
+with m as (
+  {{ dbt_utils.union_relations(['u', 'v']) }}
+) select m.a, t.b + 2 as d from m join t on m.a = t.a
+
+-- variables of a client are values {postgres} [rows]
+select a from t where b = {{ one_day }}
+-- and
+select a from t where b = {{ two_day }}

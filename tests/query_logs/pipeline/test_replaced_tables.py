@@ -60,6 +60,22 @@ LOGS = {
         "ALTER TABLE t_new RENAME TO t; CREATE VIEW v AS SELECT * FROM t",
         {"o#x t_old#x", "p#y t#y", "t#y v#y"},
     ),
+    "a table without a query, replaced by itself, copied and replaced again": (
+        "CREATE TABLE t (b int); CREATE OR REPLACE TABLE t AS SELECT b AS n FROM t; CREATE TABLE c AS SELECT n FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT y FROM p",
+        {"t#b c#n", "p#y t#y"},
+    ),
+    "a table without a query, replaced by itself and swapped, that the other one is rebuilt from": (
+        "CREATE TABLE t (b int); CREATE OR REPLACE TABLE t AS SELECT b AS n FROM t; CREATE TABLE v AS SELECT y FROM p;"
+        "ALTER TABLE t RENAME TO aside; ALTER TABLE v RENAME TO t; ALTER TABLE aside RENAME TO v;"
+        "CREATE TABLE v_new AS SELECT n AS o FROM v; DROP TABLE v; ALTER TABLE v_new RENAME TO v",
+        {"p#y t#y", "t#b v#o"},
+    ),
+    "replaced by a query of the same table, without the column that was copied": (
+        "CREATE TABLE t AS SELECT count(*) AS n FROM o; INSERT INTO c SELECT n FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT x FROM o",
+        {"o#x t#x"},
+    ),
     "swapped by renames twice, with a staging table that is made elsewhere": (
         "INSERT INTO new (a) SELECT x FROM o; DROP TABLE t_old; ALTER TABLE t RENAME TO t_old;"
         "ALTER TABLE new RENAME TO t; INSERT INTO new (a) SELECT y FROM o; DROP TABLE t_old;"

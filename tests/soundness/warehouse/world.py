@@ -528,7 +528,8 @@ class World:
         """
         there = {stored.number: stored for stored in self.tables.values()}
         found: set[str] = set()
-        for node in self.contents.keys() - bases.keys():
+        numbers = {node.partition(".")[0] for node in self.contents}
+        for node in (one for one in self.labels.keys() - bases.keys() if one.partition(".")[0] in numbers):
             heirs: list[int] = [int(node.partition(".")[0])]
             while (heir := self.heirs.get(heirs[-1])) is not None and heir not in heirs:
                 heirs.append(heir)

@@ -522,9 +522,9 @@ class World:
         return found
 
     def _inherited(self, bases: Mapping[str, str]) -> frozenset[str]:
-        """Return the names of columns of base tables that are gone, in the table that has taken their table's place.
+        """Return the names of columns of base tables that are gone, in their table or the one that took its place.
 
-        That table may have another name since: in the graph both are one, so that the column goes with it.
+        That one may have another name since: in the graph both are one, so that the column goes with it.
         """
         there = {stored.number: stored for stored in self.tables.values()}
         found: set[str] = set()
@@ -533,7 +533,7 @@ class World:
             heirs: list[int] = [int(node.partition(".")[0])]
             while (heir := self.heirs.get(heirs[-1])) is not None and heir not in heirs:
                 heirs.append(heir)
-            found |= {f"{there[heir].full_name}.{self.labels[node]}" for heir in heirs[1:] if heir in there}
+            found |= {f"{there[heir].full_name}.{self.labels[node]}" for heir in heirs if heir in there}
         return frozenset(found)
 
     def _closure(self, bases: dict[str, str]) -> dict[str, frozenset[str]]:

@@ -119,8 +119,8 @@ class World:
     """Those of the edges that INSERT, UPDATE, MERGE and DELETE state."""
     left: dict[tuple[str, str], Stored] = field(default_factory=dict)
     """What had each name last that no table has now."""
-    heirs: dict[int, int] = field(default_factory=dict)
-    """The table that took a name of each one after it."""
+    heirs: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The tables that took a name of each one after it."""
     last: int = 0
 
     def copy(self) -> World:
@@ -360,7 +360,7 @@ class World:
             self.tables[place] = stored
             before = self.left.pop(place, stored)
             if before.number != stored.number:
-                self.heirs[before.number] = stored.number
+                self.heirs[before.number] = self.heirs.get(before.number, frozenset()) | {stored.number}
             self.places[stored.number] = self.places.get(stored.number, frozenset()) | {place}
         self.labels.update((node, name) for name, node in stored.nodes())
 
@@ -530,9 +530,13 @@ class World:
         found: set[str] = set()
         numbers = {node.partition(".")[0] for node in self.contents}
         for node in (one for one in self.labels.keys() - bases.keys() if one.partition(".")[0] in numbers):
-            heirs: list[int] = [int(node.partition(".")[0])]
-            while (heir := self.heirs.get(heirs[-1])) is not None and heir not in heirs:
-                heirs.append(heir)
+            heirs: set[int] = set()
+            waiting = [int(node.partition(".")[0])]
+            while waiting:
+                number = waiting.pop()
+                if number not in heirs:
+                    heirs.add(number)
+                    waiting += self.heirs.get(number, ())
             found |= {f"{there[heir].full_name}.{self.labels[node]}" for heir in heirs if heir in there}
         return frozenset(found)
 

@@ -99,6 +99,18 @@ def test_an_earlier_table_is_dropped_under_another_name_and_made_again(tmp_path:
         assert stated(store) == {"p#z b#z", "p#x b#x"}
 
 
+def test_a_column_that_a_temporary_table_alone_read_is_gone_when_its_table_is_renamed(tmp_path: Path) -> None:
+    made = [
+        "CREATE TABLE s.g (a int, b int)",
+        "CREATE TEMP TABLE t AS SELECT b AS q FROM s.g",
+        "CREATE OR REPLACE TABLE s.g AS SELECT a AS o FROM s.g",
+    ]
+    with open_store(tmp_path / "s.db") as store:
+        ingested(store, in_order(made), "duckdb")
+        ingested(store, [Ran("ALTER TABLE s.g RENAME TO f", "later", 100)], "duckdb")
+        assert stated(store) == {"s.f#a s.f#o"}
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_a_log_once_and_again(name: str, tmp_path: Path) -> None:
     script, expected = LOGS[name]

@@ -12,12 +12,21 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.query_block import NO_SOURCES, NOTHING, Choice, Merge, QueryBlock
-from lineage.sql.resolve.relations import BaseTable, Composite, Elements, Relation, Sources
+from lineage.sql.resolve.relations import BaseTable, Composite, Elements, Relation, Sources, absorb
+from lineage.sql.resolve.transformation_codes import MASKED_AGGREGATION
 from lineage.sql.resolve.unprefixed import column_of, doubtful, find_unprefixed, known_column, may_have_any
 
-__all__ = ["Choice", "Merge", "Scope"]
+__all__ = ["Choice", "Merge", "Scope", "grouping_keys"]
 
+_GROUPING_ID = "grouping__id"
 _OF_A_SEQUENCE = frozenset(("nextval", "currval"))
+
+
+def grouping_keys(node: exp.Expr) -> list[exp.Expr]:
+    """Return the columns in the GROUP BY of the query that an expression stands in."""
+    query = node.find_ancestor(exp.Select)
+    group = query.args.get("group") if query is not None else None
+    return [] if group is None else list(group.find_all(exp.Column))
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
@@ -62,6 +71,8 @@ class Scope(QueryBlock):
             if found is None:
                 name = self._names.get(key) or self.resolver.identifiers.column(node)
                 found = find_unprefixed(self, column, name)
+                if found is NO_SOURCES and name == _GROUPING_ID:
+                    found = self._grouping_id(column)
                 if found and name not in self.aliases and found is not self.outputs.get(name):
                     self._found[key] = found
             return found
@@ -79,6 +90,13 @@ class Scope(QueryBlock):
             if found and "db" not in args:
                 self._found[full] = found
         return found
+
+    def _grouping_id(self, column: exp.Expr) -> Sources:
+        """Return the sources of Hive's and Spark's GROUPING__ID: it says which of the keys a row is grouped by."""
+        total: Sources = {}
+        for key in grouping_keys(column):
+            absorb(total, self.resolve(key), MASKED_AGGREGATION, None)
+        return total
 
     def _resolve_nameless(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
         """Return the sources of a column that is not a name: `t.$1`, `t.*`, `*`."""

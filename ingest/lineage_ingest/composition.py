@@ -20,12 +20,15 @@ DECLARES = "CREATE_TABLE"
 
 
 def edges_past(
-    made: Iterable[EdgeRecord], read: Iterable[EdgeRecord], is_gone: Callable[[str], bool]
+    made: Iterable[EdgeRecord],
+    read: Iterable[EdgeRecord],
+    is_gone: Callable[[str], bool],
+    is_origin: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[EdgeRecord]:
     """Yield the edges that replace paths through columns and tables (by key) that no longer exist.
 
     `made` are the edges into these, `read` the edges out of them. Each yielded edge has the job and the spans of the
-    edge in `read`.
+    edge in `read`. What is gone and an origin is a source itself, beside what it was made of.
     """
     into: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in made:
@@ -37,6 +40,7 @@ def edges_past(
             last = stack.pop()
             for before in into.get(last.source, ()):
                 past = _compose_edges(before, last)
+                is_own = past.source in (past.target, past.output)  # a table always decides its own rows
                 if is_gone(past.source):
                     # Several paths may lead there, with other subtypes, or without masking.
                     key = past.source, past.kind
@@ -45,7 +49,7 @@ def edges_past(
                     if every != known:
                         reached[key] = every
                         stack.append(every)
-                elif past.source not in (past.target, past.output):  # a table always decides its own rows
+                if not is_own and (not is_gone(past.source) or is_origin(past.source)):
                     yield past
 
 

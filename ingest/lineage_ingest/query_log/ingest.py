@@ -186,6 +186,7 @@ def store_batches(
             store.apply(LineageBatch(run=_mark_unfinished(run)))
             marked = True
         applied += write(replace(batch, run=_mark_unfinished(run)) if marked and batch.run.key == run.key else batch)
+        views.note_defined(batch)
         every.update(dict.fromkeys(record.key for record in batch.datasets))
         described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
         written.append(LineageBatch(batch.run, jobs=batch.jobs, changes=batch.changes))

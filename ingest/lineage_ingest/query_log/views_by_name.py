@@ -1,7 +1,8 @@
 """Stored views that look up names when they are read: after a log's RENAME or SWAP they read another table.
 
-`lineage.sql.script` does this for views and renames of one log or script; here the view comes from an earlier log. The
-store moves all edges of a renamed table with it, which is right for tables, and for views that follow renames.
+`lineage.sql.script` does this for views and renames of one log or script; here the view comes from an earlier log,
+which may be ingested after the one that renames. The store moves all edges of a renamed table with it, which is right
+for tables, and for views that follow renames.
 """
 
 from __future__ import annotations
@@ -9,23 +10,35 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
+from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.sql.parse.positional_aliases import tables_named_by_position
+from lineage.store.planning.graph_state import change_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredJob
 from lineage_ingest.query_log.earlier_graph import record_of
 from lineage_ingest.query_log.pipeline.names_of_parts import last_part
-from lineage_ingest.restated_jobs import StatedOutput, observe_again, stated_outputs
+from lineage_ingest.restated_jobs import observe_again, stated_outputs
 
 __all__ = ["ViewsByName"]
 
+_FOR_EVER = datetime.max.replace(tzinfo=UTC)
 _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
+
+
+@frozen
+class _View:
+    """A view as its log stated it: its job, and its edges from the names of its time."""
+
+    job: StoredJob
+    output: str
+    edges: tuple[EdgeRecord, ...]
 
 
 @dataclass
@@ -33,7 +46,7 @@ class ViewsByName:
     """The stored views over tables that batches rename or swap, with the columns of these tables before."""
 
     store: GraphStore
-    _views: dict[tuple[str, str], StatedOutput] = field(default_factory=dict)
+    _views: dict[tuple[str, str], _View] = field(default_factory=dict)
     _columns: dict[str, list[str]] = field(default_factory=dict)
     _moved: dict[str, datetime] = field(default_factory=dict)
     """When each name got its last holder."""
@@ -57,8 +70,36 @@ class ViewsByName:
         own = {job.key for job in batch.jobs}
         for one in stated:
             is_view = kinds.get(one.output) is DatasetKind.VIEW and one.job.kind.defines_output
-            if is_view and one.job.key not in own and not _follows_renames(one.job):
-                self._views[one.job.key, one.output] = one
+            if is_view and one.job.key not in own and not _follows_renames(one.job.dialect):
+                self._views[one.job.key, one.output] = _View(one.job, one.output, tuple(map(record_of, one.edges)))
+
+    def note_defined(self, batch: LineageBatch) -> None:
+        """Remember the views of a batch whose tables a later log, ingested before, has moved; it is applied by now.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        views = {one.key for one in batch.datasets if one.kind is DatasetKind.VIEW}
+        made = {job.key: job for job in batch.jobs if job.kind.defines_output and not views.isdisjoint(job.writes)}
+        made = {key: job for key, job in made.items() if not _follows_renames(job.dialect)}
+        if not made:
+            return
+        own = {change_key(change) for change in batch.changes}
+        later = self.store.dataset_changes(min(job.last_seen for job in made.values()), _FOR_EVER)
+        moved: dict[str, datetime] = {}
+        for change in later:
+            if change.kind in _MOVES and change_key(change) not in own:
+                moved.update({key: change.at for key in (change.dataset, change.other) if key is not None})
+        if not moved:
+            return
+        self._moved = {**moved, **self._moved}
+        for record in batch.datasets:
+            if record.key in moved:
+                self._columns.setdefault(record.key, [column.path for column in record.columns])
+        for job in self.store.jobs(sorted(made)):
+            edges = tuple(edge for edge in batch.edges if edge.job == job.key)
+            if any(moved.get(dataset_of(edge.source), job.last_seen) > job.last_seen for edge in edges):
+                self._views[job.key, edges[0].output] = _View(job, edges[0].output, edges)
 
     def read_again(self) -> Iterator[LineageBatch]:
         """Yield a batch with what the views read now; call it when all batches are applied.
@@ -86,12 +127,12 @@ class ViewsByName:
         run = RunRecord(f"names:{digest}", "names", "", at, {"jobs": len(found), "edges": len(edges)})
         yield LineageBatch(run, jobs=tuple(observe_again(there[key], seen[key]) for key in found), edges=tuple(edges))
 
-    def _names(self, view: StatedOutput) -> set[str]:
+    def _names(self, view: _View) -> set[str]:
         """Return the names in a view that have got another holder since it was defined."""
         read = {dataset_of(edge.source) for edge in view.edges}
         return {name for name in read if name in self._moved and self._moved[name] > view.job.last_seen}
 
-    def _edges_now(self, view: StatedOutput) -> list[EdgeRecord] | None:
+    def _edges_now(self, view: _View) -> list[EdgeRecord] | None:
         """Return the edges of a view over the tables that have its names now; None if it does not fit them."""
         names = self._names(view)
         tables = {one.key: one for one in self.store.datasets(sorted(names)) if one.dropped_at is None}
@@ -101,7 +142,7 @@ class ViewsByName:
         columns = _columns(self.store, sorted(names))
         by_position = tables_named_by_position(view.job.sql or "", dialect_named(view.job.dialect or "ansi"))
         edges: list[EdgeRecord] = []
-        for edge in map(record_of, view.edges):
+        for edge in view.edges:
             name = dataset_of(edge.source)
             if name in names and is_column_key(edge.source) and tables[name].schema_known:
                 path = split_column_key(edge.source)[1]
@@ -137,9 +178,9 @@ def _said(edges: Iterable[EdgeRecord]) -> set[tuple[str, str, EdgeKind]]:
     return {(edge.source, edge.target, edge.kind) for edge in edges}
 
 
-def _follows_renames(job: StoredJob) -> bool:
+def _follows_renames(dialect: str | None) -> bool:
     try:
-        return dialect_named(job.dialect or "ansi").views_follow_renames
+        return dialect_named(dialect or "ansi").views_follow_renames
     except UnknownDialectError:  # defined by a package that is not installed
         return True
 

@@ -10,6 +10,7 @@ from lineage.store.planning.unchanged import changed_part
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.sql_files.known_files import KnownFiles, are_settled, fields_of_edges
+from lineage_ingest.sql_files.restated_changes import with_known_times
 from lineage_ingest.sql_files.saved_batch import (
     BatchState,
     BatchStateFiles,
@@ -47,6 +48,7 @@ def store_batch(
         StoreError: the store could not be read or written. Ingest again: nothing is lost or doubled.
     """
     is_comparable = stated is not None and not batch.changes
+    batch = replace(batch, changes=with_known_times(store, batch.changes))
     now = state_of(batch) if is_comparable else None
     fields = fields_of_edges(batch)
     unsettled = {one.key for one in batch.datasets if not schemas.is_settled(one, fields.get(one.key, ()))}

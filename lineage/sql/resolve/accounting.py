@@ -57,6 +57,7 @@ ExplodingGenerateSeries: start end step; is_end_exclusive
 _ExplodeOuter: this expressions
 Filter: this expression
 GetExtract: this expression
+GroupingId: expressions
 HashAgg: this expressions
 If: this true false
 In: this expressions query unnest field; is_global

@@ -66,6 +66,7 @@ class QueryBlock:
         "made",
         "merged",
         "merges",
+        "namesakes",
         "outputs",
         "parent",
         "prefixed",
@@ -80,6 +81,8 @@ class QueryBlock:
         self.resolver = resolver
         self.parent = parent
         self.items: dict[str, Relation] = {}
+        self.namesakes: Mapping[str, tuple[str, ...]] = NOTHING
+        """The keys of the relations that have an alias, where several do: `s1.t JOIN s2.t`, `s1.t JOIN u AS t`."""
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
         self.prefixed: Mapping[str, Relation] = NOTHING
         """Relations whose columns are visible with their prefix only, such as EXCLUDED."""
@@ -116,13 +119,17 @@ class QueryBlock:
         if key in self.items and qualified:
             key = qualified
         self._found.clear()
-        while key in self.items:  # an alias used twice is an error in SQL; both stay readable by `*`
+        while key in self.items:
             key += "'"
+        if key != alias:
+            self.namesakes = {**self.namesakes, alias: (*self.namesakes.get(alias, (alias,)), key)}
         self.items[key] = relation
 
     def keep(self, items: dict[str, Relation]) -> None:
         """Restrict the visible relations to these; other aliases become free."""
         self.items = items
+        kept = {alias: tuple(key for key in keys if key in items) for alias, keys in self.namesakes.items()}
+        self.namesakes = {alias: keys for alias, keys in kept.items() if len(keys) > 1} or NOTHING
         self.merges = tuple(merge for merge in self.merges if items.keys() >= {*merge.left, *merge.right})
         self._found.clear()
 

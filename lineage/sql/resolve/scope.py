@@ -12,12 +12,21 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.query_block import NO_SOURCES, NOTHING, Choice, Merge, QueryBlock
-from lineage.sql.resolve.relations import Composite, Elements, Relation, Sources
+from lineage.sql.resolve.relations import BaseTable, Composite, Elements, Relation, Sources, absorb
+from lineage.sql.resolve.transformation_codes import MASKED_AGGREGATION
 from lineage.sql.resolve.unprefixed import column_of, doubtful, find_unprefixed, known_column, may_have_any
 
-__all__ = ["Choice", "Merge", "Scope"]
+__all__ = ["Choice", "Merge", "Scope", "grouping_keys"]
 
+_GROUPING_ID = "grouping__id"
 _OF_A_SEQUENCE = frozenset(("nextval", "currval"))
+
+
+def grouping_keys(node: exp.Expr) -> list[exp.Expr]:
+    """Return the columns in the GROUP BY of the query that an expression stands in."""
+    query = node.find_ancestor(exp.Select)
+    group = query.args.get("group") if query is not None else None
+    return [] if group is None else list(group.find_all(exp.Column))
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
@@ -62,13 +71,15 @@ class Scope(QueryBlock):
             if found is None:
                 name = self._names.get(key) or self.resolver.identifiers.column(node)
                 found = find_unprefixed(self, column, name)
+                if found is NO_SOURCES and name == _GROUPING_ID:
+                    found = self._grouping_id(column)
                 if found and name not in self.aliases and found is not self.outputs.get(name):
                     self._found[key] = found
             return found
         owner = table.args
         if len(args) == 2 and not owner.get("quoted") and not text.get("quoted"):  # nearly always: `alias.name`
             alias, known = self._names.get(owner["this"]), self._names.get(text["this"])
-            if alias is not None and known is not None:
+            if alias is not None and known is not None and alias not in self.namesakes:
                 relation = self.items.get(alias)
                 if relation is not None and (index := relation.index) is not None and (found := index.get(known)):
                     return found
@@ -79,6 +90,13 @@ class Scope(QueryBlock):
             if found and "db" not in args:
                 self._found[full] = found
         return found
+
+    def _grouping_id(self, column: exp.Expr) -> Sources:
+        """Return the sources of Hive's and Spark's GROUPING__ID: it says which of the keys a row is grouped by."""
+        total: Sources = {}
+        for key in grouping_keys(column):
+            absorb(total, self.resolve(key), MASKED_AGGREGATION, None)
+        return total
 
     def _resolve_nameless(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
         """Return the sources of a column that is not a name: `t.$1`, `t.*`, `*`."""
@@ -95,6 +113,8 @@ class Scope(QueryBlock):
         relation = self.items.get(alias) if schema is None else None
         if relation is None:
             relation = self.item(alias, identifiers.alias(schema) if schema else None)
+        if schema is None and (found := self._of_namesakes(column, alias, name)) is not None:
+            return found
         if relation is not None:
             found = relation.find(name)
             if found is None and not relation.has_unknown_columns:  # `a.x`, where a is also a struct of another table
@@ -118,6 +138,19 @@ class Scope(QueryBlock):
         )
         self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, column, aliases)
         return NO_SOURCES
+
+    def _of_namesakes(self, column: exp.Expr, alias: str, name: str) -> Sources | None:
+        """Return a column of the one of several relations with this alias that has it; None if the alias is of one."""
+        holder = next((scope for scope in self.chain() if alias in scope.items), None)
+        if holder is None or alias not in holder.namesakes:
+            return None
+        part = Scope(self.resolver, holder, self.ctes)
+        part.items = {key: holder.items[key] for key in holder.namesakes[alias]}
+        if len({item.name if isinstance(item, BaseTable) else item for item in part.items.values()}) == 1:
+            return None
+        if not may_have_any(part) and not part.having(name):
+            return None
+        return find_unprefixed(part, column, name)
 
     def _field_of_unknown(self, column: exp.Expr) -> Sources | None:
         """Return a field of a column that only a table with unknown columns can have, if any."""

@@ -56,7 +56,7 @@ from lineage.sql.script.script_tables import Decision, ScriptTables
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, without_rows
-from lineage.sql.script.transactions import RolledBack, of_another_session, without_effect
+from lineage.sql.script.transactions import RolledBack, of_another_session, without_commit, without_effect
 
 __all__ = ["Decision", "Script"]
 
@@ -342,6 +342,8 @@ class Script:
         self._decisions[position] = tables.decisions
         if position[1] in text.rolled_back.unknown:
             statement = of_another_session(statement)
+        if position[1] == text.rolled_back.left_open:
+            statement = without_commit(statement)
         undone = position[1] in text.rolled_back.undone
         text.results[position[1]] = without_effect(statement) if undone else statement
 

@@ -26,7 +26,7 @@ from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temporary_ends import temporary_ends
-from lineage.sql.script.transactions import RolledBack, may_not_run, statements_rolled_back
+from lineage.sql.script.transactions import RolledBack, left_open, may_not_run, statements_rolled_back
 
 __all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
 
@@ -182,6 +182,8 @@ class Text:
         """Add this text to a walk over the tables of several texts; `define` then takes the walk's result."""
         statements = self._trees()
         self.rolled_back = statements_rolled_back(statements, self._options.naming.dialect)
+        if self._alone:  # of the runs of a session, the log knows more than they do
+            self.rolled_back = self.rolled_back._replace(left_open=left_open(statements, self._options.naming.dialect))
         trees = [None if number in self.rolled_back.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}

@@ -22,18 +22,23 @@ __all__ = [
     "DDL",
     "RolledBack",
     "TransactionStep",
+    "left_open",
     "may_not_run",
     "of_another_session",
     "settled",
     "statements_rolled_back",
     "step_of",
     "transaction_step",
+    "without_commit",
     "without_effect",
 ]
 
 DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
+_FIRST_OF_BEGIN = frozenset(("BEGIN", "START", "XA", "BT"))
+_WRITES = DDL | frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "REPLACE", "LOAD"))
+_QUERIES = frozenset(("SELECT", "WITH", "("))
 _MAX_ABORT_WORDS = 5  # ABORT TRANSACTION AND NO CHAIN
 _FILLERS = frozenset(("WORK", "TRAN", "TRANSACTION", "TO", "SAVEPOINT"))
 _BEGINS = frozenset(
@@ -117,10 +122,14 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
 
 
 class RolledBack(NamedTuple):
-    """The indexes of statements that a later ROLLBACK undoes, and of those that roll back what is not known."""
+    """The indexes of statements that a later ROLLBACK undoes, and of those that roll back what is not known.
+
+    `left_open` is the index of the BEGIN of a transaction that a text writes in and does not end.
+    """
 
     undone: frozenset[int] = frozenset()
     unknown: frozenset[int] = frozenset()
+    left_open: int | None = None
 
 
 def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> RolledBack:
@@ -170,6 +179,32 @@ def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Diale
     return RolledBack(frozenset(undone), frozenset(unknown))
 
 
+def left_open(statements: Sequence[ParsedStatement], dialect: Dialect) -> int | None:
+    """Return the index of the BEGIN of a transaction that is written in and not ended, not even in a branch."""
+    if not any(s.tokens and s.tokens[0].text[:5].upper() in _FIRST_OF_BEGIN for s in statements):
+        return None
+    opened: int | None = None
+    writes = False
+    for number, statement in enumerate(statements):
+        step = transaction_step(statement.tokens) if statement.tokens else None
+        if step is None:
+            writes |= _may_write(statement)
+            opened = None if statement.tokens and _commits(statement, dialect) else opened
+        elif step.verb == "begin":
+            opened, writes = (None if may_not_run(statement) else number), False
+        elif step.verb not in ("savepoint", "rollback to", "manual", "automatic"):
+            opened, writes = (number if step.chain else None), False
+    return opened if writes else None
+
+
+def _may_write(statement: ParsedStatement) -> bool:
+    """Return whether a statement writes, by its words: SELECT may have INTO, WITH may have an INSERT."""
+    word = statement.tokens[0].text.upper() if statement.tokens else ""
+    return word in _WRITES or (
+        word in _QUERIES and any(token.text.upper() in (*_WRITES, "INTO") for token in statement.tokens)
+    )
+
+
 def _is_begin(statements: Sequence[ParsedStatement], opened: int | None) -> bool:
     """Return whether a statement opened the transaction, and not the end of the one before."""
     if opened is None:
@@ -210,6 +245,18 @@ def of_another_session(statement: StatementLineage) -> StatementLineage:
         "it rolls back a transaction that another session prepared, or one of several: which one is not followed",
         statement.span,
         "the lineage of what that transaction wrote is kept",
+    )
+    return statement.in_doubt(problem)
+
+
+def without_commit(statement: StatementLineage) -> StatementLineage:
+    """Return the BEGIN of a transaction that its text does not end: what it writes keeps its lineage."""
+    problem = Diagnostic(
+        DiagnosticCode.NOT_FOLLOWED,
+        Severity.WARNING,
+        "the text ends inside this transaction, without COMMIT or ROLLBACK",
+        statement.span,
+        "what the transaction writes may have no lasting effect; its lineage is kept",
     )
     return statement.in_doubt(problem)
 

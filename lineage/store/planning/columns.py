@@ -165,6 +165,7 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
         return
     last_used = _end_lineage(state, gone)
     parents = Counter(column.parent for column in state.columns.values())
+    bound = state.bound_columns | {used.of for used in state.usage.values()}
     for key in sorted(gone, key=len, reverse=True):  # fields before what contains them, which may then go as well
         at = gone[key]
         column, used = state.columns[key], last_used.get(key)
@@ -176,7 +177,7 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
             continue
         # A column that a schema had is kept for queries about that time, and for logs that are ingested again.
         is_kept = not column.inferred or column.description is not None or column.tags
-        if used is None and key not in state.bound_columns and not parents[key] and not is_kept:
+        if used is None and key not in bound and not parents[key] and not is_kept:
             del state.columns[key]
             parents[column.parent] -= 1
         elif column.dropped_at is None or column.ordinal is not None:

@@ -146,6 +146,7 @@ class Rekeying:
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
         state.usage = rekey_items(state.usage, self._usage, RunUsage.joined)
+        state.bound_columns = frozenset(map(self._node_key, state.bound_columns))
         for key, found in state.diagnostics.items():
             if found.job is not None:
                 state.diagnostics[key] = replace(found, job=self._job_key(found.job))

@@ -60,6 +60,22 @@ LOGS = {
         "ALTER TABLE t_new RENAME TO t; CREATE VIEW v AS SELECT * FROM t",
         {"o#x t_old#x", "p#y t#y", "t#y v#y"},
     ),
+    "a table without a query, replaced by itself, copied and replaced again": (
+        "CREATE TABLE t (b int); CREATE OR REPLACE TABLE t AS SELECT b AS n FROM t; CREATE TABLE c AS SELECT n FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT y FROM p",
+        {"t#b c#n", "p#y t#y"},
+    ),
+    "a table without a query, replaced by itself and swapped, that the other one is rebuilt from": (
+        "CREATE TABLE t (b int); CREATE OR REPLACE TABLE t AS SELECT b AS n FROM t; CREATE TABLE v AS SELECT y FROM p;"
+        "ALTER TABLE t RENAME TO aside; ALTER TABLE v RENAME TO t; ALTER TABLE aside RENAME TO v;"
+        "CREATE TABLE v_new AS SELECT n AS o FROM v; DROP TABLE v; ALTER TABLE v_new RENAME TO v",
+        {"p#y t#y", "t#b v#o"},
+    ),
+    "replaced by a query of the same table, without the column that was copied": (
+        "CREATE TABLE t AS SELECT count(*) AS n FROM o; INSERT INTO c SELECT n FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT x FROM o",
+        {"o#x t#x"},
+    ),
     "swapped by renames twice, with a staging table that is made elsewhere": (
         "INSERT INTO new (a) SELECT x FROM o; DROP TABLE t_old; ALTER TABLE t RENAME TO t_old;"
         "ALTER TABLE new RENAME TO t; INSERT INTO new (a) SELECT y FROM o; DROP TABLE t_old;"
@@ -81,6 +97,18 @@ def test_an_earlier_table_is_dropped_under_another_name_and_made_again(tmp_path:
         ingested(store, in_order(made))
         ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(moved)])
         assert stated(store) == {"p#z b#z", "p#x b#x"}
+
+
+def test_a_column_that_a_temporary_table_alone_read_is_gone_when_its_table_is_renamed(tmp_path: Path) -> None:
+    made = [
+        "CREATE TABLE s.g (a int, b int)",
+        "CREATE TEMP TABLE t AS SELECT b AS q FROM s.g",
+        "CREATE OR REPLACE TABLE s.g AS SELECT a AS o FROM s.g",
+    ]
+    with open_store(tmp_path / "s.db") as store:
+        ingested(store, in_order(made), "duckdb")
+        ingested(store, [Ran("ALTER TABLE s.g RENAME TO f", "later", 100)], "duckdb")
+        assert stated(store) == {"s.f#a s.f#o"}
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -37,6 +37,25 @@ def test_it_reads_the_table_that_has_the_name_now(dialect: str, tmp_path: Path) 
         assert any(line.lower().split(" ")[0].endswith("/new#n") for line in edges(store) if "g#o" in line.lower())
 
 
+@pytest.mark.parametrize(
+    ("dialect", "item"),
+    [
+        *((dialect, "o FROM g") for dialect in ("duckdb", "mysql", "snowflake", "tsql", "spark", "postgres")),
+        *((dialect, "z.x AS o FROM g AS z(x, y)") for dialect in ("duckdb", "postgres")),
+    ],
+)
+def test_the_log_of_the_renames_comes_first(dialect: str, item: str, tmp_path: Path) -> None:
+    logs = [(*BEFORE, f"CREATE VIEW v AS SELECT {item}"), MOVES]
+    dated = [[Ran(text, f"{n}", 1_000 * n + s) for s, text in enumerate(texts)] for n, texts in enumerate(logs)]
+    found = []
+    for number, order in enumerate((dated, dated[::-1], [*dated[::-1], dated[1], dated[0]])):
+        with open_store(tmp_path / f"{number}.db") as store:
+            for log in order:
+                ingested(store, log, dialect)
+            found.append(into_view(store))
+    assert found[1:] == found[:1] * 2
+
+
 def test_postgres_follows_the_table(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES, dialect="postgres")

@@ -117,6 +117,10 @@ class World:
     contents: dict[str, tuple[int, str]] = field(default_factory=dict)
     written: dict[str, Nodes] = field(default_factory=dict)
     """Those of the edges that INSERT, UPDATE, MERGE and DELETE state."""
+    left: dict[tuple[str, str], Stored] = field(default_factory=dict)
+    """What had each name last that no table has now."""
+    heirs: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The tables that took a name of each one after it."""
     last: int = 0
 
     def copy(self) -> World:
@@ -131,6 +135,8 @@ class World:
             dict(self.places),
             dict(self.contents),
             dict(self.written),
+            dict(self.left),
+            dict(self.heirs),
             self.last,
         )
 
@@ -352,6 +358,9 @@ class World:
             if self.tables.get(place, stored).number != stored.number:
                 raise InvalidError("the name is taken")
             self.tables[place] = stored
+            before = self.left.pop(place, stored)
+            if before.number != stored.number:
+                self.heirs[before.number] = self.heirs.get(before.number, frozenset()) | {stored.number}
             self.places[stored.number] = self.places.get(stored.number, frozenset()) | {place}
         self.labels.update((node, name) for name, node in stored.nodes())
 
@@ -360,6 +369,7 @@ class World:
             del self.temporary[session, stored.name]
         else:
             del self.tables[stored.schema, stored.name]
+            self.left[stored.schema, stored.name] = stored
 
     def _create_as(self, session: int, step: CreateAs) -> None:
         schema, own = self._new_place(session, step.name)
@@ -496,7 +506,7 @@ class World:
             outputs,
             {name: self.contents[node] for node, name in bases.items()},
             frozenset(broken),
-            frozenset(gone.values()),
+            frozenset(gone.values()) | self._inherited(bases),
         )
 
     def _gone(self, bases: Mapping[str, str]) -> dict[str, str]:
@@ -511,6 +521,25 @@ class World:
                 found[node] = ".".join((*next(iter(places)), self.labels[node]))
         return found
 
+    def _inherited(self, bases: Mapping[str, str]) -> frozenset[str]:
+        """Return the names of columns of base tables that are gone, in their table or the one that took its place.
+
+        That one may have another name since: in the graph both are one, so that the column goes with it.
+        """
+        there = {stored.number: stored for stored in self.tables.values()}
+        found: set[str] = set()
+        numbers = {node.partition(".")[0] for node in self.contents}
+        for node in (one for one in self.labels.keys() - bases.keys() if one.partition(".")[0] in numbers):
+            heirs: set[int] = set()
+            waiting = [int(node.partition(".")[0])]
+            while waiting:
+                number = waiting.pop()
+                if number not in heirs:
+                    heirs.add(number)
+                    waiting += self.heirs.get(number, ())
+            found |= {f"{there[heir].full_name}.{self.labels[node]}" for heir in heirs if heir in there}
+        return frozenset(found)
+
     def _closure(self, bases: dict[str, str]) -> dict[str, frozenset[str]]:
         """Return what each base column leads to by the edges, whenever they were stated."""
         leads: dict[str, set[str]] = {}
@@ -521,9 +550,12 @@ class World:
         for node in self.labels:
             columns.setdefault(node.partition(".")[0], []).append(node)
         same: dict[str, set[str]] = {}  # a table that took the place of one that was read is read by name
+        numbers = {stored.number for stored in self.tables.values()}
         for number, places in self.places.items():
             for place in places:
                 now = self.tables.get(place)
+                if now is None and (last := self.left.get(place)) is not None and last.number not in numbers:
+                    now = last  # a copy of it is what it was when it was dropped
                 if now is None or now.number == number:
                     continue
                 own = dict(now.nodes())

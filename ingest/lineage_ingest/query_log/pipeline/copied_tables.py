@@ -76,7 +76,7 @@ def state_past_versions(
         read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
         if read and not all(map(keys.is_gone, job.record.writes)):
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
-            for edge in list(edges_past(then, read, is_passed)):
+            for edge in list(edges_past(then, read, is_passed, is_origin)):
                 job.state(edge)
         for edge in read:
             source = dataset_of(edge.source)

@@ -138,7 +138,7 @@ class Merger:
             job.record = job.runs.into(job.record)
         keys, changes, datasets = self._keys, list(self._changes.values()), self._datasets
         jobs = list(self._jobs)
-        mark_replaced_tables(jobs, changes, keys, earlier, then)
+        mark_replaced_tables(jobs, changes, keys, earlier, then, datasets.columns)
         state_past_views(jobs, changes, keys, earlier, then, datasets.is_view, datasets.columns)
         if not keys.plain:
             before = keys.then(earlier.edges_into(keys.names_before()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,11 +29,13 @@ def mark_replaced_tables(
     keys: VersionKeys,
     earlier: Earlier,
     before_at: datetime,
+    columns: Callable[[str], Sequence[str]],
 ) -> None:
     """Mark in `keys` which tables the log replaces by others, and which it recreates unchanged.
 
     A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too. This holds
-    for a table of an earlier log and for one that the log itself creates, however the new one takes its name.
+    for a table of an earlier log and for one that the log itself creates, however the new one takes its name. One that
+    the log creates has all columns of the old one, too: `columns` returns those of a version, if they are known.
     """
     made = _created_tables(jobs, keys)
     held = {key for key in keys.gone if keys.holder(key) is not None}
@@ -61,7 +63,11 @@ def mark_replaced_tables(
         outdated = {
             key
             for key in same.versions
-            if not (same.lasts(next_one[key]) and same.now(edges[key]) <= same.now(edges[next_one[key]]))
+            if not (
+                same.lasts(next_one[key])
+                and same.now(edges[key]) <= same.now(edges[next_one[key]])
+                and (set(columns(key)) <= set(columns(next_one[key])) or not columns(next_one[key]))
+            )
         }
         same.tables -= replaced
         same.versions -= outdated

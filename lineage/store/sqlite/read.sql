@@ -329,12 +329,15 @@ FROM node AS b JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
 JOIN node AS a ON a.id = e.source JOIN job_key AS j ON j.id = e.job
 WHERE b.key = :key AND b.id = b.dataset
 
+-- For all rows of parameters at once (`:rows`, as JSON).
 -- name: steps
-SELECT :source AS source, :target AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",
+SELECT a.key AS source, b.key AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",
        e.spans AS "spans texts", e.partly_masking AS "partly_masking texts"
-FROM node AS a JOIN node AS b JOIN lineage AS e ON e.source = a.id AND e.target = b.id AND e.kind IN (<types>)
-JOIN job_key AS j ON j.id = e.job
-WHERE a.key = :source AND b.key = :target <when>
+FROM json_each(:rows) AS w CROSS JOIN node AS a ON a.key = w.value ->> 'source'
+CROSS JOIN node AS b ON b.key = w.value ->> 'target'
+CROSS JOIN lineage AS e ON e.source = a.id AND e.target = b.id AND e.kind IN (<types>)
+CROSS JOIN job_key AS j ON j.id = e.job
+WHERE true <when>
 
 -- name: steps_then
 SELECT :source AS source, :target AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",

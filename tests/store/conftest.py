@@ -14,6 +14,7 @@ from tests.neo4j_fixture import Neo4jAddress
 
 Opener = Callable[[], GraphStore]
 
+KINDS = ("embedded", "neo4j")
 TRAVERSALS = {"downstream", "upstream", "impact", "root_cause", "shortest_paths"}
 """What a module imports whose tests traverse the graph."""
 
@@ -28,9 +29,8 @@ def emptied(address: Neo4jAddress) -> Opener:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what traverses the graph also with the graph in memory."""
     if "open_again" in metafunc.fixturenames:
-        kinds = ["embedded", "neo4j"]
-        if not TRAVERSALS.isdisjoint(vars(metafunc.module)):
-            kinds += [f"{kind} in memory" for kind in kinds]
+        traverses = not TRAVERSALS.isdisjoint(vars(metafunc.module))
+        kinds = [*KINDS, *(f"{kind} in memory" for kind in KINDS if traverses)]
         metafunc.parametrize("open_again", kinds, indirect=True)
 
 

@@ -16,6 +16,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
+from lineage_graphql.plain_execution import PlainExecution
 from lineage_graphql.schema import diff, extraction, stewardship, traversal
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists import Lists
@@ -140,4 +141,5 @@ schema = _GraphQLSchema(
     subscription=Subscription,
     config=StrawberryConfig(scalar_map={Long: LONG}),
     extensions=[WithinLimits],
+    execution_context_class=PlainExecution,
 )

@@ -78,9 +78,10 @@ class ArrayExplorer(SearchingExplorer):
     def without(self, nodes: Collection[int], leads: Collection[Leads]) -> list[int]:
         """Return the nodes that have no relationships of these kinds."""
         asked = np.fromiter(nodes, np.int32, len(nodes))
-        near, members = self.graph.with_families(asked)
-        places, _, ways = self.edges_of(near, members)
-        lacking = np.isin(asked, near[places[np.isin(ways, list(leads))]], invert=True)
+        of, members = self.graph.with_families(asked)
+        places, _, ways = self.edges_of(asked[of], members)
+        lacking = np.ones(len(asked), np.bool_)
+        lacking[of[places[np.isin(ways, list(leads))]]] = False
         found: list[int] = asked[lacking].tolist()
         return found
 

@@ -61,15 +61,14 @@ class AdjacencyGraph:
         return list(found)
 
     def with_families(self, nodes: Numbers) -> tuple[Numbers, Numbers]:
-        """Return nodes as pairs with each of their families: the node, and itself or another of its family."""
-        nested = nodes[self.in_family[nodes]]
+        """Return the places of nodes, and of each itself and the others of its family."""
+        places = np.arange(len(nodes), dtype=np.int32)
+        nested = np.flatnonzero(self.in_family[nodes])
         if not len(nested):
-            return nodes, nodes
-        families = [(node, one) for node in nested.tolist() for one in self.family(node) if one != node]
-        if not families:
-            return nodes, nodes
-        near, member = np.array(families, np.int32).T
-        return np.concatenate([nodes, near]), np.concatenate([nodes, member])
+            return places, nodes
+        others = [(place, one) for place in nested.tolist() for one in self.family(int(nodes[place]))[1:]]
+        of, members = np.array(others, np.int32).T
+        return np.concatenate([places, of]), np.concatenate([nodes, members])
 
     def _fields_of(self, node: int) -> tuple[int, ...]:
         return self.fields.get(node, ())

@@ -16,13 +16,13 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
-from lineage_graphql.plain_execution import PlainExecution
 from lineage_graphql.schema import diff, extraction, stewardship, traversal
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists import Lists
 from lineage_graphql.schema.lookups import Lookups
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.paths import Path, paths_between
+from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.starts import ColumnName, TableName, find_one
 from lineage_graphql.schema.subgraphs import Subgraphs
 from lineage_graphql.schema.table_usage import TableUsages

@@ -10,17 +10,16 @@ from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads, View
 from lineage.store.values import Direction
+from lineage.traversal.adjacency.array_search import ArraySearch, GraphExplorer
 from lineage.traversal.adjacency.edge_lists import Bytes, Numbers
 from lineage.traversal.adjacency.graph import AdjacencyGraph
 from lineage.traversal.adjacency.node_table import GONE
-from lineage.traversal.adjacency.search import ArraySearch
-from lineage.traversal.breadth_first import SearchingExplorer
 from lineage.traversal.options import TraversalOptions
 
 __all__ = ["ArrayExplorer"]
 
 
-class ArrayExplorer(SearchingExplorer):
+class ArrayExplorer(GraphExplorer):
     """An explorer of one version."""
 
     def __init__(self, graph: AdjacencyGraph, view: View) -> None:

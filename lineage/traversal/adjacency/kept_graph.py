@@ -17,7 +17,7 @@ from lineage.store.exploring import View
 from lineage.store.live_graph import LiveGraph, Version
 from lineage.traversal.adjacency.explorer import ArrayExplorer
 from lineage.traversal.adjacency.graph import AdjacencyGraph
-from lineage.traversal.adjacency.loading import load_graph
+from lineage.traversal.adjacency.graph_loading import load_graph
 from lineage.traversal.adjacency.updating import OutOfStepError, updated
 
 __all__ = ["KeptGraph", "VersionedStore"]

@@ -13,7 +13,7 @@ from lineage.store.live_graph import EdgeRow, LiveGraph, NodeRow
 from lineage.store.values import Direction
 from lineage.traversal.adjacency.edge_lists import EdgeLists
 from lineage.traversal.adjacency.graph import AdjacencyGraph
-from lineage.traversal.adjacency.loading import fields_of, ways_of
+from lineage.traversal.adjacency.graph_loading import fields_of, ways_of
 from lineage.traversal.adjacency.node_table import DROPPED, GONE, THERE, NodeTable
 
 __all__ = ["OutOfStepError", "updated"]

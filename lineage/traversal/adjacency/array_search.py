@@ -6,21 +6,20 @@ What each node has is a bit of one byte: which labels, whether it was reached or
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads
 from lineage.traversal.adjacency.edge_lists import Bytes, Numbers
-from lineage.traversal.breadth_first import Group, Search
+from lineage.traversal.adjacency.graph import AdjacencyGraph
+from lineage.traversal.breadth_first import Group, Search, SearchingExplorer
 from lineage.traversal.options import TraversalOptions
 
-if TYPE_CHECKING:
-    from lineage.traversal.adjacency.explorer import ArrayExplorer
-
-__all__ = ["ArraySearch"]
+__all__ = ["ArraySearch", "GraphExplorer"]
 
 _CLOSED, _FLOWS, _UNMASKED, _INFLUENCED, _REACHED = 1, 2, 4, 8, 16
 _REFERENCE, _ROWS = int(Leads.REFERENCE), int(Leads.ROWS)
@@ -36,10 +35,23 @@ class _Ends(NamedTuple):
     labels: Numbers
 
 
+class GraphExplorer(SearchingExplorer):
+    """An explorer of a graph in memory."""
+
+    graph: AdjacencyGraph
+
+    @abstractmethod
+    def edges_of(self, near: Numbers, members: Numbers) -> tuple[Numbers, Numbers, Bytes]:
+        """Return the edges of members of families, but for those to the node whose family it is (`near`).
+
+        They come as the place of the pair, the end, and the way of each.
+        """
+
+
 class ArraySearch(Search):
     """One traversal of a graph in memory."""
 
-    def __init__(self, explorer: ArrayExplorer, options: TraversalOptions) -> None:
+    def __init__(self, explorer: GraphExplorer, options: TraversalOptions) -> None:
         super().__init__(explorer, options)
         self._arrays = explorer
         self._graph = explorer.graph

@@ -18,6 +18,7 @@ from fastapi.telemetry import TelemetryConfig
 from lineage import __version__
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
+from lineage.traversal.adjacency import KeptGraph
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.admission import Admission
 from lineage_graphql.errors import RefusedError, client_error
@@ -58,6 +59,7 @@ def _end(state: ServiceState, close: Callable[[], None] | None) -> None:
         pool.shutdown(wait=False, cancel_futures=True)
     for pool in (state.threads, state.writers, state.readiness.thread):
         pool.shutdown(wait=True)
+    state.graph.close()
     if close is not None:
         close()
 
@@ -75,11 +77,14 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     opened = store if store is not None else open_store(settings.store, read_only=settings.read_only)
     threads, writers = ThreadPoolExecutor(settings.threads, "store"), ThreadPoolExecutor(_WRITERS, "writer")
     admission = Admission(settings.threads, settings.limits.waiting, settings.limits.seconds)
-    readiness = Readiness(opened)
-    state = ServiceState(settings, opened, threads, writers, Authenticator(settings), documents, admission, readiness)
+    readiness, graph = Readiness(opened), KeptGraph(opened)
+    authenticator = Authenticator(settings)
+    state = ServiceState(settings, opened, threads, writers, authenticator, documents, admission, readiness, graph)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        opened.explore_beside(graph)
+        graph.start()
         yield
         ending = threading.Thread(target=_end, args=(state, opened.close if store is None else None), daemon=True)
         ending.start()

@@ -33,6 +33,7 @@ from lineage.store.values import (
 from lineage.traversal import BrokenRead, FormerHolder, Namesake, Target, broken_reads, former_holders, namesakes
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
+from lineage_graphql.limits.reached_budget import ReachedBudget
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.settings import Limits
 from lineage_graphql.telemetry import current_span, tracer
@@ -206,11 +207,13 @@ class Context(BaseContext):
     read_only: bool = False
     documents: TrustedDocuments | None = None
     loaders: Loaders = field(init=False)
+    reached: ReachedBudget = field(init=False)
 
     def __post_init__(self) -> None:
         """Create empty loaders: nothing is cached across requests."""
         super().__init__()
         self.loaders = Loaders(self.ask)
+        self.reached = ReachedBudget(self.limits.reached)
 
     def require(self, role: Role) -> Caller:
         """Return the caller if they have the role.

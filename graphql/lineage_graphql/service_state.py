@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lineage.store.protocol import GraphStore
+from lineage.traversal.adjacency import KeptGraph
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.roles import Caller, TokenProblem
 from lineage_graphql.admission import Admission
@@ -30,6 +31,8 @@ class ServiceState:
     documents: TrustedDocuments | None
     admission: Admission
     readiness: Readiness
+    graph: KeptGraph
+    """The graph in memory, for traversals of the present."""
 
     @property
     def offers_editor(self) -> bool:

@@ -51,19 +51,13 @@ def check(settings: Settings) -> None:
     """Check the combination of settings.
 
     Raises:
-        UnsafeSettingsError: other machines can connect without authentication, or several processes would own an
-            embedded store.
+        UnsafeSettingsError: other machines can connect without authentication.
     """
     if not settings.on_loopback and not settings.secured and not settings.insecure:
         raise UnsafeSettingsError(
             f"other machines can connect to {settings.host} without authentication",
             "create tokens (`lineage token create NAME --role reader`) and give --auth, or give --oidc-issuer, "
             "or listen on 127.0.0.1; --insecure disables authentication",
-        )
-    if settings.workers > 1 and not settings.read_only and "://" not in (settings.store or ""):
-        raise UnsafeSettingsError(
-            "several workers cannot share an embedded store",
-            "use --workers 1, --read-only, or Neo4j (--store bolt://…)",
         )
 
 

@@ -44,7 +44,7 @@ class Limits(BaseModel):
     hops: Annotated[int, Field(ge=20)] = 50
     """Maximum of `maxHops`, whose default is 20."""
     reached: _Positive = 10_000
-    """Maximum number of columns that a traversal reaches; beyond it `totalCount` is a lower bound."""
+    """Maximum number of columns that the traversals of a request reach; beyond it `totalCount` is a lower bound."""
     sql_characters: _Positive = 200_000
     """Maximum length of the text of `extract`."""
     waiting: _Positive = 16

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import IntEnum
 
 from lineage.frozen import frozen
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.planning.graph_state import EdgeType
@@ -165,9 +165,22 @@ class Explorer(ABC):
         """Return the columns and fields of a dataset, now or as of the view's time."""
         return self._columns[dataset]
 
-    def leads_on(self, node: int, leads: Iterable[Leads]) -> bool:
-        """Return whether a loaded node has relationships of one of these kinds."""
-        return any(self.ends[way].get(node) for way in leads)
+    def without(self, nodes: Collection[int], leads: Collection[Leads]) -> list[int]:
+        """Return the nodes that have no relationships of these kinds."""
+        self.load(nodes)
+        return [node for node in nodes if not any(self.ends[way].get(node) for way in leads)]
+
+    def datasets_of(self, columns: Iterable[int]) -> list[str]:
+        """Return the key of the dataset of each column."""
+        return [dataset_of(self.keys[column]) for column in columns]
+
+    def leading_to(self, nodes: Collection[int], ends: Collection[int]) -> Collection[int]:  # noqa: ARG002
+        """Return those of these loaded nodes that may lead to one of these ends."""
+        return nodes
+
+    def leading_by_dataset(self, nodes: Collection[int], ends: Collection[int]) -> Collection[int]:  # noqa: ARG002
+        """Return those of these loaded columns whose datasets may lead to one of these ends."""
+        return nodes
 
     def origins(self, node: int, end: int, way: Leads) -> list[int]:
         """Return which of a loaded node, its fields and its parents have a relationship of this kind to `end`."""

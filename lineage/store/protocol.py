@@ -11,6 +11,7 @@ from lineage.model.batch import DatasetChange, JobKind, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
+from lineage.store.live_graph import ExplorerSource, LiveGraph, Version
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import (
@@ -227,6 +228,25 @@ class GraphStore(Protocol):
 
         Raises:
             StoreTimeoutError: the deadline has passed; running queries were cancelled.
+        """
+
+    def explore_beside(self, source: ExplorerSource | None) -> None:
+        """Have another source explore the graph while it has the same state as the store; None ends that."""
+
+    def graph_version(self) -> Version | None:
+        """Return the version of what `explore` reads; None while a commit is applied.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+
+    def live_graph(self, work: Callable[[LiveGraph], T], *, whole: bool = False) -> T:
+        """Return the result of `work`, which reads the live graph of one committed state and may be retried.
+
+        With `whole`, what has changed since the version of that state may be mixed in.
+
+        Raises:
+            StoreError: the store could not be read.
         """
 
     def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:

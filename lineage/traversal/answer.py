@@ -392,7 +392,7 @@ class Answer(WithRows):
         """Number of reached columns and hops to the nearest one, by the dataset's key."""
         found: dict[str, tuple[int, int]] = {}
         for (hops, _), nodes in self._search.nearest.items():
-            counts = Counter([dataset_of(self._keys[node]) for node in nodes])
+            counts = Counter(self._search.explorer.datasets_of(nodes))
             for dataset, count in counts.items():
                 before, nearest = found.get(dataset, (0, hops))
                 found[dataset] = (before + count, nearest)

@@ -18,6 +18,7 @@ unions and differences of sets. The paths of the labels that are shown are trace
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
 from lineage.traversal.options import TraversalOptions
 
-__all__ = ["Group", "Label", "Search"]
+__all__ = ["Group", "Label", "Search", "SearchingExplorer"]
 
 _TO_COLUMNS = (Leads.FLOW, Leads.MASKED_FLOW, Leads.REFERENCE, Leads.MASKED_REFERENCE)
 _TO_ROWS = (Leads.ROWS, Leads.MASKED_ROWS)
@@ -65,6 +66,7 @@ class Search:
         self._beyond: set[int] = set()
         self._fewest: dict[int, int] = {}
         self._datasets: dict[int, int] = {}
+        self._row_datasets_of: dict[int, int] | None = None
         self._tables: set[int] = set()
         """The nodes that represent the rows of a dataset. They are followed, but not reached."""
         self.left_out = 0
@@ -127,6 +129,14 @@ class Search:
     def dataset_of(self, column: int) -> int:
         """Return the dataset of a column whose labels were followed upstream; -1 if it has none."""
         return self._datasets.get(column, -1)
+
+    def row_dataset(self, node: int) -> int:
+        """Return the dataset whose influenced rows lead to a node, downstream; -1 if there is none."""
+        if self._row_datasets_of is None:
+            self._row_datasets_of = {
+                one: dataset for dataset in self.row_datasets for one in (dataset, *self.explorer.columns(dataset))
+            }
+        return self._row_datasets_of.get(node, -1)
 
     def _one_hop(self, groups: Sequence[Group]) -> _Candidates:
         self.explorer.load(node for group in groups for node in group.nodes)
@@ -252,6 +262,14 @@ class Search:
             self.cuts.append(f"max_references={options.max_references}: at least {beyond} more columns lie beyond")
 
 
+class SearchingExplorer(Explorer):
+    """An explorer that has a search of its own, with the same results."""
+
+    @abstractmethod
+    def search(self, options: TraversalOptions) -> Search:
+        """Return a search over its graph."""
+
+
 class _RowLabels:
     """The labels that were propagated through a dataset's rows.
 
@@ -271,3 +289,7 @@ class _RowLabels:
             return False
         through.append((references, origin))
         return True
+
+    def count(self, dataset: int) -> int:
+        """Return the number of labels that were propagated through a dataset's rows."""
+        return len(self._through[dataset])

@@ -9,13 +9,15 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
 from lineage.traversal.answer import Answer, Feeds, PossiblyAffected
-from lineage.traversal.breadth_first import Search
+from lineage.traversal.breadth_first import Search, SearchingExplorer
 from lineage.traversal.feeds import follow_feeds
 from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.target import Target
 
 __all__ = ["impact", "root_cause"]
+
+_CONTRIBUTIONS = (Leads.FLOW, Leads.MASKED_FLOW)
 
 
 def impact(store: LineageReader, target: Target | Sequence[Target], options: TraversalOptions | None = None) -> Answer:
@@ -54,11 +56,11 @@ def _traverse(
         columns |= {column.key for column in columns_at(store, datasets, options.as_of)}
 
     def search(explorer: Explorer) -> tuple[Search, frozenset[int]]:
-        found = Search(explorer, options)
+        found = explorer.search(options) if isinstance(explorer, SearchingExplorer) else Search(explorer, options)
         found.run(columns, datasets)
         roots: Iterable[int] = ()
         if direction is Direction.UPSTREAM and EdgeKind.CONTRIBUTES in options.kinds:
-            roots = _without_sources(explorer, found.reached)
+            roots = explorer.without(found.reached, _CONTRIBUTIONS)
         return found, frozenset(roots)
 
     found, roots = store.explore(
@@ -80,13 +82,6 @@ def _traverse(
     return Answer(store, targets, options, found, roots, find_feeds)
 
 
-def _without_sources(explorer: Explorer, columns: Iterable[int]) -> list[int]:
-    """Return the columns that nothing contributes to."""
-    columns = list(columns)
-    explorer.load(columns)
-    return [column for column in columns if not explorer.leads_on(column, (Leads.FLOW, Leads.MASKED_FLOW))]
-
-
 def _roots(store: LineageReader, found: Search, options: TraversalOptions, deadline: float | None) -> frozenset[int]:
     """Return the columns that nothing contributes to, for a search that did not follow contributions."""
     by_key = {found.explorer.keys[column]: column for column in found.reached}
@@ -94,7 +89,7 @@ def _roots(store: LineageReader, found: Search, options: TraversalOptions, deadl
     def look(explorer: Explorer) -> frozenset[int]:
         numbers = explorer.begin(list(by_key))
         keys = {number: key for key, number in numbers.items()}
-        return frozenset(by_key[keys[column]] for column in _without_sources(explorer, numbers.values()))
+        return frozenset(by_key[keys[column]] for column in explorer.without(numbers.values(), _CONTRIBUTIONS))
 
     kinds = {EdgeKind.CONTRIBUTES}
     return store.explore(look, Direction.UPSTREAM, kinds=kinds, as_of=options.as_of, deadline=deadline)

@@ -50,7 +50,6 @@ class Tracing:
         self._search = search
         self._explorer = search.explorer
         self._down = search.explorer.view.direction is Direction.DOWNSTREAM
-        self._datasets: dict[int, int] | None = None
 
     def trace(self, ends: Iterable[End]) -> dict[End, list[ColumnPair]]:
         """Return the steps of each label's path, in the direction in which data flows."""
@@ -119,29 +118,24 @@ class Tracing:
 
     def _dataset(self, node: int) -> int:
         """Return the dataset whose rows lead to a column, downstream; for a dataset, itself."""
-        if not self._down:
-            return node
-        if self._datasets is None:
-            explorer = self._explorer
-            self._datasets = {
-                node: dataset for dataset in self._search.row_datasets for node in (dataset, *explorer.columns(dataset))
-            }
-        return self._datasets.get(node, -1)
+        return self._search.row_dataset(node) if self._down else node
 
     def _led_on(self, hop: int, wanted: set[int]) -> tuple[_Arrivals, _Arrivals]:
         """Return the nodes of a hop that lead to the wanted columns directly, and through the rows of a dataset."""
         direct: _Arrivals = defaultdict(list)
         rows: _Arrivals = defaultdict(list)
         datasets = {self._dataset(node) for node in wanted}
-        ends = self._explorer.ends
+        explorer, ends = self._explorer, self._explorer.ends
         for number, group in enumerate(self._search.groups[hop]):
+            nodes = explorer.leading_to(group.nodes, wanted | datasets)
             for way in _WAYS:
                 into, sought = (rows, datasets) if self._down and way >= Leads.ROWS else (direct, wanted)
-                for node in group.nodes:
+                for node in nodes:
                     for end in sought.intersection(ends[way].get(node, ())):
                         into[end].append(_Came(number, node, way))
-            for way in () if self._down else _DECIDING_ROWS:
-                for node in group.nodes:
+            nodes = () if self._down else explorer.leading_by_dataset(group.nodes, wanted)
+            for way in _DECIDING_ROWS:
+                for node in nodes:
                     for end in wanted.intersection(ends[way].get(self._search.dataset_of(node), ())):
                         rows[end].append(_Came(number, node, way))
         return direct, rows

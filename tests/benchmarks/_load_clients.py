@@ -35,7 +35,7 @@ def probe(address: str, path: str, seconds: float) -> Asked:
     )
 
 
-def ask_impact(address: str, keys: list[str], clients: int, seconds: float) -> Asked:
+def ask_impact(address: str, keys: list[str], clients: int, seconds: float, query: str = _QUERY) -> Asked:
     """Ask for impact by several clients at once."""
     ends = time.monotonic() + seconds
 
@@ -43,7 +43,7 @@ def ask_impact(address: str, keys: list[str], clients: int, seconds: float) -> A
         chance = random.Random(seed)
 
         def ask(connection: http.client.HTTPConnection) -> None:
-            body = json.dumps({"query": _QUERY, "variables": {"column": chance.choice(keys)}})
+            body = json.dumps({"query": query, "variables": {"column": chance.choice(keys)}})
             connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
 
         return _repeated(address, ends, ask)

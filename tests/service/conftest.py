@@ -9,9 +9,9 @@ import pytest
 from lineage.store import GraphStore
 from tests.service.graph import fill
 from tests.service.running import Service, running
-from tests.store.conftest import both_stores, open_again, store
+from tests.store.conftest import both_stores, open_again, pytest_generate_tests, store
 
-__all__ = ["both_stores", "open_again", "service", "store"]
+__all__ = ["both_stores", "open_again", "pytest_generate_tests", "service", "store"]
 
 
 @pytest.fixture

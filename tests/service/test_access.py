@@ -190,13 +190,6 @@ def test_loopback_needs_no_token() -> None:
         check(Settings(host=host))
 
 
-def test_an_embedded_store_has_one_owner() -> None:
-    with pytest.raises(UnsafeSettingsError, match="cannot share an embedded store"):
-        check(Settings(workers=2))
-    check(Settings(workers=2, read_only=True))
-    check(Settings(workers=2, store="bolt://127.0.0.1:7687"))
-
-
 class Provider:
     """An OpenID provider of one page of discovery and one of keys."""
 

@@ -261,3 +261,15 @@ def test_metrics(limited: Service) -> None:
     assert 'lineage_traversal_reached_count{direction="downstream"}' in text
     assert "lineage_query_cost_count" in text
     assert isinstance(limited.http, httpx.Client)
+
+
+def test_the_traversals_of_a_request_share_what_they_may_reach(small_store: GraphStore) -> None:
+    asked = 'impact(column: "users.email") { totalCount totalCountIsLowerBound truncated }'
+    with running(small_store, Settings(limits=Limits(reached=5))) as service:
+        answer = service.ask(f"{{ one: {asked} two: {asked} three: {asked} }}")
+    assert answer["data"] is None or answer["data"].get("three") is None
+    with running(small_store, Settings(limits=Limits(reached=5))) as service:
+        answer = service.ask(f"{{ one: {asked} two: {asked} }}")["data"]
+    assert answer["one"] == {"totalCount": 4, "totalCountIsLowerBound": False, "truncated": None}
+    assert (answer["two"]["totalCount"], answer["two"]["totalCountIsLowerBound"]) == (1, True)
+    assert answer["two"]["truncated"].startswith("limit_total=1: at least ")

@@ -40,7 +40,7 @@ def serve(
     oidc_issuer: Annotated[str | None, typer.Option(help="Accept JWTs of this OpenID provider.")] = None,
     oidc_audience: Annotated[str | None, typer.Option(help="Required audience of the JWTs.")] = None,
     roles_claim: Annotated[str, typer.Option(help="Claim that holds roles; dots separate nested claims.")] = "roles",
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes; several require Neo4j or --read-only.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes, each with the graph in memory.")] = 1,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse changes and ingestion.")] = False,
     trusted_documents: Annotated[
         Path | None,

@@ -7,6 +7,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 from fastapi import Request, WebSocket
 from graphql import GraphQLError
 from starlette.requests import HTTPConnection
@@ -49,6 +50,10 @@ class _Router(GraphQLRouter[Context, None]):
             raise
         except (ValueError, RecursionError) as error:
             raise json.JSONDecodeError(str(error), "", 0) from error
+
+    def encode_json(self, data: object) -> str | bytes:
+        """Return the JSON of an answer."""
+        return msgspec.json.encode(data)
 
     async def run(self, request: Request | WebSocket, context: Any = UNSET, root_value: Any = UNSET) -> Any:
         """Answer a request; the body of an unknown caller is not even read."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from cachetools import LRUCache
 from graphql import DocumentNode
 
@@ -9,15 +11,22 @@ __all__ = ["DocumentCache"]
 
 
 class DocumentCache(LRUCache[str, DocumentNode]):
-    """Valid documents by text, bounded by the characters of all texts; used from one thread only.
+    """Valid documents by text, bounded by the characters of all texts.
 
     A parsed document takes up to 300 bytes per character of its text.
     """
 
     def __init__(self, characters: int = 100_000) -> None:
+        self._lock = Lock()
         super().__init__(characters, getsizeof=lambda document: len(document.loc.source.body) if document.loc else 0)
+
+    def known(self, text: str) -> DocumentNode | None:
+        """Return the document of a text, if it was kept."""
+        with self._lock:
+            return self.get(text)
 
     def keep(self, text: str, document: DocumentNode) -> None:
         """Add a document, unless it alone would displace many."""
         if len(text) <= self.maxsize // 10:
-            self[text] = document
+            with self._lock:
+                self[text] = document

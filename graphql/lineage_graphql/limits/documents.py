@@ -1,7 +1,7 @@
 """Read a GraphQL document within limits: count, parse, measure and validate it, before anything is run.
 
 It is read in a thread of its own, one document at a time: several at once would take as long, and keep the event loop
-from answering.
+from answering. Only a short document that was read before is not: handing it over takes longer.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ from lineage_graphql.limits.query_cost import measure
 from lineage_graphql.metrics import COST
 from lineage_graphql.settings import Limits
 
-__all__ = ["SentDocument", "read_in_thread"]
+__all__ = ["SentDocument", "read_document"]
 
 _THREAD = ThreadPoolExecutor(1, "documents")
 _DOCUMENTS = DocumentCache()
+_SHORT, _FEW = 2_000, 20
+"""Characters and variables of a document that is read on the event loop."""
 _SPLIT = "split it into several queries"
 
 
@@ -55,7 +57,7 @@ class SentDocument:
     limits: Limits
 
 
-async def read_in_thread(
+async def read_document(
     sent: SentDocument, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]
 ) -> DocumentNode:
     """Return a document that is within its limits and valid.
@@ -63,7 +65,10 @@ async def read_in_thread(
     Raises:
         GraphQLError: it is not; the attribute `errors` has all errors.
     """
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, _read, sent, schema, rules)
+    known = _DOCUMENTS.known(sent.text)
+    if known is not None and len(sent.text) <= _SHORT and len(sent.variables) <= _FEW:
+        return _read(sent, schema, rules, known)
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, _read, sent, schema, rules, known)
 
 
 class InvalidDocumentError(GraphQLError):
@@ -74,8 +79,10 @@ class InvalidDocumentError(GraphQLError):
         self.errors = errors
 
 
-def _read(sent: SentDocument, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]]) -> DocumentNode:
-    limits, known = sent.limits, _DOCUMENTS.get(sent.text)
+def _read(
+    sent: SentDocument, schema: GraphQLSchema, rules: Sequence[type[ASTValidationRule]], known: DocumentNode | None
+) -> DocumentNode:
+    limits = sent.limits
     _check_variables(sent.variables, limits.variables)
     if known is None:
         _check_tokens(sent.text, limits.tokens)

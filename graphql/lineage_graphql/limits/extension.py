@@ -15,7 +15,7 @@ from lineage_graphql.access.authorize import unauthenticated
 from lineage_graphql.access.roles import TokenProblem
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, client_error
-from lineage_graphql.limits.documents import InvalidDocumentError, SentDocument, read_in_thread
+from lineage_graphql.limits.documents import InvalidDocumentError, SentDocument, read_document
 from lineage_graphql.metrics import REFUSALS
 
 __all__ = ["WithinLimits"]
@@ -54,7 +54,7 @@ class WithinLimits(SchemaExtension):
                 context.limits,
             )
             try:
-                execution.graphql_document = await read_in_thread(
+                execution.graphql_document = await read_document(
                     sent, execution.schema._schema, execution.validation_rules
                 )
             except InvalidDocumentError as error:

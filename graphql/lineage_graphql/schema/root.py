@@ -22,6 +22,7 @@ from lineage_graphql.schema.lists import Lists
 from lineage_graphql.schema.lookups import Lookups
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.paths import Path, paths_between
+from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.starts import ColumnName, TableName, find_one
 from lineage_graphql.schema.subgraphs import Subgraphs
 from lineage_graphql.schema.table_usage import TableUsages
@@ -140,4 +141,5 @@ schema = _GraphQLSchema(
     subscription=Subscription,
     config=StrawberryConfig(scalar_map={Long: LONG}),
     extensions=[WithinLimits],
+    execution_context_class=PlainExecution,
 )

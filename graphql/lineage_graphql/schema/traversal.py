@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -201,8 +201,11 @@ async def reach(
         answer = traverse(store, find(store), options)
         return _find(store, answer, question.wanted, asked)
 
-    with TRAVERSAL_SECONDS.labels(str(direction)).time():
-        found: _Found = await info.context.ask(work)
+    async with info.context.reached.turn() as left:
+        options = replace(options, limit_total=left)
+        with TRAVERSAL_SECONDS.labels(str(direction)).time():
+            found: _Found = await info.context.ask(work)
+        info.context.reached.spend(found.answer.total)
     answer = found.answer
     REACHED.labels(str(direction)).observe(answer.total)
     page = page_of(

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from lineage.store.cypher.schema import Changes
 from lineage.store.cypher.statements import NamedStatement
 from lineage.store.exploring import Explorer, View
+from lineage.store.live_graph import LiveGraph, Version
 
 __all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
 
@@ -63,6 +64,22 @@ class Backend(Protocol):
 
         Raises:
             StoreTimeoutError: the view's deadline has passed; running queries were cancelled.
+        """
+
+    def graph_version(self) -> Version | None:
+        """Return the version of what traversals follow; None while a commit is applied.
+
+        Raises:
+            StoreError: the database could not be read.
+        """
+
+    def live_graph(self, work: Callable[[LiveGraph], T], *, whole: bool = False) -> T:
+        """Return the result of `work`, which reads the live graph of one committed state and may be retried.
+
+        With `whole`, what has changed since the version of that state may be mixed in.
+
+        Raises:
+            StoreError: the database could not be read.
         """
 
     @property

@@ -26,6 +26,7 @@ from lineage.store.cypher.seen_again import is_seen_after, see_again
 from lineage.store.cypher.transfer import export_graph, import_changes
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
+from lineage.store.live_graph import ExplorerSource, LiveGraph, Version
 from lineage.store.planning.chunks import BatchPart, Stage, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since, unclaimed_since
 from lineage.store.planning.graph_state import GraphState
@@ -74,6 +75,7 @@ class CypherStore:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._beside: ExplorerSource | None = None
 
     @property
     def address(self) -> str:
@@ -216,7 +218,21 @@ class CypherStore:
         deadline: float | None = None,
     ) -> T:
         """Return the result of `work`, which reads a consistent state of the graph through an explorer."""
-        return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
+        view = View(direction, frozenset(kinds), as_of, hops, deadline)
+        explorer = self._beside.explorer(view) if self._beside is not None else None
+        return work(explorer) if explorer is not None else self._backend.exploring(work, view)
+
+    def explore_beside(self, source: ExplorerSource | None) -> None:
+        """Have another source explore the graph while it has the same state as the store; None ends that."""
+        self._beside = source
+
+    def graph_version(self) -> Version | None:
+        """Return the version of what `explore` reads; None while a commit is applied."""
+        return self._backend.graph_version()
+
+    def live_graph(self, work: Callable[[LiveGraph], T], *, whole: bool = False) -> T:
+        """Return the result of `work`, which reads the live graph; with `whole`, later changes may be mixed in."""
+        return self._backend.live_graph(work, whole=whole)
 
     steps = _reading(reads.steps)
     feeds = _reading(reads.feeds)

@@ -57,8 +57,10 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
-from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits
+from lineage.store.live_graph import LiveGraph, Version
+from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits, read_one_state
 from lineage.store.neo4j.explorer import Neo4jExplorer
+from lineage.store.neo4j.live_graph import Neo4jLiveGraph, record_change, settled_version, touched_by
 from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.time_limit import seconds_left
 
@@ -174,6 +176,7 @@ class Neo4jBackend:
                 transaction = Neo4jTransaction(managed, locks[0])
                 result = work(transaction)
                 if transaction.has_changes:
+                    record_change(managed, locks[0], transaction.touched)
                     has_marked = True
                     begin_commit(self._run_alone, locks[0])
                 return result
@@ -225,6 +228,28 @@ class Neo4jBackend:
             return self._session_read(within)
 
         return self._explaining(StoreError, explore)
+
+    def graph_version(self) -> Version | None:
+        """Return the version of what traversals follow; None while a commit is applied."""
+
+        def read() -> Version | None:
+            with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+                return settled_version(session)
+
+        return self._explaining(StoreError, read)
+
+    def live_graph(self, work: Callable[[LiveGraph], T], *, whole: bool = False) -> T:
+        """Return the result of `work`, which reads the live graph of one committed state and may be retried.
+
+        Reading the whole takes longer than writers pause: then what has changed since its version may be mixed in.
+        """
+
+        def read(managed: ManagedTransaction) -> T:
+            if whole:
+                return work(read_one_state(managed, lambda: Neo4jLiveGraph(managed)))
+            return read_one_state(managed, lambda: work(Neo4jLiveGraph(managed)))
+
+        return self._explaining(StoreError, lambda: self._session_read(read))
 
     def _session_read(self, work: Callable[[ManagedTransaction], T]) -> T:
         """Return the result of `work` in a read transaction.
@@ -301,6 +326,8 @@ class Neo4jTransaction:
         self._managed = managed
         self._stripe = stripe
         self.has_changes = False
+        self.touched: set[str] = set()
+        """The keys of what traversals follow and this transaction has changed."""
 
     def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
@@ -321,6 +348,7 @@ class Neo4jTransaction:
     def write(self, changes: Changes) -> None:
         """Write the changes, in an order in which both ends of every relationship exist."""
         contents = contents_of(changes)
+        self.touched |= touched_by(self._managed, changes)
         for kind, deleted in by_kind(changes.deleted_relationships):
             self._run("delete_relationship", kind, [{**_ends(one), **one.identity} for one in deleted])
         contents = contents.minus(self._edges_at(changes.deleted_nodes))

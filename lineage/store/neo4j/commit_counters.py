@@ -13,10 +13,11 @@ from typing import TypeVar
 
 from neo4j import ManagedTransaction
 
+from lineage.store.errors import StoreError
 from lineage.store.exploring import View
 from lineage.store.planning.chunks import LOCK_STRIPES
 
-__all__ = ["begin_commit", "end_commit", "read_between_commits"]
+__all__ = ["ABANDONED_SECONDS", "begin_commit", "end_commit", "read_between_commits", "read_one_state"]
 
 T = TypeVar("T")
 Run = Callable[..., object]
@@ -69,6 +70,23 @@ def read_between_commits(transaction: ManagedTransaction, read: Callable[[], T],
             break
         before = _wait_for_commits(transaction, waiting_until, view)
     return result
+
+
+def read_one_state(transaction: ManagedTransaction, read: Callable[[], T]) -> T:
+    """Return the result of `read`, repeated until no commit has overlapped with it.
+
+    Raises:
+        StoreError: commits overlap with every attempt.
+    """
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        before, committing = _count_commits(transaction)
+        if not committing:
+            result = read()
+            if _count_commits(transaction) == (before, False):
+                return result
+        time.sleep(POLL_SECONDS)
+    raise StoreError("the graph is written all the time", "try again later")
 
 
 def _wait_for_commits(transaction: ManagedTransaction, until: float, view: View) -> int:

@@ -72,3 +72,54 @@ c.dropped_at IS NULL
 
 // name: present_then
 (c.dropped_at IS NULL OR $at < c.dropped_at) AND (c.first_seen IS NULL OR c.first_seen <= $at)
+
+// The live graph as a whole, by numbers (`live_graph.py`). The ends of a node are numbers with the code in two bits.
+// name: all_datasets
+MATCH (t:`Table`) RETURN id(t) AS node, t.key AS key
+
+// name: all_columns
+MATCH (t:`Table`)-[:HAS_COLUMN]->(c)
+RETURN id(t) AS dataset, collect([id(c), c.key, c.dropped_at IS NULL, head([(c)<-[:HAS_FIELD]-(p) | id(p)])]) AS columns
+
+// name: all_edges
+MATCH (a) WHERE a:`Table` OR a:`Column`
+WITH a, [(a)-[e:CONTRIBUTES|REFERENCES]->(b) | id(b) * 4 + <code>] AS ends WHERE size(ends) > 0
+RETURN id(a) AS node, ends
+
+// name: nodes_by_key
+UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN n.key AS key, n.dropped_at IS NULL AS there, n.parent AS parent
+UNION ALL
+UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN n.key AS key, true AS there, null AS parent
+
+// name: edges_downstream
+UNWIND $keys AS key MATCH (a:<label> {key: key})-[e:CONTRIBUTES|REFERENCES]->(b)
+RETURN a.key AS source, b.key AS target, <code> AS code
+
+// name: edges_upstream
+UNWIND $keys AS key MATCH (b:<label> {key: key})<-[e:CONTRIBUTES|REFERENCES]-(a)
+RETURN a.key AS source, b.key AS target, <code> AS code
+
+// name: code
+CASE WHEN e:CONTRIBUTES THEN 0 ELSE 2 END + CASE WHEN e.masking THEN 1 ELSE 0 END
+
+// What each commit changes of it, by lock stripe. `place` is the stripe and the number of the commit.
+// name: neighbours
+UNWIND $keys AS key MATCH (n:<label> {key: key})-[:CONTRIBUTES|REFERENCES]-(m) RETURN DISTINCT m.key AS key
+
+// name: record_change
+MATCH (m:Meta {key: 'lock stripe ' + toString($stripe)})
+SET m.changes = coalesce(m.changes, 0) + 1
+CREATE (c:GraphChange {place: $stripe * $span + m.changes, keys: $keys})
+WITH m MATCH (c:GraphChange)
+WHERE $stripe * $span <= c.place AND c.place < $stripe * $span + m.changes - $kept DELETE c
+
+// name: last_changes
+UNWIND range(0, <stripes> - 1) AS stripe
+MATCH (m:Meta {key: 'lock stripe ' + toString(stripe)})
+OPTIONAL MATCH (c:Meta {key: 'commits ' + toString(stripe)})
+WITH stripe, m, c ORDER BY stripe
+RETURN collect(coalesce(m.changes, 0)) AS numbers,
+       coalesce(max(CASE WHEN c.version % 2 = 1 THEN c.began END) > timestamp() - <abandoned>, false) AS committing
+
+// name: changes_since
+UNWIND $since AS since MATCH (c:GraphChange) WHERE since[0] < c.place AND c.place <= since[1] RETURN c.keys AS keys

@@ -71,8 +71,9 @@ _EFFECTS = dict.fromkeys(
     ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs", "forget_facts", "see_again"),
     Effect.INGESTS,
 ) | dict.fromkeys(("prune", "describe", "describe_all", "retire_edges", "retire_jobs"), Effect.CHANGES)
-# The client implements `explore` and `parts` itself; a dump is for tests, and has values of any type.
-_LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})
+# The client implements `explore` and `parts` itself; a dump is for tests, and has values of any type; the graph in
+# memory is the service's.
+_LEFT_OUT = frozenset({"close", "dump", "explore", "explore_beside", "graph_version", "live_graph", "parts"})
 
 
 @cache

@@ -21,9 +21,11 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
+from lineage.store.live_graph import LiveGraph, Version
 from lineage.store.sqlite.connection import SqliteConnection, error_from, is_open_here
 from lineage.store.sqlite.explorer import SqliteExplorer
 from lineage.store.sqlite.files import APPLICATION, check_file, create, cut_log, migrate
+from lineage.store.sqlite.live_graph import SqliteLiveGraph, record_change, version_of
 from lineage.store.sqlite.locks import writer_of
 from lineage.store.sqlite.log_file import is_cut, log_of
 from lineage.store.sqlite.transaction import SqliteTransaction
@@ -115,6 +117,14 @@ class SqliteBackend:
         """Return the result of `work`, which explores one committed state."""
         return self._read(lambda connection: work(SqliteExplorer(connection, view)))
 
+    def graph_version(self) -> Version | None:
+        """Return the version of what traversals follow."""
+        return self._read(version_of)
+
+    def live_graph(self, work: Callable[[LiveGraph], T], *, whole: bool = False) -> T:  # noqa: ARG002
+        """Return the result of `work`, which reads the live graph of one committed state."""
+        return self._read(lambda connection: work(SqliteLiveGraph(connection)))
+
     def _read(self, work: Callable[[SqliteConnection], T]) -> T:
         try:
             with self._connected() as connection, interruptible(connection.interrupt):
@@ -135,6 +145,7 @@ class SqliteBackend:
                     transaction = SqliteTransaction(connection)
                     answer = work(transaction)
                     self._number_session(connection)
+                    record_change(connection, transaction.touched)
                     connection.execute("COMMIT")
                 except BaseException:
                     with suppress(apsw.Error):

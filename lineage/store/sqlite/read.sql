@@ -5,13 +5,15 @@
 -- name: datasets_by_key
 SELECT {a_table n} FROM a_table AS n WHERE n.key = :key
 
+-- What reads `:rows` takes all rows of parameters at once, as JSON.
 -- name: dataset_names
-SELECT json_array(n.key) AS "keys texts", json_array(coalesce(n.spelling, n.full_name)) AS "names texts"
-FROM a_table AS n WHERE n.key = :key
+SELECT json_group_array(n.key) AS "keys texts", json_group_array(coalesce(d.spelling, d.full_name)) AS "names texts"
+FROM json_each(:rows) AS w CROSS JOIN node AS n ON n.key = w.value ->> 'key' CROSS JOIN dataset AS d ON d.id = n.id
 
 -- name: column_spellings
-SELECT json_array(n.key) AS "keys texts", json_array(n.spelling) AS "spellings texts"
-FROM a_column AS n WHERE n.key = :key AND n.spelling IS NOT NULL
+SELECT json_group_array(n.key) AS "keys texts", json_group_array(c.spelling) AS "spellings texts"
+FROM json_each(:rows) AS w CROSS JOIN node AS n ON n.key = w.value ->> 'key'
+CROSS JOIN dataset_column AS c ON c.id = n.id AND c.spelling IS NOT NULL
 
 -- name: all_datasets
 SELECT {a_table n} FROM a_table AS n
@@ -330,11 +332,13 @@ JOIN node AS a ON a.id = e.source JOIN job_key AS j ON j.id = e.job
 WHERE b.key = :key AND b.id = b.dataset
 
 -- name: steps
-SELECT :source AS source, :target AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",
+SELECT a.key AS source, b.key AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",
        e.spans AS "spans texts", e.partly_masking AS "partly_masking texts"
-FROM node AS a JOIN node AS b JOIN lineage AS e ON e.source = a.id AND e.target = b.id AND e.kind IN (<types>)
-JOIN job_key AS j ON j.id = e.job
-WHERE a.key = :source AND b.key = :target <when>
+FROM json_each(:rows) AS w CROSS JOIN node AS a ON a.key = w.value ->> 'source'
+CROSS JOIN node AS b ON b.key = w.value ->> 'target'
+CROSS JOIN lineage AS e ON e.source = a.id AND e.target = b.id AND e.kind IN (<types>)
+CROSS JOIN job_key AS j ON j.id = e.job
+WHERE true <when>
 
 -- name: steps_then
 SELECT :source AS source, :target AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",

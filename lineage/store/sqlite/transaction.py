@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import EndMissingError, Row
 from lineage.store.cypher.contents import contents_of, edges_held
+from lineage.store.cypher.graph_changes import touched
 from lineage.store.cypher.schema import (
     LABELS,
     RELATIONSHIPS,
@@ -87,11 +89,15 @@ class SqliteTransaction:
         self._ids: dict[str, dict[str, int | None]] = defaultdict(dict)
         """The numbers of keys looked up so far, by the table that has them."""
         self._next: dict[str, int] = {}
+        self.touched: set[str] = set()
+        """The keys of what traversals follow and this transaction has changed."""
 
     def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
         text = sql(statement)
         answers: list[dict[str, Any]] = []
+        if ":rows" in text:
+            rows = [{"rows": json.dumps([*rows], ensure_ascii=False)}] if rows else []
         for row in rows:
             given = {name: parameter(value) for name, value in row.items()}
             answers += self._connection.dictionaries(text, given, seconds_left())
@@ -104,6 +110,7 @@ class SqliteTransaction:
             EndMissingError: a node of a relationship does not exist.
         """
         contents = contents_of(changes)
+        self.touched |= touched(changes)
         for (name, *_), deleted in by_kind(changes.deleted_relationships):
             self._delete_relationships(name, deleted)
         contents = contents.minus(edges_held(self._edges_at(changes.deleted_nodes)))
@@ -164,6 +171,9 @@ class SqliteTransaction:
     def _delete_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         table = _KEYS.get(label) or _OWN_TABLE[label]
         ids = [(found,) for node in nodes if (found := self._find(table, node.key)) is not None]
+        if table == "node":
+            for row in ids:
+                self.touched.update(key for (key,) in self._connection.execute(write_statement("neighbours"), row))
         for statement in (*_OF_NODE.get(label, ()), write_statement("delete", table=_OWN_TABLE[label])):
             self._connection.execute_many(statement, ids)
         if table != "job_key":  # the names of jobs stay: retired lineage may have them

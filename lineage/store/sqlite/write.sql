@@ -53,6 +53,17 @@ DELETE FROM lineage WHERE source = ?
 -- name: delete_lineage_into
 DELETE FROM lineage WHERE target = ?
 
+-- name: neighbours
+SELECT n.key FROM node AS n WHERE n.id IN (
+  SELECT target FROM lineage WHERE source = ?1 UNION SELECT source FROM lineage WHERE target = ?1)
+
+-- What traversals follow has changed: see `graph_changes.py`.
+-- name: record_change
+INSERT INTO graph_change (number, keys) SELECT coalesce(max(number), 0) + 1, ?1 FROM graph_change RETURNING number
+
+-- name: forget_changes
+DELETE FROM graph_change WHERE number < ?1
+
 -- name: delete_where
 DELETE FROM <table> WHERE <column> = ?
 

@@ -18,6 +18,7 @@ CREATE INDEX diagnostic_source IF NOT EXISTS FOR (n:Diagnostic) ON (n.source);
 CREATE INDEX diagnostic_file_key IF NOT EXISTS FOR (n:Diagnostic) ON (n.file_key);
 CREATE INDEX prune_older_than IF NOT EXISTS FOR (n:Prune) ON (n.older_than);
 CREATE INDEX buffered_text_buffered_at IF NOT EXISTS FOR (n:BufferedText) ON (n.buffered_at);
+CREATE INDEX graph_change_place IF NOT EXISTS FOR (n:GraphChange) ON (n.place);
 // `search` is the lower-case name by which datasets and columns are looked up, `name` the label in Neo4j Browser.
 CREATE INDEX table_search IF NOT EXISTS FOR (n:`Table`) ON (n.search);
 CREATE TEXT INDEX table_search_text IF NOT EXISTS FOR (n:`Table`) ON (n.search);

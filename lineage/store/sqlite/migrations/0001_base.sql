@@ -131,6 +131,12 @@ CREATE TABLE meta (
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Commits that changed what traversals follow, the last ones: the keys of tables and columns as JSON; null for many.
+CREATE TABLE graph_change (
+  number INTEGER PRIMARY KEY,
+  keys TEXT
+) STRICT;
+
 -- Nodes with their keys, for the statements of `read.sql`.
 CREATE VIEW a_table AS
 SELECT node.key, dataset.* FROM dataset JOIN node ON node.id = dataset.id;

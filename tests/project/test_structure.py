@@ -87,5 +87,5 @@ def test_nothing_else_is_loose(structure: Structure) -> None:
         "budget", "extraction", "plugins", "table_tracing",
     }  # fmt: skip
     assert {name.rpartition(".")[2] for name in structure.loose("lineage.store")} == {
-        "errors", "exploring", "live_graph", "opening", "page_requests", "protocol", "time_limit", "values",
+        "errors", "exploring", "live_graph", "moving", "opening", "page_requests", "protocol", "time_limit", "values",
     }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.sql.procedural.program_steps import ProgramStep
 from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Walk, head
 
@@ -53,6 +54,7 @@ def set_variables(walk: Walk, position: int) -> int | None:
     end = walk.end(position)
     names: list[str] = []
     values: list[list[Token]] = []
+    fields: dict[str, Token] = {}
     is_tuple = walk.word(at) == "("
     while at < end:
         if is_tuple and walk.word(at) in ("(", ",", ")"):
@@ -63,6 +65,9 @@ def set_variables(walk: Walk, position: int) -> int | None:
             break
         if walk.word(after) in ("CURSOR", "RESULTSET") and result_of_query(walk, name, after, end):
             return walk.after(end)
+        if walk.reader.changed and name == walk.names.fold("new") and walk.word(at + 1) == ".":
+            name = f"{name}.{walk.word(at + 2)}"
+            fields[name] = walk.tokens[at + 2]
         names.append(name)
         if is_tuple and walk.word(after) in (",", ")"):
             at = after
@@ -78,8 +83,19 @@ def set_variables(walk: Walk, position: int) -> int | None:
     if not names or not values:
         return None
     for name, value in zip(names, values, strict=False):  # from left to right: `SET @a = 1, @b = @a`
-        walk.assign("SET", [name], [value])
+        if name in fields:
+            _set_changed_row(walk, fields[name], value)
+        else:
+            walk.assign("SET", [name], [value])
     return walk.after(end)
+
+
+def _set_changed_row(walk: Walk, column: Token, value: list[Token]) -> None:
+    """Emit what `SET NEW.a = value` does in a trigger: it fills a column of the trigger's table."""
+    first, table = column, walk.reader.changed
+    insert = [make_token(TokenType.INSERT, "INSERT", first), make_token(TokenType.INTO, "INTO", first), *table]
+    listed = [make_token(TokenType.L_PAREN, "(", first), column, make_token(TokenType.R_PAREN, ")", first)]
+    walk.add([*insert, *listed, make_token(TokenType.SELECT, "SELECT", first), *value], ProgramStep("SET"))
 
 
 def result_of_query(walk: Walk, name: str, after: int, end: int) -> bool:

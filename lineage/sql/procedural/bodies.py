@@ -179,6 +179,7 @@ def routine(walk: Walk, position: int) -> int | None:
         declares(walk, [walk.names.fold(name) for name in body.parameters])
         if function is not None and body.language != "PLPGSQL":  # `f.x` is its parameter: it has no other variables
             declares(walk, [walk.names.fold(function.name)])
+    walk.reader.changed = []
     if body.kind in ("TRIGGER", "FUNCTION"):
         _changed_rows(walk, walk.tokens[position : body.start], body.kind)
     if body.string is not None:
@@ -239,6 +240,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
     if end > len(words) or walk.dialect.triggers_prefix_rows:
         return
     first = header[at]
+    walk.reader.changed = header[at:end]
     select = [make_token(kind_, text, first) for kind_, text in _ALL_OF]
     for name in ("inserted", "deleted") if walk.batches else ("new", "old"):
         walk.query_into("TRIGGER", [walk.names.fold(name)], [*select, *header[at:end]], is_row=True)

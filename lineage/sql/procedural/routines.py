@@ -154,7 +154,8 @@ def _is_of_header(words: Sequence[str], at: int) -> bool:
     if word == "WITH":
         return after in _OPTIONS or (after != "RECURSIVE" and words[at + 2 : at + 3] != ["AS"])
     if word == "SET":
-        return after not in ("@",) and words[at + 2 : at + 3] != ["="]
+        assigned = at + (4 if words[at + 2 : at + 3] == ["."] else 2)  # SET NEW.a = …
+        return after not in ("@",) and words[assigned : assigned + 1] not in (["="], [":="])
     return word in ("DO", "RETURN") and before in ("ON", "PRESERVE", "COMPLETION", "ENABLE")
 
 

@@ -71,6 +71,7 @@ class Reader:
         self.outputs: dict[str, list[int]] = {}  # the positions of OUT parameters, by procedure
         self.packages: dict[str, list[str]] = {}  # the variables of package specifications
         self.package: str | None = None  # the specification that is being read
+        self.changed: list[Token] = []  # the table of the trigger that is being read
         self.otherwise = otherwise
         self._depth = 0
         self._blocks_made = 0

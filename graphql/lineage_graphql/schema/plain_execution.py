@@ -90,6 +90,8 @@ class PlainExecution(StrawberryGraphQLCoreExecutionContext):
                 raise _NotPlainError
             attributes.append(_attribute(field))
             makers.append(self._value(field.type, details))
+        if not names:  # all fragments are of other types
+            return lambda _: {}
         if len(names) == 1:
             return _object_of_one(names[0], attributes[0], makers[0])
         get_all = attrgetter(*attributes)
@@ -145,7 +147,7 @@ def _leaf(of: Any) -> _Make:
     if exact is not None:
 
         def make_exact(value: Any) -> Any:
-            if type(value) is not exact:
+            if type(value) is not exact or (exact is int and not -(2**31) <= value < 2**31):
                 raise _NotPlainError
             return value
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphql import GraphQLInt
 
 from lineage.store import open_store
 from lineage_graphql.schema import plain_execution
@@ -14,7 +15,7 @@ from tests.service.graph import fill
 from tests.service.running import running
 
 DOCUMENTS = [
-    '{ impact(column: "users.email") { totalCount nodes { key hops influence transformation how masked } countsByHop { hops } } }',
+    '{ impact(column: "users.email") { totalCount nodes { hops influence how masked } countsByHop { hops } } }',
     '{ impact(column: "users.email") { nodes { a: key b: key __typename ...F } } } fragment F on ReachedColumn { key }',
     '{ impact(column: "users.email", maxHops: 1) { nodes { key } start { ... on Table { key } } } }',
     '{ impact(table: "users") { start { __typename ... on Table { name columns { nodes { key } } } } } }',
@@ -22,7 +23,7 @@ DOCUMENTS = [
     '{ impact(column: "users.email") { nodes { path { steps { __typename } } } } }',
     '{ table(name: "users") { key aliases droppedAt tags columns { nodes { name dataType ordinal inferred } } } }',
     '{ rootCause(column: "staged.mail") { nodes { key hops } start { __typename ... on Column { key } } } }',
-    "{ runs { nodes { key kind at seconds } } jobs(first: 3) { nodes { key completeness operation firstSeen retiredAt } } }",
+    "{ runs { nodes { key kind at seconds } } jobs(first: 3) { nodes { key completeness firstSeen retiredAt } } }",
     '{ search(text: "mail") { nodes { score node { __typename ... on Node { id } ... on Column { key } } } } }',
     "{ diagnostics { nodes { code severity message span { line column } } } service { version } }",
     '{ columns: search(text: "no such", types: [COLUMN]) { totalCount } }',
@@ -42,7 +43,7 @@ def test_the_answer_is_the_librarys(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_number_beyond_32_bits_is_left_to_the_library() -> None:
-    make = plain_execution._leaf(plain_execution.GraphQLInt)
+    make = plain_execution._leaf(GraphQLInt)
     assert make(2**31 - 1) == 2**31 - 1
     for value in (2**31, True, "1", None):
         with pytest.raises(plain_execution._NotPlainError):

@@ -147,7 +147,7 @@ def _leaf(of: Any) -> _Make:
     if exact is not None:
 
         def make_exact(value: Any) -> Any:
-            if type(value) is not exact or (exact is int and not -(2**31) <= value < 2**31):
+            if type(value) is not exact or (isinstance(value, int) and not -(2**31) <= value < 2**31):
                 raise _NotPlainError
             return value
 

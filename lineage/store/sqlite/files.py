@@ -51,7 +51,7 @@ def create(path: Path) -> None:
         if not path.exists():
             raise StoreAccessError(f"{path} cannot be made", "name another path with --store")
     except (OSError, StoreError) as error:
-        if isinstance(error, StoreFullError | StoreAccessError):
+        if isinstance(error, StoreFullError):
             raise
         raise StoreAccessError(f"{path} cannot be made", "name another path with --store") from error
     finally:

@@ -144,7 +144,7 @@ def test_fields_that_a_serialization_export_has_in_its_tables(tmp_path: Path) ->
     with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", write_json(tmp_path / "in", files), dialect="postgres", namespace="pg")
         assert [one.diagnostic.message for one in summary.diagnostics] == [
-            "in place of customer, people see public.customers.name: that is not followed"
+            "customer is shown as public.customers.name: that is not followed"
         ]
         assert {one.split(" [")[0] for one in into(store, "card/c1", rows=True)} == {
             "pg/public.customers.name -> card/c1-Grouped.name", "pg/public.customers.name ~> card/c1-Grouped",

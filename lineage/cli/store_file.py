@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lineage.cli.listing import counted, say
+from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import StoreOption
+from lineage.store.cypher.contents import Contents
+from lineage.store.moving import export_store, import_store, miscounted
 from lineage.store.opening import DEFAULT_PATH
-
-if TYPE_CHECKING:
-    from lineage.store.cypher.contents import Contents
+from lineage.store.sqlite import maintenance
 
 __all__ = ["app"]
 
@@ -42,11 +43,9 @@ def _path(store: str | None) -> Path:
 
 def _listed(held: Contents) -> str:
     """Return what a store holds in words; equal graphs have equal fingerprints."""
-    edges = f"{counted(held.edges, 'edge')} and {counted(held.ended_edges, 'ended edge')}"
-    return (
-        f"{counted(held.tables, 'table')}, {counted(held.columns, 'column')}, {counted(held.jobs, 'job')}, {edges}; "
-        f"fingerprint {held.fingerprint:016x}"
-    )
+    *numbers, _ = zip(Contents._fields, held, strict=True)
+    listed = [counted(number, name.removesuffix("s").replace("_", " ")) for name, number in numbers]
+    return f"{', '.join(listed)}; fingerprint {held.fingerprint:016x}"
 
 
 @app.command()
@@ -59,12 +58,8 @@ def verify(store: StoreOption = None) -> None:
 
     Example: lineage store verify --store lineage.db
     """
-    from lineage.cli.progress import progress_bar  # noqa: PLC0415  --help needs no SQLite
-    from lineage.store.moving import miscounted  # noqa: PLC0415
-    from lineage.store.sqlite.maintenance import find_damage  # noqa: PLC0415
-
     address = _address(store)
-    damage = [] if "://" in address else find_damage(_path(store))
+    damage = [] if "://" in address else maintenance.find_damage(_path(store))
     with progress_bar() as show:
         held, wrong = miscounted(address, show)
     for line in damage + wrong:
@@ -86,9 +81,6 @@ def export(
 
     Example: lineage store export graph.jsonl.gz --store lineage.db
     """
-    from lineage.cli.progress import progress_bar  # noqa: PLC0415
-    from lineage.store.moving import export_store  # noqa: PLC0415
-
     with progress_bar() as show:
         held = export_store(_address(store), to, show)
     say(f"exported to {to}: {_listed(held)}")
@@ -105,9 +97,6 @@ def import_(
 
     Example: lineage store import graph.jsonl.gz --store bolt://localhost:7687
     """
-    from lineage.cli.progress import progress_bar  # noqa: PLC0415
-    from lineage.store.moving import import_store  # noqa: PLC0415
-
     address = _address(store)
     with progress_bar() as show:
         held = import_store(file, address, show)
@@ -153,11 +142,11 @@ def recover(store: StoreOption = None) -> None:
 
     Example: lineage store recover
     """
-    from lineage.store.sqlite.maintenance import recover as recover_file  # noqa: PLC0415
-
     path = _path(store)
-    recover_file(path)
-    say(f"{path}: what could be read is kept; `lineage runs` lists the ingests that it has")
+    if maintenance.recover(path):
+        say(f"{path}: what could be read is kept; `lineage runs` lists the ingests that it has")
+    else:
+        say(f"{path}: its log is whole, so there is nothing to recover")
 
 
 @app.command()
@@ -168,16 +157,11 @@ def compact(store: StoreOption = None) -> None:
 
     Example: lineage store compact
     """
-    from lineage.store.sqlite.maintenance import compact as compact_file  # noqa: PLC0415
-
     path = _path(store)
-    before, after = compact_file(path)
+    before, after = maintenance.compact(path)
     say(f"{path}: {before / 1e6:.1f} MB, now {after / 1e6:.1f} MB")
 
 
 def _copy(source: Path, target: Path) -> None:
-    from lineage.cli.progress import progress_bar  # noqa: PLC0415
-    from lineage.store.sqlite.maintenance import copy_store  # noqa: PLC0415
-
     with progress_bar() as show:
-        copy_store(source, target, lambda done, pages: show("copying", done, pages))
+        maintenance.copy_store(source, target, lambda done, pages: show("copying", done, pages))

@@ -68,3 +68,11 @@ def test_rows_that_refer_to_nothing_are_found(path: Path) -> None:
         connection.execute("DELETE FROM job_key WHERE id = (SELECT min(job) FROM lineage)")
     found = lineage("store", "verify", "--store", path)
     assert (found.code, "edges without a job" in found.out) == (3, True)
+
+
+def test_what_is_not_there_is_not_made(path: Path, tmp_path: Path) -> None:
+    for command in ("verify", "compact", "recover"):
+        done = lineage("store", command, "--store", tmp_path / "none.db")
+        assert (done.code, "there is no store" in done.err) == (3, True), command
+    assert list(tmp_path.iterdir()) == [path]
+    assert "nothing to recover" in lineage("store", "recover", "--store", path).out

@@ -10,14 +10,14 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from lineage.store import StoreAccessError, StoreError, StoreWriteError, open_store
+from lineage.store import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError, open_store
 from lineage.store.cypher.store import CypherStore
 from lineage.store.moving import export_store, import_store, miscounted
 from lineage.store.sqlite.connection import SqliteConnection
 from tests.cli.running import lineage
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, day, view
-from tests.store.conftest import Opener
+from tests.store.conftest import Opener, emptied
 from tests.store.random_batches import random_batch, random_queries
 
 
@@ -45,7 +45,7 @@ def test_what_is_recorded_is_what_is_there(open_again: Opener) -> None:
                 store.prune(day(step / 2), at=day(40))
             if step % 12 == 11:
                 store.retire_jobs(chance.sample(store.job_keys(), 2), day(41))
-            assert store.contents() == store.count_contents(_ignore), step
+            assert store.count_contents(_ignore) == (store.contents(), store.contents()), step
         held = store.contents()
     assert min(held) > 0
     with _of(open_again) as store:
@@ -57,7 +57,7 @@ def test_parts_of_a_batch_are_counted_together(open_again: Opener) -> None:
         whole = batch(*(view(f"v{n}", f"a.x{n} -> v{n}.x", at=1) for n in range(50)))
         for part in [part for each in store.parts(whole) for part in each]:
             store.apply(part)
-        assert store.contents() == store.count_contents(_ignore)
+        assert store.count_contents(_ignore) == (store.contents(), store.contents())
 
 
 @pytest.mark.parametrize("name", ["graph.jsonl", "graph.jsonl.gz"])
@@ -119,6 +119,7 @@ def test_what_is_deleted_by_hand_is_found(open_again: Opener, neo4j_uri: Neo4jAd
         (lambda lines: [lines[0].replace('"version":1', '"version":99'), *lines[1:]], "newer version"),
         (lambda lines: [lines[0], lines[1].replace('"namespace"', '"colour"'), *lines[2:]], "'colour'"),
         (lambda lines: [*lines[:-1], '{"node":"Planet","key":"x"}\n', lines[-1]], "no node or relationship"),
+        (lambda lines: [*lines[:-1], '{"end": 3}\n'], "no node or relationship"),
         (lambda _: [], "is no exported graph"),
     ],
 )
@@ -141,6 +142,39 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     file.write_text("mine")
     with pytest.raises(StoreAccessError, match="is there already"):
         export_store(str(path), file, _ignore)
+    with pytest.raises(StoreError):
+        export_store(str(tmp_path / "none.db"), file, _ignore)
     assert file.read_text() == "mine"
     with pytest.raises(StoreAccessError, match="is there already"):
         import_store(file, str(path), _ignore)
+    with pytest.raises(StoreUnreachableError, match="there is no store"):
+        export_store(str(tmp_path / "none.db"), tmp_path / "other.jsonl", _ignore)
+    assert {one.name for one in tmp_path.iterdir()} == {"store.db", "graph.jsonl"}
+
+
+def test_what_is_exported_while_somebody_writes_is_one_state(tmp_path: Path) -> None:
+    path, file = tmp_path / "store.db", tmp_path / "graph.jsonl"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+        held = store.contents()  # type: ignore[attr-defined]
+
+        def write(stage: str, number: int, _total: int | None) -> None:
+            store.apply(batch(view(f"w{number}", f"a.x -> w{number}.x", at=2)))
+
+        assert export_store(str(path), file, write) == held
+        assert miscounted(str(path), write)[1] == []
+    assert import_store(file, str(tmp_path / "again.db"), _ignore) == held
+
+
+def test_half_a_graph_leaves_nothing_in_neo4j(neo4j_uri: Neo4jAddress, tmp_path: Path) -> None:
+    with _of(emptied(neo4j_uri)) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+    named = neo4j_uri.uri.replace("bolt://", f"bolt://{neo4j_uri.user}:{neo4j_uri.password}@")
+    file = tmp_path / "graph.jsonl"
+    export_store(named, file, _ignore)
+    file.write_text("".join(_lines(file)[:-1]))
+    emptied(neo4j_uri)
+    with pytest.raises(StoreError, match="before the end of the graph"):
+        import_store(file, named, _ignore)
+    with _of(lambda: open_store(named)) as store:
+        assert store.datasets() == []

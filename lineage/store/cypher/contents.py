@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from lineage.model.names import is_column_key
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.schema import LABELS, LINEAGE, Changes, Node, Relationship
 from lineage.store.cypher.statements import query
@@ -38,12 +39,17 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Contents(NamedTuple):
-    """Numbers of nodes and edges (CONTRIBUTES, REFERENCES, FEEDS), and the fingerprint of their keys."""
+    """Numbers of nodes and edges, and the fingerprint of their keys.
+
+    `edges` are the live ones between columns and from a column to a table, as an ingest counts them; `table_edges` come
+    from tables (FEEDS, and REFERENCES from a table); `ended_edges` are those of both kinds that no longer hold.
+    """
 
     tables: int = 0
     columns: int = 0
     jobs: int = 0
     edges: int = 0
+    table_edges: int = 0
     ended_edges: int = 0
     fingerprint: int = 0
 
@@ -69,8 +75,8 @@ def contents_of(changes: Changes) -> Contents:
 def edges_held(rows: Iterable[dict[str, Any]]) -> Contents:
     """Return the contents of edges that a statement has found, each once: `kind`, both ends, job and period."""
     edges = {(row["kind"], row["source"], row["target"], row["job"], row["period"]) for row in rows}
-    live = sum(edge[0] in _LIVE for edge in edges)
-    return Contents(edges=live, ended_edges=len(edges) - live, fingerprint=sum(_hash(*edge) for edge in edges))
+    live = [source for kind, source, *_ in edges if kind in _LIVE]
+    return _edges(sum(map(is_column_key, live)), len(live), len(edges), sum(_hash(*edge) for edge in edges))
 
 
 def recorded_contents(transaction: Transaction) -> Contents:
@@ -85,8 +91,10 @@ def holds_anything(transaction: Transaction) -> bool:
     return any(transaction.read(query("keys_after", label=(of,)), [{"after": "", "limit": 1}]) for of in LABELS)
 
 
-def count_contents(transaction: Transaction, progress: Callable[[str, int, int | None], None]) -> Contents:
-    """Count what the store holds, page by page; `progress` gets what is counted and how many so far."""
+def count_contents(
+    transaction: Transaction, progress: Callable[[str, int, int | None], None]
+) -> tuple[Contents, Contents]:
+    """Return what the store holds, counted page by page, and what is recorded; `progress` gets what is counted."""
     found = Contents()
     for label, field in COUNTED.items():
         number, total = 0, Contents()
@@ -98,7 +106,7 @@ def count_contents(transaction: Transaction, progress: Callable[[str, int, int |
                 total = total.plus(edges_held(transaction.read(query("edges_between", label=(label,)), [span])))
             progress(f"counting {field}", number, None)
         found = found.plus(total._replace(**{field: number}))
-    return found
+    return found, recorded_contents(transaction)
 
 
 def key_pages(transaction: Transaction, label: str) -> Iterator[tuple[str, list[str]]]:
@@ -134,14 +142,24 @@ def _of_nodes(nodes: Sequence[Node]) -> Contents:
 
 
 def _of_relationships(relationships: Sequence[Relationship]) -> Contents:
-    live = ended = fingerprint = 0
+    of_columns = live = number = fingerprint = 0
     for one in relationships:
         if one.type in LINEAGE:
             is_live = one.type in _LIVE
             period = 0 if is_live else (one.properties["valid_from"] - _EPOCH) // _MICROSECOND
-            live, ended = live + is_live, ended + (not is_live)
+            number, live = number + 1, live + is_live
+            of_columns += is_live and one.source_label == "Column"
             fingerprint += _hash(one.type, one.source, one.target, one.properties["job"], period)
-    return Contents(edges=live, ended_edges=ended, fingerprint=fingerprint % _MODULUS)
+    return _edges(of_columns, live, number, fingerprint)
+
+
+def _edges(of_columns: int, live: int, number: int, fingerprint: int) -> Contents:
+    return Contents(
+        edges=of_columns,
+        table_edges=live - of_columns,
+        ended_edges=number - live,
+        fingerprint=fingerprint % _MODULUS,
+    )
 
 
 def _hash(*parts: object) -> int:

@@ -397,7 +397,7 @@ RETURN type(e) AS kind, startNode(e).key AS source, endNode(e).key AS target, e.
 // name: contents
 MATCH (n:Meta) WHERE n.key STARTS WITH 'contents '
 RETURN sum(n.tables) AS tables, sum(n.columns) AS columns, sum(n.jobs) AS jobs, sum(n.edges) AS edges,
-       sum(n.ended_edges) AS ended_edges, collect(n.fingerprint) AS fingerprints
+       sum(n.table_edges) AS table_edges, sum(n.ended_edges) AS ended_edges, collect(n.fingerprint) AS fingerprints
 
 // name: nodes_after
 MATCH (n:<label>) WHERE n.key > $after RETURN n ORDER BY n.key LIMIT $limit

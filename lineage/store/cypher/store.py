@@ -276,7 +276,7 @@ class CypherStore:
 
         Raises:
             StoreWriteError: the store is not empty.
-            StoreError: the lines are no whole graph, or could not be written; what came before stays.
+            StoreError: the lines are no whole graph, or could not be written; what was written before stays.
         """
         if self._backend.reading(holds_anything):
             raise StoreWriteError(f"{self.address} is not empty", "import into a new store, or an empty database")

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from lineage.store.cypher.backend import Transaction
-from lineage.store.cypher.contents import Contents, contents_of, differences, key_pages
+from lineage.store.cypher.contents import Contents, contents_of, differences, key_pages, recorded_contents
 from lineage.store.cypher.schema import (
     LABELS,
     RELATIONSHIPS,
@@ -35,8 +35,10 @@ _AT_ONCE = 5_000
 _Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
-def export_graph(transaction: Transaction, write: Callable[[str], object], progress: _Progress) -> Contents:
-    """Write the graph as lines and return what they hold; `progress` gets what is exported and how many so far."""
+def export_graph(
+    transaction: Transaction, write: Callable[[str], object], progress: _Progress
+) -> tuple[Contents, Contents]:
+    """Write the graph as lines; return what they hold, and what is recorded. `progress` gets the lines so far."""
     held, number = Contents(), 0
     write(_line({"format": FORMAT, "version": SCHEMA_VERSION}))
     for part in _parts(transaction):
@@ -50,7 +52,7 @@ def export_graph(transaction: Transaction, write: Callable[[str], object], progr
         number += len(part.created_nodes) + len(part.created_relationships)
         progress("exporting", number, None)
     write(_line({"end": held._asdict(), "lines": number}))
-    return held
+    return held, recorded_contents(transaction)
 
 
 def import_changes(lines: Iterable[str], progress: _Progress) -> Iterator[Changes]:
@@ -74,7 +76,7 @@ def import_changes(lines: Iterable[str], progress: _Progress) -> Iterator[Change
             elif "relationship" in given:
                 relationships.append(_relationship(number, given))
             elif "end" in given:
-                end, stated = Contents(**given["end"]), given["lines"]
+                end, stated = _end(number, given)
             read = number
         changes = Changes(created_nodes=tuple(nodes), created_relationships=tuple(relationships))
         held = held.plus(contents_of(changes))
@@ -157,6 +159,13 @@ def _relationship(number: int, given: Mapping[str, Any]) -> Relationship:
         types = RELATIONSHIPS[name].properties
         properties = _from_json(number, given, types, frozenset({"relationship", "from", "to"}))
         return Relationship(name, source_label, source, target_label, target, properties)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _no_part(number) from error
+
+
+def _end(number: int, given: Mapping[str, Any]) -> tuple[Contents, int]:
+    try:
+        return Contents(**given["end"]), int(given["lines"])
     except (KeyError, TypeError, ValueError) as error:
         raise _no_part(number) from error
 

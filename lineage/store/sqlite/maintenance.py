@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -12,7 +12,7 @@ import apsw
 from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
 from lineage.store.sqlite.backend import LOCK_SECONDS, SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection, error_from
-from lineage.store.sqlite.files import check_file, place, refuse_log_of_another, remove_files
+from lineage.store.sqlite.files import APPLICATION, check_file, place, refuse_log_of_another, remove_files
 from lineage.store.sqlite.statements import check_statements
 
 __all__ = ["compact", "copy_store", "find_damage", "recover"]
@@ -72,21 +72,30 @@ def copy_store(source: Path, target: Path, progress: Callable[[int, int], None])
         remove_files(made)
 
 
-def recover(path: Path) -> None:
+def recover(path: Path) -> bool:
     """Keep what can be read of a store whose log is damaged: everything up to the first damaged page of the log.
 
+    Return False if the log is whole; nothing is done then.
+
     Raises:
-        StoreError: the store itself is damaged, or another process uses it.
+        StoreError: there is no store, it is itself damaged, or another process uses it.
     """
-    check_file(path, read_only=False)
+    check_file(path, read_only=True)
+    with suppress(StoreDamagedError):
+        SqliteBackend(path, read_only=True).close()
+        return False
     try:
         with closing(SqliteConnection(path, read_only=False)) as connection:
+            if connection.value("PRAGMA application_id") != APPLICATION:
+                connection.close_without_the_log()
+                raise StoreDamagedError(f"{path} is no lineage store", "name another path with --store")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except apsw.Error as error:
         raise error_from(path, error, StoreError) from error
     damage = find_damage(path)
     if damage:
         raise StoreDamagedError(f"{path} is damaged: {damage[0]}", "restore a backup, or ingest again into a new file")
+    return True
 
 
 def compact(path: Path) -> tuple[int, int]:
@@ -95,6 +104,7 @@ def compact(path: Path) -> tuple[int, int]:
     Raises:
         StoreError: it cannot be written, or another process uses it.
     """
+    check_file(path, read_only=True)  # there must be one
     SqliteBackend(path).close()
     before = path.stat().st_size
     try:

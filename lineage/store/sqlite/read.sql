@@ -492,6 +492,7 @@ CASE e.kind WHEN 1 THEN 'CONTRIBUTES' WHEN 2 THEN 'REFERENCES' WHEN 3 THEN 'FEED
 -- name: contents
 SELECT sum(value) FILTER (WHERE key = 'tables') AS tables, sum(value) FILTER (WHERE key = 'columns') AS columns,
        sum(value) FILTER (WHERE key = 'jobs') AS jobs, sum(value) FILTER (WHERE key = 'edges') AS edges,
+       sum(value) FILTER (WHERE key = 'table_edges') AS table_edges,
        sum(value) FILTER (WHERE key = 'ended_edges') AS ended_edges,
        json_group_array(value) FILTER (WHERE key = 'fingerprint') AS "fingerprints integers"
 FROM meta

@@ -219,6 +219,16 @@ def test_variables_are_those_of_the_project(tmp_path: Path, sql: str, package: s
         assert [one.path for one in store.columns(["postgres/wh.main.m"])] == columns
 
 
+def test_a_variable_that_one_template_adds_to_is_as_before_in_the_next(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop\nvars: {names: [id]}\n", encoding="utf-8")
+    sql = "{% set own = var('names') %}{% do own.append('amount') %}select {{ own | join(', ') }} " + FROM
+    second = {**parsed(sql), "unique_id": "model.shop.n", "name": "n", "alias": "n", "relation_name": "wh.main.n"}
+    assert messages(tmp_path, parsed(sql), second) == []
+    with open_store(tmp_path / "store.db") as store:
+        for name in "mn":
+            assert [one.path for one in store.columns([f"postgres/wh.main.{name}"])] == ["id", "amount"]
+
+
 @pytest.mark.parametrize("project", [None, "name: [", "vars: {day: y}"])
 def test_defaults_that_may_be_set_elsewhere_are_reported(tmp_path: Path, project: str | None) -> None:
     if project is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -292,7 +293,7 @@ class RawSqlRenderer:
     def _var(self, name: str, default: Any = None) -> Any:
         is_set, value = self._variables.value(self._open[-1].node.package_name, name)
         if is_set:
-            return value
+            return deepcopy(value)  # a template may add to a list, and the next one must not find that
         shown = f"var('{name}')" if name.isidentifier() else "var"
         if default is None:
             return self._unknown(shown)

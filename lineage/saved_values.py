@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import pickle
+from enum import Enum
 from typing import Any, BinaryIO
 
-__all__ = ["UnexpectedClassError", "from_saved", "read_saved", "to_saved"]
+__all__ = ["UnexpectedClassError", "from_saved", "read_saved", "to_saved", "write_saved"]
 
 _PLAIN = frozenset(
     (
@@ -22,7 +23,14 @@ UnexpectedClassError = pickle.UnpicklingError
 
 def to_saved(values: Any) -> bytes:
     """Return plain values, and values of the product's own classes, as `from_saved` reads them."""
-    return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
+    file = io.BytesIO()
+    write_saved(values, file)
+    return file.getvalue()
+
+
+def write_saved(values: Any, file: BinaryIO) -> None:
+    """Write plain values, and values of the product's own classes, as `read_saved` reads them."""
+    _ValuesWriter(file, pickle.HIGHEST_PROTOCOL).dump(values)
 
 
 def from_saved(content: bytes, modules: tuple[str, ...]) -> Any:
@@ -41,6 +49,21 @@ def read_saved(file: BinaryIO, modules: tuple[str, ...]) -> Any:
         UnexpectedClassError: there is a value of another class.
     """
     return _ValuesReader(file, modules).load()
+
+
+class _ByClass(pickle.Pickler):
+    """Saves a member of an enum as its class and value."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        return (type(obj), (obj.value,)) if isinstance(obj, Enum) else NotImplemented
+
+
+class _Probe(Enum):
+    MEMBER = 1
+
+
+# Early releases of Python 3.11 (Debian 12 has 3.11.2) save a call of getattr, which the reader refuses.
+_ValuesWriter = _ByClass if _Probe.MEMBER.__reduce_ex__(4)[0] is getattr else pickle.Pickler
 
 
 class _ValuesReader(pickle.Unpickler):

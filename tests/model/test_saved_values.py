@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 
 import pytest
 
-from lineage.model.diagnostics import Span
+from lineage import saved_values
+from lineage.model.diagnostics import Severity, Span
 from lineage.saved_values import UnexpectedClassError, from_saved, to_saved
 
 MODULES = ("lineage.model.",)
@@ -22,6 +24,14 @@ def test_own_classes_are_read() -> None:
     values = [{Span(0, 1, 1, 1)}, frozenset({"a"})]
     assert from_saved(to_saved(values), MODULES) == values
     assert from_saved(global_of("lineage.model.diagnostics", "Span"), MODULES) is Span
+
+
+def test_members_of_enums_are_read_whichever_python_saved_them() -> None:
+    file = io.BytesIO()
+    saved_values._ByClass(file).dump([Severity.ERROR, {"a": Severity.INFO}])
+    assert from_saved(file.getvalue(), MODULES) == [Severity.ERROR, {"a": Severity.INFO}]
+    assert b"getattr" not in file.getvalue()
+    assert from_saved(to_saved(Severity.ERROR), MODULES) is Severity.ERROR
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +23,7 @@ from filelock import FileLock, Timeout
 from lineage import __version__
 from lineage.frozen import frozen
 from lineage.model.batch import LineageBatch
-from lineage.saved_values import UnexpectedClassError, read_saved
+from lineage.saved_values import UnexpectedClassError, read_saved, write_saved
 
 __all__ = ["Checkpoint", "CheckpointError", "default_checkpoint"]
 
@@ -93,9 +92,9 @@ class Checkpoint:
 
         def write(file: BinaryIO) -> None:
             for one in (__version__, header):
-                pickle.dump(one, file)
+                write_saved(one, file)
             for stated in batches:
-                pickle.dump(stated, file)
+                write_saved(stated, file)
 
         _write(self.folder / f"{batch}{_STATED}", write)
 

@@ -35,7 +35,7 @@ def mark_replaced_tables(
 
     A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too. This holds
     for a table of an earlier log and for one that the log itself creates, however the new one takes its name. One that
-    the log creates has all columns of the old one, too: `columns` returns those of a version, if they are known.
+    the log fills has all columns of the old one, too: `columns` returns those of a version, if they are known.
     """
     made = _created_tables(jobs, keys)
     held = {key for key in keys.gone if keys.holder(key) is not None}
@@ -66,7 +66,7 @@ def mark_replaced_tables(
             if not (
                 same.lasts(next_one[key])
                 and same.now(edges[key]) <= same.now(edges[next_one[key]])
-                and (set(columns(key)) <= set(columns(next_one[key])) or not columns(next_one[key]))
+                and (not edges[key] or set(columns(key)) <= set(columns(next_one[key])) or not columns(next_one[key]))
             )
         }
         same.tables -= replaced

@@ -98,9 +98,14 @@ def _extremes(clause: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _form(expression: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return an expression as it compares with others: a column may be written with its table or without."""
+    """Return an expression as it compares with others: a column may be written with its table or without.
+
+    Literals are all alike, as in a log's template: its sample stands for statements with other ones.
+    """
 
     def with_table(column: exp.Expr) -> exp.Expr:
+        if isinstance(column, exp.Literal):
+            return exp.Placeholder()
         if not isinstance(column, exp.Column):
             return column
         tables = list(scope.items) if len(scope.items) == 1 else [*scope.having(column.name.lower())]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lineage_ingest.openlineage.json_schemas import CORE_FILE, FACET_FILES
+from lineage_ingest.openlineage.validation.json_schemas import CORE_FILE, FACET_FILES
 
 REPOSITORY = "https://github.com/OpenLineage/OpenLineage"
 FOLDER = Path(__file__).parent / "lineage_ingest" / "openlineage" / "schemas"

@@ -7,6 +7,7 @@ from lineage.lazy_names import lazy_names
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
     from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+    from lineage.model.influence.transformations import EdgeKind, Subtype
     from lineage.model.statement import (
         ColumnRef,
         ColumnSchema,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         TableRef,
         UnresolvedReference,
     )
-    from lineage.model.transformations import EdgeKind, Subtype
     from lineage.sql import Budget, TableTrace, extract, extract_script, trace_tables
     from lineage.traversal import Answer, PathStep, Reached
 

@@ -22,12 +22,12 @@ from lineage.traversal.adjacency import KeptGraph
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.admission import Admission
 from lineage_graphql.errors import RefusedError, client_error
-from lineage_graphql.http.docs_route import docs_router
-from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.middleware import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
+from lineage_graphql.http.pages.docs_route import docs_router
+from lineage_graphql.http.pages.editor_route import editor_router
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphql import GraphQLError
 
-from lineage.model.json_values import find_unstorable
+from lineage.model.text.json_values import find_unstorable
 from lineage.store.errors import StoreError, StoreTimeoutError, StoreUnreachableError
 from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameError
 

@@ -17,7 +17,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from lineage.model.visible_text import VisibleFormatter
+from lineage.model.text.visible_text import VisibleFormatter
 from lineage.store import open_store
 from lineage_graphql.app import make_app
 from lineage_graphql.http.middleware import request_id

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lineage_ingest.compare_api import CompareOptions, compare_lineage
     from lineage_ingest.dbt.project_summary import DbtSummary
     from lineage_ingest.diff.project_diff import ProjectDiff
-    from lineage_ingest.diff.revisions import RevisionOptions
+    from lineage_ingest.diff.revisions.revisions import RevisionOptions
     from lineage_ingest.diff_api import diff_revisions
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
     from lineage_ingest.log_api import FollowSummary, follow_log, ingest_log, plan_log
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         SqlOptions,
     )
     from lineage_ingest.query_log.ingest import LogSummary
-    from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+    from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
     from lineage_ingest.query_log.streaming.stream_input import Kafka
     from lineage_ingest.query_log_options import FollowOptions, LogOptions
@@ -53,7 +53,7 @@ _MODULES = {
     "compare_lineage": "compare_api",
     "diff_revisions": "diff_api",
     "CompareOptions": "compare_api",
-    "RevisionOptions": "diff.revisions",
+    "RevisionOptions": "diff.revisions.revisions",
     "Comparison": "compare.verdicts",
     "ProjectDiff": "diff.project_diff",
     "SqlOptions": "options",
@@ -65,8 +65,8 @@ _MODULES = {
     "FollowOptions": "query_log_options",
     "Jdbc": "query_log.pipeline.log_input",
     "Kafka": "query_log.streaming.stream_input",
-    "EngineKind": "query_log.pipeline.engines",
-    "SparkOptions": "query_log.pipeline.engines",
+    "EngineKind": "query_log.pipeline.engines.opening",
+    "SparkOptions": "query_log.pipeline.engines.opening",
     "IngestSummary": "sql_files.summary",
     "DbtSummary": "dbt.project_summary",
     "DatabaseSummary": "live_database.database_ingest",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lineage.garbage_collection import seldom_collecting
 from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.resolve.functions import FunctionsFileError
+from lineage.sql.resolve.calls.functions import FunctionsFileError
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreUnreachableError
 from lineage_ingest.options import (
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from lineage.catalog import Catalog
     from lineage_ingest.bi.ingest import BiSummary
     from lineage_ingest.dbt.project_summary import DbtSummary
+    from lineage_ingest.live_database.database_files.file_ingest import ReadFile
     from lineage_ingest.live_database.database_ingest import DatabaseSummary
-    from lineage_ingest.live_database.file_ingest import ReadFile
     from lineage_ingest.live_database.verification.file_verification import FileVerification
     from lineage_ingest.openlineage.files import EventSummary
-    from lineage_ingest.query_log.pipeline.engine import Progress
+    from lineage_ingest.query_log.pipeline.engines.engine import Progress
     from lineage_ingest.sql_files import IngestSummary
-    from lineage_ingest.sql_files.saved_batch import BatchStateFiles
+    from lineage_ingest.sql_files.saved.saved_batch import BatchStateFiles
 
 __all__ = [
     "ingest_bi",
@@ -89,7 +89,7 @@ def ingest_sql(
     """
     # The other ingests start faster without these.
     from lineage_ingest.sql_files import ingest_sql_files  # noqa: PLC0415
-    from lineage_ingest.sql_files.dialect_guess import guess_dialect  # noqa: PLC0415
+    from lineage_ingest.sql_files.files.dialect_guess import guess_dialect  # noqa: PLC0415
 
     options = options or SqlOptions()
     if options.jobs < 1:
@@ -141,7 +141,7 @@ def _stated_before(
     """
     if not options.cache or is_open_store(given) or not store.is_file:
         return None
-    from lineage_ingest.sql_files.saved_batch import BatchStateFiles  # noqa: PLC0415  the other ingests start faster
+    from lineage_ingest.sql_files.saved.saved_batch import BatchStateFiles  # noqa: PLC0415  the other ingests start faster
 
     return BatchStateFiles(str(Path(store.address).absolute()))
 
@@ -331,7 +331,7 @@ def ingest_duckdb(
         DatabaseError: the file could not be read: it is locked, damaged, or of a newer version. Nothing is stored.
         StoreError: the store could not be read or written.
     """
-    from lineage_ingest.live_database.duckdb_file import read_duckdb_file  # noqa: PLC0415
+    from lineage_ingest.live_database.database_files.duckdb_file import read_duckdb_file  # noqa: PLC0415
 
     return _ingest_file(path, "duckdb", "main", read_duckdb_file, store, options, progress)
 
@@ -359,7 +359,7 @@ def ingest_sqlite(
         DatabaseError: the file could not be read: it is locked, damaged, or no database. Nothing is stored.
         StoreError: the store could not be read or written.
     """
-    from lineage_ingest.live_database.sqlite_file import read_sqlite_file  # noqa: PLC0415
+    from lineage_ingest.live_database.database_files.sqlite_file import read_sqlite_file  # noqa: PLC0415
 
     return _ingest_file(path, "sqlite", None, read_sqlite_file, store, options, progress)
 
@@ -373,7 +373,7 @@ def _ingest_file(
     options: DatabaseFileOptions | None,
     progress: Progress | None,
 ) -> DatabaseSummary:
-    from lineage_ingest.live_database.file_ingest import FileRequest, ingest_database_file  # noqa: PLC0415
+    from lineage_ingest.live_database.database_files.file_ingest import FileRequest, ingest_database_file  # noqa: PLC0415
 
     options = options or DatabaseFileOptions()
     if options.jobs < 1:

@@ -11,7 +11,7 @@ from lineage.garbage_collection import seldom_collecting
 from lineage.store import GraphStore
 from lineage_ingest.api import opened_store
 from lineage_ingest.diff.project_diff import ProjectDiff, diff_projects
-from lineage_ingest.diff.revisions import RevisionOptions, read_revisions
+from lineage_ingest.diff.revisions.revisions import RevisionOptions, read_revisions
 
 __all__ = ["diff_revisions"]
 

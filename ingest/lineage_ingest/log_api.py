@@ -17,8 +17,8 @@ from lineage_ingest.api import is_open_store, opened_store
 from lineage_ingest.log_request import LogRequest, prepare_log
 from lineage_ingest.options import OptionError, Paths
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log_rows
-from lineage_ingest.query_log.pipeline.engine import Opener, Progress
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError, choose_engine, open_engine
+from lineage_ingest.query_log.pipeline.engines.engine import Opener, Progress
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkMissingError, choose_engine, open_engine
 from lineage_ingest.query_log.pipeline.plan import plan_stages
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, default_checkpoint

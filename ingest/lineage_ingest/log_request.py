@@ -9,12 +9,12 @@ from typing import NamedTuple
 from lineage.catalog import Catalog
 from lineage.model.dialects import UnknownDialectError
 from lineage.sql.extraction import options_for
-from lineage.sql.resolve.functions import FunctionsFileError
+from lineage.sql.resolve.calls.functions import FunctionsFileError
 from lineage_ingest.options import OptionError, Paths, in_utc, listed_paths, read_catalog
-from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
-from lineage_ingest.query_log.source_detection import (
+from lineage_ingest.query_log.reading.log_files import NoLogFilesError, find_log_files
+from lineage_ingest.query_log.reading.source_detection import (
     DetectedSource,
     SourceDetectionError,
     detect_source,

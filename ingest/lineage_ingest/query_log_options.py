@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lineage.frozen import frozen
 from lineage_ingest.options import IngestOptions
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
 from lineage_ingest.query_log.streaming.stream_input import Kafka
 

@@ -10,8 +10,8 @@ from typing import TextIO
 
 from lineage.catalog.shared_columns import SharedColumns
 from lineage.catalog.table import CatalogError, TableSchema
-from lineage.model.name_lists import name_list
 from lineage.model.names import format_name
+from lineage.model.text.name_lists import name_list
 
 __all__ = ["read_information_schema"]
 

@@ -8,11 +8,11 @@ import typer
 
 from lineage.catalog import CatalogError
 from lineage.catalog.database.errors import DatabaseUnreachableError
-from lineage.cli.layout import wrap
-from lineage.cli.listing import console, note
 from lineage.model.dialects import UnknownDialectError
 from lineage.neo4j_server.errors import ServerError, ServerStartError
-from lineage.sql.script.worker_pool import WorkerError
+from lineage.screen.layout import wrap
+from lineage.screen.listing import console, note
+from lineage.sql.script.parallel.worker_pool import WorkerError
 from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 

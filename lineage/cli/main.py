@@ -13,10 +13,10 @@ from typer.core import TyperCommand, TyperGroup
 
 import lineage.cli.wall_clock  # noqa: F401  its time begins
 from lineage import __version__
-from lineage.cli.commands import SUMMARIES, command_names, load_command
-from lineage.cli.output_encoding import accept_any_encoding
+from lineage.cli.registry import SUMMARIES, command_names, load_command
 from lineage.garbage_collection import seldom_collecting
-from lineage.model.visible_text import VisibleFormatter
+from lineage.model.text.visible_text import VisibleFormatter
+from lineage.screen.output_encoding import accept_any_encoding
 
 __all__ = ["app", "run"]
 

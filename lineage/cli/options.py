@@ -13,11 +13,11 @@ import typer
 from lineage.catalog import Catalog, CatalogError
 from lineage.catalog.database.address import is_database_address
 from lineage.catalog.database.errors import DatabaseError
-from lineage.cli.listing import note
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
+from lineage.screen.listing import note
 from lineage.sql.budget import Budget, BudgetError
 from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.resolve.functions import FunctionsFileError
+from lineage.sql.resolve.calls.functions import FunctionsFileError
 
 __all__ = [
     "BudgetOption",

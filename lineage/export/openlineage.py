@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage.model.edge_effects import effects_of
+from lineage.model.influence.edge_effects import effects_of
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge, StoredJob
 

@@ -1,6 +1,7 @@
 """The domain model as frozen values: names, edges, transformations, diagnostics, jobs, batches. No I/O."""
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.statement import (
     ColumnRef,
     ColumnSchema,
@@ -13,7 +14,6 @@ from lineage.model.statement import (
     TableRef,
     UnresolvedReference,
 )
-from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
     "ColumnRef",

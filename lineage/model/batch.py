@@ -10,11 +10,11 @@ from enum import StrEnum
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.facts import FactsRecord
+from lineage.model.influence.evidence import Chain, SourcePosition
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key, path_spelling
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
     "ColumnRecord",

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from lineage.frozen import frozen
 from lineage.model.data_frames import WithRows
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
-from lineage.model.evidence import Chain
+from lineage.model.influence.evidence import Chain
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.spelling import Spelled
-from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
     "ChangeKind",

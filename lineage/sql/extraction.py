@@ -19,19 +19,21 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
-from lineage.sql.parse.fallbacks import read_without_tree
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.placeholders import name_this
+from lineage.sql.parse.recovering.fallbacks import read_without_tree
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import ProgramStep
-from lineage.sql.resolve.accounting import STATEMENTS, account
+from lineage.sql.resolve.calls.functions import FunctionEffects
+from lineage.sql.resolve.calls.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
+from lineage.sql.resolve.coverage.accounting import STATEMENTS, account
+from lineage.sql.resolve.coverage.unfollowed_variables import UnfollowedVariables
+from lineage.sql.resolve.coverage.unnamed_tables import unnamed_tables_diagnostic
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
-from lineage.sql.resolve.functions import FunctionEffects
-from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.resolver import RELATION_RULES, Resolver, SetOperationReferences
 from lineage.sql.resolve.statements import (
@@ -49,8 +51,6 @@ from lineage.sql.resolve.statements.outcome_checks import (
     report_uncertain_names,
 )
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
-from lineage.sql.resolve.unfollowed_variables import UnfollowedVariables
-from lineage.sql.resolve.unnamed_tables import unnamed_tables_diagnostic
 from lineage.sql.resolve.without_tree import lineage_from_keywords, lineage_without_tree, spellings_of
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
@@ -79,7 +79,7 @@ def options_for(
     """Return options, with the default database and schema folded as the dialect folds names.
 
     `functions` are files that list masking and aggregate functions, in the format of
-    `lineage/sql/resolve/functions.toml`.
+    `lineage/sql/resolve/calls/functions.toml`.
 
     Raises:
         UnknownDialectError: no dialect has that name.

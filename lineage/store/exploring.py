@@ -14,8 +14,8 @@ from datetime import datetime
 from enum import IntEnum
 
 from lineage.frozen import frozen
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, split_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.time_limit import seconds_left

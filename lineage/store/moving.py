@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
-from lineage.store.cypher.contents import Contents, differences
-from lineage.store.cypher.store import CypherStore
-from lineage.store.cypher.transfer import import_changes
 from lineage.store.errors import StoreAccessError, StoreError
+from lineage.store.graph.contents import Contents, differences
+from lineage.store.graph.store import CypherStore
+from lineage.store.graph.transfer import import_changes
 from lineage.store.opening import open_store
 from lineage.store.sqlite.files import check_file, place, remove_files
 

@@ -41,7 +41,7 @@ def open_store(
     scheme, separator, _ = str(address).partition("://")
     # Stores are imported when they are opened, so that other commands start faster.
     if not separator or isinstance(address, Path):
-        from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
+        from lineage.store.graph.store import CypherStore  # noqa: PLC0415
         from lineage.store.sqlite import SqliteBackend  # noqa: PLC0415
 
         return CypherStore(SqliteBackend(Path(address).expanduser(), read_only=read_only))
@@ -64,7 +64,7 @@ def _open_neo4j(address: str, *, read_only: bool, user: str | None, password: st
             "pip install '.[neo4j]' in a checkout of lineage",
         )
     # The driver is an optional extra.
-    from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
+    from lineage.store.graph.store import CypherStore  # noqa: PLC0415
     from lineage.store.neo4j.backend import Neo4jBackend  # noqa: PLC0415
 
     login = _login(address, user, password)

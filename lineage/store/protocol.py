@@ -9,11 +9,11 @@ from typing import Protocol, Self, TypeVar
 
 from lineage.model.batch import DatasetChange, JobKind, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.exploring import Explorer
 from lineage.store.live_graph import ExplorerSource, LiveGraph, Version
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
-from lineage.store.planning.chunks import BatchPart
+from lineage.store.planning.chunking.chunks import BatchPart
 from lineage.store.values import (
     AppliedChanges,
     BufferedText,

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Self
 
 from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord, JobKind
-from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.facts import Facts, facts_from
 from lineage.model.files import FileKey
+from lineage.model.influence.evidence import Chain, SourcePosition
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import ColumnPath
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
 
 __all__ = [

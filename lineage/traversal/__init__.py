@@ -1,10 +1,11 @@
 """Graph queries for a column or a table: impact (downstream), root cause (upstream), shortest paths, usage totals."""
 
 from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
-from lineage.traversal.broken_reads import BrokenRead, broken_reads
+from lineage.traversal.cautions.broken_reads import BrokenRead, broken_reads
+from lineage.traversal.cautions.former_holders import FormerHolder, former_holders
+from lineage.traversal.cautions.gone_sources import GoneSource, gone_sources
+from lineage.traversal.cautions.namesakes import Namesake, namesakes
 from lineage.traversal.difference import Difference, difference
-from lineage.traversal.former_holders import FormerHolder, former_holders
-from lineage.traversal.gone_sources import GoneSource, gone_sources
 from lineage.traversal.impact import impact, root_cause
 from lineage.traversal.lookup import (
     AmbiguousNameError,
@@ -14,10 +15,9 @@ from lineage.traversal.lookup import (
     resolve_column,
     resolve_table,
 )
-from lineage.traversal.namesakes import Namesake, namesakes
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.paths import shortest_paths
-from lineage.traversal.route import PathStep, Route
+from lineage.traversal.routes.paths import shortest_paths
+from lineage.traversal.routes.route import PathStep, Route
 from lineage.traversal.target import Target
 from lineage.traversal.usage import UsageTotal, total_usage
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.data_frames import WithRows
+from lineage.model.influence.transformations import EdgeKind, StepEffect, Subtype
 from lineage.model.names import dataset_of, split_column_key
-from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal.breadth_first import Label, Search
-from lineage.traversal.label_paths import Tracing
 from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.path_tree import PathTree
-from lineage.traversal.route import PathStep, Route
-from lineage.traversal.routes_over import routes_over
+from lineage.traversal.routes.label_paths import Tracing
+from lineage.traversal.routes.path_tree import PathTree
+from lineage.traversal.routes.route import PathStep, Route
+from lineage.traversal.routes.routes_over import routes_over
 from lineage.traversal.target import Target
 
 __all__ = ["Answer", "Outline", "PossiblyAffected", "Reached", "ReachedDataset"]

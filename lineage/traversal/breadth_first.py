@@ -23,8 +23,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
 from lineage.traversal.options import TraversalOptions

@@ -10,7 +10,7 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.batch import DatasetChange
-from lineage.model.edge_effects import masked_subtypes_of
+from lineage.model.influence.edge_effects import masked_subtypes_of
 from lineage.model.names import dataset_of, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind

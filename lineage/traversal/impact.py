@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
 from lineage.traversal.answer import Answer, Feeds, PossiblyAffected
 from lineage.traversal.breadth_first import Search, SearchingExplorer
-from lineage.traversal.feeds import follow_feeds
+from lineage.traversal.cautions.feeds import follow_feeds
 from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.target import Target

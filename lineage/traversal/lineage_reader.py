@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.exploring import Explorer
 from lineage.store.values import Direction, FeedKey, NameHolder, SearchHit, StoredColumn, StoredDataset, StoredStep
 

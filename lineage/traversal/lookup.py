@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from lineage.model.name_lists import name_list
 from lineage.model.names import (
     ColumnPath,
     column_key,
@@ -16,8 +15,9 @@ from lineage.model.names import (
     split_name,
 )
 from lineage.model.statement import DatasetKind
+from lineage.model.text.name_lists import name_list
 from lineage.store.values import StoredColumn, StoredDataset
-from lineage.traversal.former_holders import former_holders
+from lineage.traversal.cautions.former_holders import former_holders
 from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.suggest import nearest_columns, nearest_tables
 from lineage.traversal.target import Target

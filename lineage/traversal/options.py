@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from lineage.frozen import frozen
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 
 __all__ = ["TraversalOptions"]
 

@@ -26,7 +26,7 @@ from lineage.neo4j_server.java import find_java
 from lineage.neo4j_server.ports import free_port
 from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
 from lineage.store import open_store
-from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, Node, Relationship
+from lineage.store.graph.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, Node, Relationship
 from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.transaction import SqliteTransaction
 from tests.benchmarks._layered_graph import LayeredGraph

@@ -19,7 +19,7 @@ from lineage.model.batch import (
     definition_job_key,
     query_job_key,
 )
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.influence.transformations import EdgeKind, Subtype
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 

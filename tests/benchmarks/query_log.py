@@ -30,7 +30,7 @@ from lineage.sql import extract
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.query_logs.make import make, runs

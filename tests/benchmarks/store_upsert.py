@@ -26,7 +26,7 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore, open_store
 from tests.neo4j_fixture import Neo4jAddress, first_there_is
 

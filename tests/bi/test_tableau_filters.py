@@ -10,7 +10,7 @@ import pytest
 from lineage.model.statement import Completeness
 from lineage.store import open_store
 from lineage_ingest.bi.tableau.formula import fields_in, formula_as_sql
-from lineage_ingest.bi.templates import columns_read
+from lineage_ingest.bi.templates.sql_templates import columns_read
 from tests.bi.exports import columns_of, completeness, ingest, into
 from tests.bi.test_tableau import book, calculated, rows_into, source
 

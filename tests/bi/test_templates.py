@@ -10,8 +10,8 @@ import pytest
 
 from lineage.model.statement import Completeness
 from lineage.store import open_store
-from lineage_ingest.bi.template_branches import branch_texts
-from lineage_ingest.bi.templates import template_texts, without_templates
+from lineage_ingest.bi.templates.sql_templates import template_texts, without_templates
+from lineage_ingest.bi.templates.template_branches import branch_texts
 from tests.bi.exports import completeness, ingest, into, write_json
 from tests.bi.test_metabase import DATABASE as METABASE
 from tests.bi.test_metabase import card, native

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.cli.ask import complete_name
-from lineage.cli.commands import load_command
+from lineage.cli.commands.ask import complete_name
+from lineage.cli.registry import load_command
 from lineage.store import open_store
 from tests.cli.running import Finished, lineage
 from tests.store.batch_builders import batch, day, rename, table

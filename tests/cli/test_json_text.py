@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple
 
 from lineage import extract
-from lineage.cli.json_text import json_text
+from lineage.screen.json_text import json_text
 from tests.sql.case_files import read_cases
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lineage as package
-from lineage.cli.commands import SUMMARIES, command_names, load_command
+from lineage.cli.registry import SUMMARIES, command_names, load_command
 from tests.cli.running import lineage
 
 HEAVY = ("duckdb", "fastapi", "apsw", "neo4j", "numpy", "pyarrow", "pydantic", "pyspark", "sqlglot", "strawberry")

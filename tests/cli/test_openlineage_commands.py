@@ -59,7 +59,7 @@ def test_standard_input_and_what_cannot_be(tmp_path: Path) -> None:
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path) -> None:
-    from lineage_ingest.openlineage import json_schemas  # noqa: PLC0415
+    from lineage_ingest.openlineage.validation import json_schemas  # noqa: PLC0415
 
     caches = (json_schemas._library, json_schemas.core_validator, json_schemas.facet_validator)
     for one in caches:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = "from lineage.cli.listing import note, say; note('word ' * 40); say('word ' * 40)"
+PROGRAM = "from lineage.screen.listing import note, say; note('word ' * 40); say('word ' * 40)"
 
 
 @pytest.mark.parametrize("is_shared", [True, False])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from lineage.cli.layout import Look, lay_out, wrap
+from lineage.screen.layout import Look, lay_out, wrap
 
 COLUMNS = ("hops", "column", "how", "masked", "by way of")
 LOOK = Look(names=("column", "by way of"), words=("how",), cuts=("how", "column"), phrases={"how": "{}"})

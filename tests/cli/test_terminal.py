@@ -7,7 +7,7 @@ import logging
 import re
 from pathlib import Path
 
-from lineage.model.visible_text import VisibleFormatter
+from lineage.model.text.visible_text import VisibleFormatter
 from tests.cli.running import Finished, lineage
 
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

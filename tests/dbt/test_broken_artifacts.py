@@ -10,7 +10,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest import DbtOptions, ingest_dbt
-from lineage_ingest.dbt.artifacts import NoManifestError
+from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import OptionError
 from tests.dbt.manifests import V12, manifest, model, relation, source, write

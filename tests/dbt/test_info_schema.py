@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from lineage_ingest import ingest_dbt
-from lineage_ingest.dbt.info_schema import read_analysed_columns
+from lineage_ingest.dbt.artifacts.info_schema import read_analysed_columns
 from tests.dbt.manifests import manifest, model, source, write
 
 RAW = "source.shop.raw.orders"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from lineage_ingest.dbt.json_parts import FieldReader
+from lineage_ingest.dbt.artifacts.json_parts import FieldReader
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest import DbtOptions, ProjectDiff, diff_revisions, ingest_dbt
-from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode
 from lineage_ingest.dbt.project_summary import DbtSummary
-from lineage_ingest.dbt.rendered_references import deferred_relations, whole_relations
+from lineage_ingest.dbt.templates.rendered_references import deferred_relations, whole_relations
 from tests.dbt.conftest import run_dbt
 from tests.dbt.manifests import AT, manifest, model, source, write
 

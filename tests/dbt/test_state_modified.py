@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage_ingest.dbt.artifacts import read_artifacts
-from lineage_ingest.diff.manifest_json import ManifestJson
-from lineage_ingest.diff.state_modified import state_modified_plus
+from lineage_ingest.dbt.artifacts.target_folder import read_artifacts
+from lineage_ingest.diff.revisions.manifest_json import ManifestJson
+from lineage_ingest.diff.revisions.state_modified import state_modified_plus
 from tests.dbt.conftest import run_dbt
 
 _MACRO = "{% macro cents(column) %}({{ column }} / 100){% endmacro %}"

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, ingest_dbt
-from lineage_ingest.dbt.manifest import parse_manifest
+from lineage_ingest.dbt.artifacts.manifest import parse_manifest
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.relation_names import target_defaults
 from tests.dbt.manifests import manifest, model, source, write

@@ -11,8 +11,8 @@ import pytest
 from msgspec import Raw
 from pydantic import TypeAdapter, ValidationError
 
-from lineage_ingest.dbt.manifest_nodes import DescribedColumn
-from lineage_ingest.dbt.unread_columns import UnreadColumns, columns_in, outlines_of
+from lineage_ingest.dbt.artifacts.manifest_nodes import DescribedColumn
+from lineage_ingest.dbt.artifacts.unread_columns import UnreadColumns, columns_in, outlines_of
 
 _AT_ONCE = TypeAdapter(dict[str, DescribedColumn])
 _ODD: tuple[Any, ...] = (None, "", "a", 7, 1.5, True, [], {}, ["a"], ["a", 1, None], [{}], {"a": 1}, [["a"]])

@@ -19,8 +19,8 @@ import psycopg
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import read_sql
-from lineage.sql.canonical.function_kinds import FunctionKind, FunctionKinds
-from lineage.sql.canonical.table_form import base_table
+from lineage.sql.canonical.forms.table_form import base_table
+from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionKinds
 from tests.live_database.postgres_database import new_database
 from tests.query_logs.servers.postgres_server import running_postgres
 

@@ -27,12 +27,12 @@ from time import perf_counter
 import duckdb
 
 from lineage_ingest.dbt.request import prepare_project
-from lineage_ingest.diff.classification import ColumnEffect, TableDiff, TableEffect
-from lineage_ingest.diff.comparison import compare_projects
-from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.manifest_json import ManifestJson
-from lineage_ingest.diff.state_modified import state_modified_plus
-from lineage_ingest.diff.table_definitions import Build, ProjectRevision
+from lineage_ingest.diff.definitions.classification import ColumnEffect, TableDiff, TableEffect
+from lineage_ingest.diff.definitions.comparison import compare_projects
+from lineage_ingest.diff.definitions.table_definitions import Build, ProjectRevision
+from lineage_ingest.diff.revisions.dbt_revision import dbt_revision
+from lineage_ingest.diff.revisions.manifest_json import ManifestJson
+from lineage_ingest.diff.revisions.state_modified import state_modified_plus
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
 from tests.diff.functions_beside import with_functions

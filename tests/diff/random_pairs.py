@@ -21,7 +21,7 @@ from sqlglot import exp
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import read_sql
-from lineage.sql.canonical.table_form import Stability, TableForm, base_table
+from lineage.sql.canonical.forms.table_form import Stability, TableForm, base_table
 from tests.diff.edits import TREE_EDITS
 from tests.soundness.generator import random_statement
 from tests.soundness.render import query_text

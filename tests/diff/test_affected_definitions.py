@@ -10,12 +10,12 @@ import pytest
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage_ingest.dbt.request import prepare_project
-from lineage_ingest.diff import comparison
-from lineage_ingest.diff.affected_definitions import affected_definitions
-from lineage_ingest.diff.comparison import compare_projects
-from lineage_ingest.diff.dbt_revision import dbt_revision
-from lineage_ingest.diff.manifest_json import ManifestJson
-from lineage_ingest.diff.table_definitions import ProjectRevision, TableDefinition
+from lineage_ingest.diff.definitions import comparison
+from lineage_ingest.diff.definitions.affected_definitions import affected_definitions
+from lineage_ingest.diff.definitions.comparison import compare_projects
+from lineage_ingest.diff.definitions.table_definitions import ProjectRevision, TableDefinition
+from lineage_ingest.diff.revisions.dbt_revision import dbt_revision
+from lineage_ingest.diff.revisions.manifest_json import ManifestJson
 from lineage_ingest.options import DbtOptions
 from tests.diff.edits import EDITS, apply_edit, normalized
 from tests.diff.shop import Shop, new_shop, write_target

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lineage_ingest.diff.project_diff import ProjectDiff, diff_projects
-from lineage_ingest.diff.revisions import RevisionOptions, read_revisions
+from lineage_ingest.diff.revisions.revisions import RevisionOptions, read_revisions
 from tests.dbt.manifests import manifest, model, relation, source, write
 
 Manifest = dict[str, Any]

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from lineage.sql.canonical.function_kinds import FunctionKind, FunctionKinds
+from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionKinds
 from lineage_ingest import RevisionOptions, diff_revisions
 from lineage_ingest.diff.reports.wording import what_else
 from lineage_ingest.options import OptionError
 from tests.diff.function_catalogue import EXPECTED, changed_beside, duckdb_catalogue
 
-LISTED = tomllib.loads(files("lineage.sql.canonical").joinpath("function_kinds.toml").read_text(encoding="utf-8"))
+LISTED = tomllib.loads(
+    files("lineage.sql.canonical.readers").joinpath("function_kinds.toml").read_text(encoding="utf-8")
+)
 CALLS = ("a", "a, a", "a, a, a", "a, 1, 1, a", "", "a, 'x'")
 
 

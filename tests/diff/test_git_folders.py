@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage_ingest import RevisionOptions, diff_revisions
-from lineage_ingest.diff.git_folder import GitRevisionError, extract_revision
+from lineage_ingest.diff.revisions.git_folder import GitRevisionError, extract_revision
 from lineage_ingest.options import OptionError
 
 VIEW = "create view v as select id from raw.t;\n"

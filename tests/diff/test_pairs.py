@@ -11,7 +11,7 @@ import pytest
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.sql.canonical.definition import read_sql
-from lineage.sql.canonical.table_form import TableForm, base_table
+from lineage.sql.canonical.forms.table_form import TableForm, base_table
 
 _FOLDER = Path(__file__).parent / "pairs"
 _TABLES = {

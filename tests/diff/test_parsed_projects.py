@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage_ingest import ProjectDiff, diff_revisions
-from lineage_ingest.diff.classification import ColumnEffect
+from lineage_ingest.diff.definitions.classification import ColumnEffect
 from tests.dbt.manifests import manifest, model, source, write
 
 RAW = source("orders", {"id": "int", "day": "date", "amount": "int"})

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_ingest import diff_revisions
 from lineage_ingest.diff import project_diff
-from lineage_ingest.diff.edges import project_edges
+from lineage_ingest.diff.effects.edges import project_edges
 from tests.dbt.manifests import manifest, model, relation, source, write
 
 RAW = source("people", {"id": "int", "email": "text"})

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage import extract
-from lineage.cli.commands import load_command
+from lineage.cli.registry import load_command
 from lineage.model.diagnostics import Severity
 from lineage.store import open_store
 from tests.cli.running import Finished, lineage

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from docs.site import PAGES
-from lineage.cli.commands import command_names, load_command
+from lineage.cli.registry import command_names, load_command
 from tests.docs.runner import ROOT, TARGETS
 
 ALL = ["README.md", *PAGES]

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
 from lineage_graphql.access.access_tokens import TokenFile

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_ingest.openlineage.run_state import RunState, run_state_of
-from lineage_ingest.openlineage.validation import check
+from lineage_ingest.openlineage.validation.event_validation import check
 from tests.events.event_builders import event
 
 EVENT = st.fixed_dictionaries(

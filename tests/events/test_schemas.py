@@ -19,8 +19,8 @@ from openlineage.client.serde import Serde
 from lineage.export.openlineage import openlineage_events
 from lineage.store import open_store
 from lineage_ingest.openlineage import EventIngest
-from lineage_ingest.openlineage.json_schemas import facet_validator, schema_texts
-from lineage_ingest.openlineage.validation import READ_FACETS, EventKind, InvalidEventError, check
+from lineage_ingest.openlineage.validation.event_validation import READ_FACETS, EventKind, InvalidEventError, check
+from lineage_ingest.openlineage.validation.json_schemas import facet_validator, schema_texts
 from tests.events.event_builders import edges
 from tests.store.batch_builders import batch, table, view
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lineage_ingest.openlineage.run_state import event_time
-from lineage_ingest.openlineage.validation import InvalidEventError, check
+from lineage_ingest.openlineage.validation.event_validation import InvalidEventError, check
 from tests.events.event_builders import event
 
 

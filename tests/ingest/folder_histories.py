@@ -19,7 +19,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.page_requests import JobFilter
 from lineage_ingest import IngestSummary, LogOptions, SqlOptions, ingest_log, ingest_sql
 from lineage_ingest.sql_files import ingest_sql_files
-from lineage_ingest.sql_files.saved_batch import BatchStateFiles
+from lineage_ingest.sql_files.saved.saved_batch import BatchStateFiles
 from tests.sql.random_folders import Folder, edited, random_folder, random_statement
 
 __all__ = ["AGAIN", "Ingested", "Step", "Way", "random_history"]

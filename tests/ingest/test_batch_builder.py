@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 from lineage import Catalog
 from lineage.model.batch import EdgeRecord, LineageBatch
-from lineage.model.evidence import position_in_source, spans_of
+from lineage.model.influence.evidence import position_in_source, spans_of
+from lineage.model.influence.transformations import Subtype
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.model.transformations import Subtype
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
-from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 from lineage.model.batch import EdgeRecord
-from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.composition import edges_past, merged_edge
+from lineage.model.influence.transformations import EdgeKind, Subtype
+from lineage_ingest.batch.composition import edges_past, merged_edge
 
 VALUE, ONLY_DECIDES = EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES
 

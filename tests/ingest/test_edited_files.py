@@ -13,8 +13,8 @@ from lineage.store import GraphStore, open_store
 from lineage.store.values import AppliedChanges
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
 from lineage_ingest.sql_files import ingest
-from lineage_ingest.sql_files.edited_files import Edits, store_edits
-from lineage_ingest.sql_files.saved_batch import BatchStateFiles
+from lineage_ingest.sql_files.saved.edited_files import Edits, store_edits
+from lineage_ingest.sql_files.saved.saved_batch import BatchStateFiles
 from tests.ingest.edited_folders import difference, stored_content
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -253,7 +253,7 @@ _HOLD = {
 def test_a_file_that_another_process_has_locked(
     tmp_path: Path, store: GraphStore, product: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lineage_ingest.live_database.sqlite_file._SECONDS", 0.1)
+    monkeypatch.setattr("lineage_ingest.live_database.database_files.sqlite_file._SECONDS", 0.1)
     path = duck_file(tmp_path) if product == "duckdb" else lite_file(tmp_path)
     command = (sys.executable, "-c", _HOLD[product], str(path))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -266,7 +266,7 @@ def test_a_file_that_another_process_has_locked(
 
 
 def test_a_duckdb_file_of_a_newer_version(tmp_path: Path) -> None:
-    from lineage_ingest.live_database.duckdb_file import _explained  # noqa: PLC0415  no such file can be made here
+    from lineage_ingest.live_database.database_files.duckdb_file import _explained  # noqa: PLC0415  no such file can be made here
 
     error = _explained(
         tmp_path, "IO Error: Trying to read a database file with version number 99, but we can only", "2.0"

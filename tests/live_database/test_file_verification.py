@@ -16,7 +16,7 @@ from lineage.catalog.database.postgres_session import PostgresRejectionError, po
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.dialects import dialect_named
 from lineage.model.statement import ColumnRef
-from lineage.sql.parse.defining_query import defining_query
+from lineage.sql.parse.questions.defining_query import defining_query
 from lineage.store import GraphStore
 from lineage_ingest import IngestSummary, SqlOptions, ingest_sql
 from lineage_ingest.live_database.verification.definition_trial import try_definitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from lineage.sql.canonical.function_kinds import FunctionKind, FunctionKinds
+from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionKinds
 from tests.diff.function_catalogue import EXPECTED, postgres_catalogue
 from tests.live_database.postgres_database import ServedDatabase
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ColumnRef, Completeness
-from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore
 from lineage_ingest import DatabaseOptions, ingest_postgres
 from lineage_ingest.live_database.objects import LiveDatabase

@@ -7,8 +7,8 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.edge_effects import effects_of, masked_subtypes_of, merge_effects
-from lineage.model.transformations import StepEffect, Subtype
+from lineage.model.influence.edge_effects import effects_of, masked_subtypes_of, merge_effects
+from lineage.model.influence.transformations import StepEffect, Subtype
 
 EFFECTS = st.lists(st.builds(StepEffect, st.sampled_from(Subtype), st.booleans()), max_size=5)
 

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.evidence import SourcePosition, chain_text, chains_from, is_sound, position_in_source, spans_of
+from lineage.model.influence.evidence import (
+    SourcePosition,
+    chain_text,
+    chains_from,
+    is_sound,
+    position_in_source,
+    spans_of,
+)
 
 places = st.tuples(st.integers(0, 10_000), st.integers(0, 500)).map(lambda one: (one[0], one[0] + one[1]))
 

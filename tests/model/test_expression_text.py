@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.expression_text import expression_around
+from lineage.model.text.expression_text import expression_around
 
 MERGE = (
     "merge into t using s on t.id = s.id when matched and s.f > 1 then update set a = s.a + 1, b = 2 "

@@ -15,7 +15,7 @@ from lineage.model.names import (
     split_column_key,
     split_name,
 )
-from lineage.sql.procedural.tokens import parser_of
+from lineage.sql.procedural.text.tokens import parser_of
 
 parts = st.lists(
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8), min_size=1, max_size=4

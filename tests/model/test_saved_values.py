@@ -40,7 +40,7 @@ def test_members_of_enums_are_read_whichever_python_saved_them() -> None:
         ("os", "system"),
         ("builtins", "getattr"),
         ("lineage.saved_values", "from_saved"),
-        ("lineage.model.json_values", "find_unstorable"),  # a function
+        ("lineage.model.text.json_values", "find_unstorable"),  # a function
         ("lineage.model.spelling", "re.compile"),  # what a module imports
         ("lineage.model.batch", "datetime"),
     ],

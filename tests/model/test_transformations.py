@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.transformations import (
+from lineage.model.influence.transformations import (
     CONTRIBUTION_ORDER,
     IDENTITY,
     EdgeKind,

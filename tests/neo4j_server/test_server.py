@@ -15,7 +15,7 @@ import neo4j
 import pytest
 from typer.testing import CliRunner
 
-from lineage.cli.neo4j import app
+from lineage.cli.commands.neo4j import app
 from lineage.neo4j_server import (
     ServerSettings,
     ServerStartError,

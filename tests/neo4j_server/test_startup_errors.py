@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lineage.cli.neo4j import app
+from lineage.cli.commands.neo4j import app
 from lineage.neo4j_server import ServerSettings, ServerSetupError, ServerStartError
 from lineage.neo4j_server.home import ServerHome, ServerState
 from lineage.neo4j_server.managed import managed_server

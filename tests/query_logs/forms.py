@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lineage.store import open_store
 from lineage_ingest.query_log import SOURCES, Source, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.query_logs.samples import FOLDER as SAMPLES

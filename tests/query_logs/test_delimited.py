@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage_ingest.query_log import SOURCES, read_log, source_named
-from lineage_ingest.query_log.source_detection import detect_source
+from lineage_ingest.query_log.reading.source_detection import detect_source
 from tests.query_logs.samples import expected_rows, normalised_rows, sample
 
 GENERIC = source_named("generic")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage_ingest.query_log import normalize_rows, read_log, source_named
-from lineage_ingest.query_log.sources.log_line_prefix import (
+from lineage_ingest.query_log.sources.postgres.log_line_prefix import (
     KNOWN_PREFIXES,
     LinePrefixError,
     line_pattern,

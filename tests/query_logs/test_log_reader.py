@@ -25,7 +25,7 @@ from lineage_ingest.query_log import (
     read_log,
     source_named,
 )
-from lineage_ingest.query_log.log_reader import FilePiece, file_pieces, read_log_file
+from lineage_ingest.query_log.reading.log_reader import FilePiece, file_pieces, read_log_file
 from tests.query_logs.samples import normalised_rows
 
 GENERIC = source_named("generic", mapping={"query_text": "sql"})

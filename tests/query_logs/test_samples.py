@@ -57,7 +57,7 @@ def test_groups_that_lie_together_are_found_across_batches(name: str) -> None:
 
 @pytest.mark.parametrize("name", ASSEMBLED)
 def test_a_log_too_large_to_be_assembled_at_once_is_dealt_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lineage_ingest.query_log.normalization._BYTES", 300)
+    monkeypatch.setattr("lineage_ingest.query_log.reading.normalization._BYTES", 300)
     rows = normalised_rows(SOURCES[name], read(name).to_batches(max_chunksize=3))
     assert by_content(rows) == by_content(expected_rows(name))
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lineage_ingest.query_log import SOURCES, find_log_files, read_messages
-from lineage_ingest.query_log.source_detection import SourceDetectionError, detect_source
+from lineage_ingest.query_log.reading.source_detection import SourceDetectionError, detect_source
 from tests.cli.running import lineage
 from tests.query_logs.forms import Form, forms
 from tests.query_logs.samples import sample

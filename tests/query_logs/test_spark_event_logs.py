@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lineage_ingest.query_log import SOURCES, read_log
-from lineage_ingest.query_log.log_files import find_log_files
+from lineage_ingest.query_log.reading.log_files import find_log_files
 from tests.query_logs.samples import FOLDER, expected_rows, normalised_rows
 
 SPARK = SOURCES["spark"]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lineage_ingest.query_log import SOURCES
-from lineage_ingest.query_log.time_columns import times
+from lineage_ingest.query_log.reading.time_columns import times
 
 NOON = "2026-03-16T12:00:00+00:00"
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 
 __all__ = ["Reading", "combined", "differences", "short_column"]
 

@@ -8,14 +8,14 @@ from typing import Any
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.model.names import ColumnPath
 from lineage.model.statement import StatementLineage
-from lineage_ingest.spark_plan.datasets import Catalogs
 from lineage_ingest.spark_plan.frames import KnownFrames
-from lineage_ingest.spark_plan.jvm_listener import _compile
+from lineage_ingest.spark_plan.listener.jvm_listener import _compile
 from lineage_ingest.spark_plan.plan_lineage import read_lineage
 from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import read_plan
 from lineage_ingest.spark_plan.session_variables import SessionVariables
-from lineage_ingest.spark_plan.sources import Reads
+from lineage_ingest.spark_plan.tables.datasets import Catalogs
+from lineage_ingest.spark_plan.tables.sources import Reads
 from lineage_ingest.spark_plan.traced_values import Sources
 from tests.referees.case_tables import ReadCase
 from tests.referees.comparison import composed_tables

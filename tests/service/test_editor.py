@@ -14,7 +14,7 @@ import pytest
 from graphql import parse, validate
 
 from lineage.store import GraphStore, open_store
-from lineage_graphql.http.editor_route import example_queries
+from lineage_graphql.http.pages.editor_route import example_queries
 from lineage_graphql.schema.root import schema
 from lineage_graphql.settings import Settings
 from tests.service.graph import fill

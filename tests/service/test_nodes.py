@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lineage.store import GraphStore
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.schema.ids import NodeKind, global_id, parse_global_id
+from lineage_graphql.schema.objects.ids import NodeKind, global_id, parse_global_id
 from tests.service.running import Service, running
 from tests.store.batch_builders import batch, day, drop, job, key, rename, rename_column, swap, table
 

@@ -9,7 +9,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, column_key
 from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore
-from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
 from tests.service.running import Service, running
 from tests.store.batch_builders import batch, day, key, view
 

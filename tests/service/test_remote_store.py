@@ -18,8 +18,8 @@ import pytest
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.facts import Facts, FactsRecord
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ChangeKind
-from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreUnreachableError, StoreWriteError
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest

@@ -28,8 +28,8 @@ import sqlglot
 from sqlglot import exp
 
 from lineage import Catalog, extract
+from lineage.model.influence.transformations import Subtype
 from lineage.model.statement import ColumnRef, Edge, StatementLineage
-from lineage.model.transformations import Subtype
 from tests.soundness.check import Finding, Reach, missed
 from tests.soundness.experiment import WAYS, Change, Laboratory, Outcome, RejectedError
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lineage_ingest.spark_plan.datasets import Catalogs
-from lineage_ingest.spark_plan.executions import CHECKPOINTS
 from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.listener.executions import CHECKPOINTS
 from lineage_ingest.spark_plan.plan_lineage import PlanLineage, read_lineage, read_loop
 from lineage_ingest.spark_plan.session_variables import SessionVariables
+from lineage_ingest.spark_plan.tables.datasets import Catalogs
 from tests.kafka_fixture import CONNECTOR, kafka
 from tests.maven_jars import fetched
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import ColumnPath, short_name
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
 from lineage_ingest.spark_plan.traced_values import PlanSource, Sources

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as functions_module
 
-from lineage_ingest.spark_plan.jvm_listener import JvmListener, ListenerLimits
+from lineage_ingest.spark_plan.listener.jvm_listener import JvmListener, ListenerLimits
 
 CUSTOMERS = ("id long, name string, country string", [(1, "Ana", "DE"), (2, "Bo", "FR")])
 ORDERS = (

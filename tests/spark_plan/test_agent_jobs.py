@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lineage.model.transformations import StepEffect, Subtype, compose
-from lineage_ingest.openlineage.validation import check
+from lineage.model.influence.transformations import StepEffect, Subtype, compose
+from lineage_ingest.openlineage.validation.event_validation import check
 from tests.spark_plan.agent_events import JOBS, WRONG, edges_by_output, events_of
 from tests.spark_plan.conftest import SparkProcess
 

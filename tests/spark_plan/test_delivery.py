@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from lineage_ingest.spark_plan import delivery as delivery_module
-from lineage_ingest.spark_plan.delivery import Delivery
-from lineage_ingest.spark_plan.destinations import EventFile, HttpEndpoint, StoreDestination, UnavailableError
+from lineage_ingest.spark_plan.listener import delivery as delivery_module
+from lineage_ingest.spark_plan.listener.delivery import Delivery
+from lineage_ingest.spark_plan.listener.destinations import EventFile, HttpEndpoint, StoreDestination, UnavailableError
 from tests.events.event_builders import event
 
 Json = dict[str, Any]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_ingest.spark_plan.destinations import (
+from lineage_ingest.spark_plan.listener.destinations import (
     EventFile,
     HttpEndpoint,
     KafkaTopic,

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from lineage_ingest.spark_plan import extensions as extensions_module
-from lineage_ingest.spark_plan.datasets import Catalogs
-from lineage_ingest.spark_plan.events import Application
-from lineage_ingest.spark_plan.executions import Executions
 from lineage_ingest.spark_plan.frames import KnownFrames
+from lineage_ingest.spark_plan.listener.events import Application
+from lineage_ingest.spark_plan.listener.executions import Executions
 from lineage_ingest.spark_plan.plan_lineage import read_lineage
+from lineage_ingest.spark_plan.tables.datasets import Catalogs
 from tests.spark_plan.lineage_text import edges_of
 
 ID, PLAIN = [1, "id", "bigint"], [3, "plain", "string"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lineage_ingest.openlineage.validation import check
+from lineage_ingest.openlineage.validation.event_validation import check
 from tests.kafka_fixture import KafkaBroker
 from tests.spark_plan.conftest import SparkProcess
 from tests.spark_plan.lineage_text import edges_of

@@ -8,8 +8,8 @@ import pytest
 
 from lineage import Catalog, extract
 from lineage.model.names import short_name
-from lineage_ingest.spark_plan.events import Application
-from lineage_ingest.spark_plan.executions import Executions
+from lineage_ingest.spark_plan.listener.events import Application
+from lineage_ingest.spark_plan.listener.executions import Executions
 from tests.spark_plan.conftest import SparkProcess, lineages
 from tests.spark_plan.lineage_text import edges_by_sql, edges_of
 

@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
     assert str(core.__file__).endswith(".py"), sqlglot.__file__
     from lineage import Catalog, extract, extract_script  # noqa: PLC0415
     from lineage.sql import extraction  # noqa: PLC0415
-    from lineage.sql.resolve.accounting import READ, has_only_operands  # noqa: PLC0415
+    from lineage.sql.resolve.coverage.accounting import READ, has_only_operands  # noqa: PLC0415
     from lineage.sql.resolve.resolver import LEAVES  # noqa: PLC0415
     from lineage.sql.script import script  # noqa: PLC0415
     from tests.sql.case_files import read_cases  # noqa: PLC0415

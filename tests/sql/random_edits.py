@@ -19,11 +19,12 @@ from unittest import mock
 
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.statement import StatementLineage
-from lineage.sql.script import resolutions, saved_resolutions, script
+from lineage.sql.script import resolutions, script
 from lineage.sql.script.definitions import Definition
-from lineage.sql.script.parallel import resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.sql.script.resolutions import CatalogDigests, LookUp, RecordingTables, TextResolution
-from lineage.sql.script.saved_resolutions import SavedResolutions
+from lineage.sql.script.reuse import saved_resolutions
+from lineage.sql.script.reuse.saved_resolutions import SavedResolutions
 from lineage.sql.script.script import Script
 from tests.sql.random_folders import Folder, edited, random_folder
 

@@ -16,7 +16,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.parse.statements import parse_statements
-from lineage.sql.resolve.accounting import ARGUMENTS, CLAUSES, STATEMENTS, account, account_in_python
+from lineage.sql.resolve.coverage.accounting import ARGUMENTS, CLAUSES, STATEMENTS, account, account_in_python
 from lineage.sql.resolve.resolver import EXPRESSION_RULES, RELATION_RULES
 from lineage.sql.resolve.statements import STATEMENT_RULES
 from tests.sql.argument_reads import unread

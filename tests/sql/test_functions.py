@@ -10,7 +10,7 @@ import pytest
 from lineage import extract
 from lineage.model.dialects import DIALECTS
 from lineage.model.statement import Completeness
-from lineage.sql.resolve.functions import FunctionEffects, FunctionsFileError
+from lineage.sql.resolve.calls.functions import FunctionEffects, FunctionsFileError
 from lineage.sql.resolve.transformation_codes import STEPS
 
 

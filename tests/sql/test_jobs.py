@@ -25,11 +25,11 @@ from lineage import Catalog, extract_script
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.scan import split_statements
-from lineage.sql.script import parallel
-from lineage.sql.script.parallel import resolve_texts, resolve_with
+from lineage.sql.script.parallel import processes as parallel
+from lineage.sql.script.parallel.processes import resolve_texts, resolve_with
+from lineage.sql.script.parallel.worker_pool import ScriptInput, Task, WorkerError, WorkerPool
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.script import Script
-from lineage.sql.script.worker_pool import ScriptInput, Task, WorkerError, WorkerPool
 from lineage.store import open_store
 from lineage_ingest import OptionError, SqlOptions, ingest_sql
 from tests.benchmarks._models import models

@@ -13,9 +13,9 @@ from lineage import Catalog
 from lineage.garbage_collection import seldom_collecting
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.script import parallel
-from lineage.sql.script.parallel import resolve_texts
-from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
+from lineage.sql.script.parallel import processes as parallel
+from lineage.sql.script.parallel.processes import resolve_texts
+from lineage.sql.script.reuse.saved_resolutions import SavedResolutions, folder_of
 from lineage.sql.script.script import Script
 from tests.sql.random_edits import FAULTS, DifferentResultError, run_edits
 from tests.sql.test_jobs import CONCEPTS, FOLDERS, MIMIC, SCRIPTS, assert_equal

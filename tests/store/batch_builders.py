@@ -23,9 +23,9 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_key, dataset_key, dataset_of
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore
 from lineage.store.values import GraphDump
 

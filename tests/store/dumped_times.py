@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lineage.store.cypher.records import job_from, reads_from, writes_from
+from lineage.store.graph.records import job_from, reads_from, writes_from
 from lineage.store.values import GraphDump
 
 __all__ = ["with_own_times"]

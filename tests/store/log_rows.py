@@ -11,7 +11,7 @@ from lineage.store import GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 

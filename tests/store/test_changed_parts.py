@@ -11,7 +11,7 @@ from lineage.model.batch import DatasetRecord, DiagnosticRecord, JobKind, Lineag
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import dataset_of
 from lineage.store import GraphStore
-from lineage.store.planning.unchanged import changed_part
+from lineage.store.planning.chunking.unchanged import changed_part
 from tests.store.batch_builders import JobWithEdges, batch, day, drop, job, key, query, table
 from tests.store.test_unchanged_jobs import state
 

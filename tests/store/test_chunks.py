@@ -17,8 +17,8 @@ import pytest
 
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore
-from lineage.store.planning import chunks as parts
-from lineage.store.planning.chunks import BatchPart
+from lineage.store.planning.chunking import chunks as parts
+from lineage.store.planning.chunking.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, history, key, live, query, rename, table, view

@@ -12,7 +12,7 @@ import pytest
 
 from lineage.model.batch import LineageBatch, UsageRecord
 from lineage.store import GraphStore, open_store
-from lineage.store.planning import chunks as parts
+from lineage.store.planning.chunking import chunks as parts
 from lineage.store.values import Direction
 from lineage.traversal.lookup import resolve_column
 from tests.store.batch_builders import (

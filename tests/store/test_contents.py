@@ -11,7 +11,7 @@ import neo4j
 import pytest
 
 from lineage.store import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError, open_store
-from lineage.store.cypher.store import CypherStore
+from lineage.store.graph.store import CypherStore
 from lineage.store.moving import export_store, import_store, miscounted
 from lineage.store.sqlite.connection import SqliteConnection
 from tests.cli.running import lineage

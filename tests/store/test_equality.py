@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import GraphStore, open_store
-from lineage.store.planning import chunks as parts
+from lineage.store.planning.chunking import chunks as parts
 from tests.store.batch_builders import day, history, table_history
 from tests.store.random_batches import random_batch, random_queries
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from lineage.store import GraphStore, open_store
-from lineage.store.cypher.event_buffer import PIECE
+from lineage.store.graph.writing.event_buffer import PIECE
 from lineage.store.values import BufferedText
 from tests.store.batch_builders import batch, view
 from tests.store.conftest import Opener

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import pytest
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store import StoreTimeoutError
 from lineage.store.exploring import Explorer
 from lineage.store.protocol import GraphStore

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import neo4j
 
 from lineage.store import open_store
-from lineage.store.cypher.schema import SCHEMA_VERSION
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.graph.schema import SCHEMA_VERSION
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, live, view
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from lineage.model.batch import DatasetChange, LineageBatch, RunRecord
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ChangeKind
-from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
-from lineage.store.cypher import graph_changes
 from lineage.store.exploring import Explorer
+from lineage.store.graph import graph_changes
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import Answer, TraversalOptions, impact, root_cause, shortest_paths
 from lineage.traversal.adjacency import KeptGraph

@@ -17,7 +17,7 @@ from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.sql_files import ingest_sql_files

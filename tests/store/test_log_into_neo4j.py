@@ -10,7 +10,7 @@ import pytest
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.neo4j_fixture import Neo4jAddress

@@ -27,9 +27,9 @@ from lineage.store import (
     StoreWriteError,
     open_store,
 )
-from lineage.store.cypher.schema import SCHEMA_VERSION
-from lineage.store.cypher.store import CypherStore
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.graph.schema import SCHEMA_VERSION
+from lineage.store.graph.store import CypherStore
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.sqlite import SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.maintenance import copy_store
@@ -254,7 +254,7 @@ def test_a_failure_while_writing_stores_nothing(store: GraphStore, monkeypatch: 
     before = store.dump()
     broken = batch(view("w", "a.x -> w.x", at=2))
     with monkeypatch.context() as patched:
-        patched.setattr("lineage.store.cypher.store.count_changes", fail)
+        patched.setattr("lineage.store.graph.store.count_changes", fail)
         with pytest.raises(KeyboardInterrupt):
             store.apply(broken)
     assert store.dump() == before

@@ -17,7 +17,7 @@ from lineage.model.statement import DatasetKind
 from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage import EventIngest
-from lineage_ingest.openlineage.validation import check
+from lineage_ingest.openlineage.validation.event_validation import check
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.store.batch_builders import batch, day, drop, job, query, rename, table, view
 

@@ -11,7 +11,7 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import dataset_key
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
-from lineage.store.cypher.pages import position_in
+from lineage.store.graph.reading.pages import position_in
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
 from tests.store.batch_builders import NAMESPACE, batch, day, drop, job, table
 from tests.store.batch_builders import key as key_of

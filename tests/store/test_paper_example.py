@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.sql.extraction import options_for
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction

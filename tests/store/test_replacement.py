@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import permutations
 
 from lineage.model.batch import JobKind
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore
 from lineage.store.values import Direction
 from tests.store.batch_builders import batch, day, history, job, key, later, live, query, table_history, view

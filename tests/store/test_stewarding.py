@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store import GraphStore
 from lineage.store.values import NodeAnnotation
 from tests.store.batch_builders import batch, day, history, job, key, rename, table

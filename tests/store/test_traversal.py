@@ -18,9 +18,9 @@ from lineage.model.batch import (
     LineageBatch,
     RunRecord,
 )
+from lineage.model.influence.transformations import Subtype
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness
-from lineage.model.transformations import Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import (

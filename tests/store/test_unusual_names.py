@@ -13,7 +13,7 @@ from lineage.model.names import Naming, column_key, column_text, dataset_key
 from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore, open_store
 from lineage.traversal import impact, resolve_column, root_cause
-from lineage_ingest.batch_builder import BatchBuilder, of_files
+from lineage_ingest.batch.builder import BatchBuilder, of_files
 from lineage_ingest.openlineage import EventIngest
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.exploring import Explorer, Leads, View
 from lineage.store.values import (
     ColumnHead,

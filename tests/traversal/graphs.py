@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.values import StoredEdge
 from lineage.traversal import TraversalOptions
 from tests.traversal.fake_store import NOW, edge

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import split_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.values import Direction, StoredEdge
 
 Links = dict[str, list[tuple[str, int, bool]]]

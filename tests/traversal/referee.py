@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import is_column_key, split_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.values import Direction, Hop, StoredEdge
 from lineage.traversal.answer import Reached
 from lineage.traversal.lineage_reader import LineageReader, columns_at
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.route import PathStep, Route
+from lineage.traversal.routes.route import PathStep, Route
 from lineage.traversal.target import Target
 
 __all__ = ["paths_by_specification", "reached_by_specification"]

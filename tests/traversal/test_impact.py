@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lineage.model.transformations import EdgeKind, StepEffect, Subtype
+from lineage.model.influence.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal import TraversalOptions
 from tests.traversal.fake_store import FakeStore, edge
 from tests.traversal.queries import brief, downstream, upstream

@@ -1,6 +1,6 @@
 import pytest
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.traversal import Route, TraversalOptions, shortest_paths
 from tests.traversal.fake_store import FakeStore, edge
 from tests.traversal.queries import target

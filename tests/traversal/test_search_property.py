@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import split_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import Answer, TraversalOptions, impact, root_cause
 from lineage.traversal.target import Target

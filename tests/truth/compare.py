@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TypeAlias
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 
 Truth: TypeAlias = "dict[str, dict[str, dict[str, list[str]]]]"
 

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from lineage import Catalog, extract
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 from tests.truth.compare import DATA
 
 _PARTITION = re.compile(r"\bPARTITION\s*\(([^)]*)\)", re.IGNORECASE)

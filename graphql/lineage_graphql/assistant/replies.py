@@ -8,9 +8,9 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from lineage.model.diagnostics import Span
-from lineage.model.edge_effects import masked_subtypes_of
-from lineage.model.evidence import Chain, position_in_source, spans_of
-from lineage.model.expression_text import expression_around
+from lineage.model.influence.edge_effects import masked_subtypes_of
+from lineage.model.influence.evidence import Chain, position_in_source, spans_of
+from lineage.model.text.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredJob
 from lineage.traversal import Answer, PathStep, Reached, Route, broken_reads, former_holders, gone_sources, namesakes

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from lineage import __version__
 from lineage.model.dialects import UnknownDialectError
-from lineage.model.edge_effects import masked_subtypes_of
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.edge_effects import masked_subtypes_of
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.errors import StoreError
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction

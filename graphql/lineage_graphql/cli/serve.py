@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import note
 from lineage.cli.store_options import LockTimeoutOption, StoreOption
+from lineage.screen.listing import note
 from lineage_graphql.cli.token import TokensOption
 from lineage_graphql.installed import check_installed
 

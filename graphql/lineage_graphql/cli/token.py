@@ -10,8 +10,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from lineage.cli.listing import Look, OutputFormat, note, print_listing
 from lineage.cli.store_options import FormatOption
+from lineage.screen.listing import Look, OutputFormat, note, print_listing
 from lineage_graphql.access.access_tokens import TokenFile, TokenFileError, default_token_path
 from lineage_graphql.access.roles import Role
 

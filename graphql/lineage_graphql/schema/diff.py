@@ -14,7 +14,7 @@ from lineage.traversal import resolve_table
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import Long, doc_field, in_utc
-from lineage_graphql.schema.jobs import LineageEdge
+from lineage_graphql.schema.objects.jobs import LineageEdge
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
 __all__ = ["POSITION", "LineageDiff", "difference"]

@@ -6,20 +6,20 @@ import strawberry
 
 from lineage.model.diagnostics import Span as SourceSpan
 from lineage.model.dialects import UnknownDialectError
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.statement import Edge as StatementEdge
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import doc_field
-from lineage_graphql.schema.jobs import Diagnostic, Place, Span
+from lineage_graphql.schema.objects.jobs import Diagnostic, Place, Span
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
-from lineage_graphql.schema.starts import find_starts
-from lineage_graphql.schema.traversal import RANK, MaxHops, Question, reach
-from lineage_graphql.schema.traversal_types import ReachedColumns
+from lineage_graphql.schema.traversals.starts import find_starts
+from lineage_graphql.schema.traversals.traversal import RANK, MaxHops, Question, reach
+from lineage_graphql.schema.traversals.traversal_types import ReachedColumns
 
 __all__ = ["ExtractedStatement", "extracted"]
 

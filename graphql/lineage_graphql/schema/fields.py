@@ -10,8 +10,8 @@ import strawberry
 
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.statement import Completeness, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.values import Direction
 from lineage_graphql.errors import ErrorCode, RefusedError
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 import strawberry
 from graphql import IntValueNode, NullValueNode, VariableNode
 
-from lineage.model.json_values import find_unstorable
+from lineage.model.text.json_values import find_unstorable
 from lineage.store.page_requests import PageRequest, Position
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError

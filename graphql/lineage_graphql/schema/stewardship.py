@@ -17,17 +17,17 @@ from lineage.model.batch import (
     RunRecord,
     assertion_job_key,
 )
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import is_column_key
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection
 from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.fields import argument, doc_field, in_utc
-from lineage_graphql.schema.jobs import LineageEdge
+from lineage_graphql.schema.objects.datasets import TableOrColumn, node_of
+from lineage_graphql.schema.objects.jobs import LineageEdge
 
 __all__ = ["Mutation", "NodeType"]
 

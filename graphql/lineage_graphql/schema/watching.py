@@ -11,7 +11,7 @@ import strawberry
 from lineage.store.values import StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import doc_field
-from lineage_graphql.schema.overview import Run
+from lineage_graphql.schema.objects.overview import Run
 
 __all__ = ["GraphChange", "graph_changes"]
 

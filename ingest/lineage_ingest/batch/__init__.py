@@ -1,1 +1,1 @@
-"""The parts of a batch, by subject: datasets, edges, changes, diagnostics and uses."""
+"""Batches: what an ingest found, put together for a store."""

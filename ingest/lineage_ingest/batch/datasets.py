@@ -22,7 +22,7 @@ from lineage.model.names import (
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, ColumnRef, DatasetKind, StatementLineage
 from lineage.sql.scan.leading import LEADING
-from lineage_ingest.renamed_tables import LaterNames, is_gone, table_after
+from lineage_ingest.batch.renamed_tables import LaterNames, is_gone, table_after
 
 __all__ = ["BatchDatasets"]
 

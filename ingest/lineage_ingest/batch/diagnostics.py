@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.attribution import FileOrigin
+from lineage_ingest.batch.attribution import FileOrigin
 
 __all__ = ["BatchDiagnostics"]
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialect import Dialect
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import column_key, dataset_of
 from lineage.model.statement import ColumnRef, Edge, RowReference, StatementLineage, TableRef
-from lineage.model.transformations import EdgeKind
 from lineage.sql import mask_literals
-from lineage_ingest.attribution import FileOrigin
+from lineage_ingest.batch.attribution import FileOrigin
+from lineage_ingest.batch.composition import DECLARES, edges_past, merged_edge
 from lineage_ingest.batch.datasets import BatchDatasets
 from lineage_ingest.batch.diagnostics import BatchDiagnostics
-from lineage_ingest.composition import DECLARES, edges_past, merged_edge
-from lineage_ingest.job_sql import EarlierText, StatedJob
-from lineage_ingest.renamed_tables import LaterNames, is_gone, last_path
+from lineage_ingest.batch.job_sql import EarlierText, StatedJob
+from lineage_ingest.batch.renamed_tables import LaterNames, is_gone, last_path
 
 __all__ = ["BatchEdges"]
 

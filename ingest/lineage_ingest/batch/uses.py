@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lineage.frozen import frozen
 from lineage.model.names import column_key, column_text
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage_ingest.renamed_tables import LaterNames, is_gone, table_after
+from lineage_ingest.batch.renamed_tables import LaterNames, is_gone, table_after
 
 __all__ = ["Use", "use_of"]
 

@@ -9,9 +9,9 @@ from graphlib import CycleError, TopologicalSorter
 from lineage.catalog import Catalog
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
 from lineage.model.names import Naming, dataset_key, split_location, split_name
 from lineage.model.statement import ColumnRef, Completeness, DatasetKind, Edge, StatementLineage
+from lineage.model.text.name_lists import name_list
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
@@ -21,9 +21,9 @@ from lineage.sql.script.definitions import is_bare_query
 from lineage.store.protocol import GraphStore
 from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.exported import BiExport, QueryAsset, not_read
-from lineage_ingest.bi.templates import TEMPLATED
-from lineage_ingest.bi.written_sql import LITERAL
-from lineage_ingest.dbt.learnt_schemas import LearntSchemas
+from lineage_ingest.bi.templates.sql_templates import TEMPLATED
+from lineage_ingest.bi.templates.written_sql import LITERAL
+from lineage_ingest.dbt.earlier.learnt_schemas import LearntSchemas
 
 __all__ = ["ExportResolution", "ResolvedQuery"]
 

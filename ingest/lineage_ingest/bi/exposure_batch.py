@@ -24,12 +24,12 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.model.files import Environment, FileKey
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_key, column_text, dataset_key, dataset_of, is_column_key, split_column_key
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind, StatementLineage
-from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.attribution import Attribution, FileOrigin
-from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.batch.attribution import Attribution, FileOrigin
+from lineage_ingest.batch.builder import BatchBuilder
 from lineage_ingest.bi.connections import BiConnection, naming_of
 from lineage_ingest.bi.export_resolution import ResolvedQuery
 from lineage_ingest.bi.exported import BiExport, Board, BoardFilter, not_read

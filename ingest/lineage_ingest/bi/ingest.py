@@ -17,7 +17,7 @@ from lineage.model.names import split_name
 from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
-from lineage_ingest.batch_application import apply_batch
+from lineage_ingest.batch.application import apply_batch
 from lineage_ingest.bi.connections import WITH_CATALOG, BiConnection, ConnectionMap, server_namespace
 from lineage_ingest.bi.export_resolution import ExportResolution, ResolvedQuery
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset

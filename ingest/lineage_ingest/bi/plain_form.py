@@ -14,7 +14,7 @@ from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_s
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.files import REST_OF_ROW, ExportFile, UnreadableExportError, csv_header, csv_rows, yaml_of
 from lineage_ingest.bi.json_objects import text_or_none
-from lineage_ingest.bi.written_sql import name_of_any_case, quote, table_reference
+from lineage_ingest.bi.templates.written_sql import name_of_any_case, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_plain_form"]
 

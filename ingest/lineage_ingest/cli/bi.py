@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -19,15 +18,16 @@ from lineage.cli.options import (
     SchemaOption,
     dialect_option,
 )
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
+from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
 from lineage_ingest.bi.ingest import BiSummary
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
-from lineage_ingest.cli.summary_output import (
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
     print_figures,

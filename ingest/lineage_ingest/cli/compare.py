@@ -7,21 +7,21 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.ask import DATES, RowsOption
-from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.commands.ask import DATES, RowsOption
 from lineage.cli.options import DatabaseOption, NamespaceOption, SchemaOption, dialect_option
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, StoreOption
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.progress import progress_bar
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.compare.comparison_report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
 from lineage_ingest.compare.products import OpinionKind
 from lineage_ingest.compare.verdicts import Comparison, DifferenceCondition, EdgeVerdict
 from lineage_ingest.compare_api import CompareOptions, compare_lineage
-from lineage_ingest.dbt.artifacts import NoManifestError
+from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
 from lineage_ingest.options import OptionError
-from lineage_ingest.query_log.log_files import NoLogFilesError
+from lineage_ingest.query_log.reading.log_files import NoLogFilesError
 from lineage_ingest.query_log.sources.source import ColumnsMissingError
 
 __all__ = ["app"]

@@ -7,16 +7,16 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from lineage.cli.listing import OutputFormat
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.frozen import frozen
-from lineage.sql.script.parallel import available_processors
+from lineage.screen.listing import OutputFormat
+from lineage.screen.progress import progress_bar
+from lineage.sql.script.parallel.processes import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
 from lineage_ingest.cli.postgres import print_database_summary
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
 from lineage_ingest.live_database.database_ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseFileOptions, OptionError
 

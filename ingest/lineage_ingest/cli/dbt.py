@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -22,15 +21,22 @@ from lineage.cli.options import (
     dialect_option,
     note_cached_schemas,
 )
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_dbt
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
-from lineage_ingest.cli.summary_output import change_text, note_diagnostics, print_figures, resolved_text, worst_first
-from lineage_ingest.dbt.artifacts import NoManifestError
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.summary_output import (
+    change_text,
+    note_diagnostics,
+    print_figures,
+    resolved_text,
+    worst_first,
+)
+from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.dbt.ingest import OlderManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import DbtOptions, OptionError

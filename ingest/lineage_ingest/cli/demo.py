@@ -12,18 +12,18 @@ from typing import Annotated
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.ask import print_answer
-from lineage.cli.listing import OutputFormat, console
-from lineage.cli.progress import progress_bar
+from lineage.cli.commands.ask import print_answer
 from lineage.neo4j_server import ManagedServer, start_server
+from lineage.screen.listing import OutputFormat, console
+from lineage.screen.progress import progress_bar
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
 from lineage_ingest.cli.log import print_log_summary
-from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.demo.history import write_history
 from lineage_ingest.log_api import ingest_log
 from lineage_ingest.query_log.ingest import LogSummary
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkMissingError
 from lineage_ingest.query_log_options import LogOptions
 
 __all__ = ["app"]

@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.ask import DATES, RowsOption, complete_name
-from lineage.cli.diff import print_graph_diff
-from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.cli.commands.ask import DATES, RowsOption, complete_name
+from lineage.cli.commands.diff import print_graph_diff
 from lineage.cli.options import (
     CatalogOption,
     DatabaseOption,
@@ -21,13 +20,13 @@ from lineage.cli.options import (
     SchemaOption,
     dialect_option,
 )
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import StoreOption
+from lineage.screen.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.screen.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter
-from lineage_ingest.dbt.artifacts import NoManifestError
-from lineage_ingest.diff.git_folder import GitRevisionError
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
+from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff
 from lineage_ingest.diff.reports.as_json import diff_to_dict
 from lineage_ingest.diff.reports.junit import diff_to_junit
@@ -35,10 +34,11 @@ from lineage_ingest.diff.reports.markdown import diff_to_markdown
 from lineage_ingest.diff.reports.sarif import diff_to_sarif
 from lineage_ingest.diff.reports.terminal import COLUMNS, diff_rows, summary_lines
 from lineage_ingest.diff.reports.wording import headline
-from lineage_ingest.diff.revisions import RevisionOptions
+from lineage_ingest.diff.revisions.git_folder import GitRevisionError
+from lineage_ingest.diff.revisions.revisions import RevisionOptions
 from lineage_ingest.diff_api import diff_revisions
 from lineage_ingest.options import OptionError
-from lineage_ingest.sql_files.discovery import NoSqlFilesError
+from lineage_ingest.sql_files.files.discovery import NoSqlFilesError
 
 __all__ = ["app"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage_ingest.cli.log_options import FollowFlags, LogFlags, PathsArgument
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter
-from lineage_ingest.cli.stop_signals import stop_signals
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage_ingest.cli.shared.log_options import FollowFlags, LogFlags, PathsArgument
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
+from lineage_ingest.cli.shared.stop_signals import stop_signals
 from lineage_ingest.log_api import FollowSummary, StreamStart, follow_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import NoLogFilesError
-from lineage_ingest.query_log.pipeline.engines import SparkMissingError
+from lineage_ingest.query_log.pipeline.engines.opening import SparkMissingError
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError
 from lineage_ingest.query_log.streaming.checkpoint import CheckpointError

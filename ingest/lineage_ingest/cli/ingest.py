@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lineage.cli.commands import as_command
+from lineage.cli.registry import as_command
 from lineage.garbage_collection import seldom_collecting
 
 __all__ = ["app"]

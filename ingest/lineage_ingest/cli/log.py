@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.progress import progress_bar
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.progress import progress_bar
 from lineage.sql import scan
 from lineage_ingest.cli.follow import print_plan, run_follow
-from lineage_ingest.cli.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter
+from lineage_ingest.cli.shared.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.log_api import ingest_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import SOURCES, ColumnsMissingError, NoLogFilesError, NotOverJdbcError
 from lineage_ingest.query_log.ingest import LogSummary
-from lineage_ingest.query_log.pipeline.engines import EngineKind, LogUnreachableError, SparkMissingError
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, LogUnreachableError, SparkMissingError
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 
 __all__ = ["log", "print_log_summary"]

@@ -6,20 +6,25 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
+from lineage.screen.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_openlineage, opened_store
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter
-from lineage_ingest.cli.stop_signals import stop_signals
-from lineage_ingest.cli.topic_options import TopicFlags
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
+from lineage_ingest.cli.shared.stop_signals import stop_signals
+from lineage_ingest.cli.shared.topic_options import TopicFlags
 from lineage_ingest.openlineage.event_reader import NoEventFilesError
-from lineage_ingest.openlineage.event_topic import EventTopic, KafkaMissingError, KafkaUnreachableError, TopicError
 from lineage_ingest.openlineage.files import EventSummary, Rejected
-from lineage_ingest.openlineage.topic_ingest import ingest_event_topic
-from lineage_ingest.openlineage.validation import SchemasMissingError
+from lineage_ingest.openlineage.topics.event_topic import (
+    EventTopic,
+    KafkaMissingError,
+    KafkaUnreachableError,
+    TopicError,
+)
+from lineage_ingest.openlineage.topics.topic_ingest import ingest_event_topic
+from lineage_ingest.openlineage.validation.event_validation import SchemasMissingError
 from lineage_ingest.options import OptionError
 
 __all__ = ["openlineage", "print_event_summary"]

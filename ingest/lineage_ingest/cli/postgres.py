@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, say
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
-from lineage.sql.script.parallel import available_processors
+from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.screen.progress import progress_bar
+from lineage.sql.script.parallel.processes import available_processors
 from lineage_ingest.api import ingest_postgres
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
-from lineage_ingest.cli.summary_output import (
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
     print_figures,
@@ -23,7 +23,7 @@ from lineage_ingest.cli.summary_output import (
     say_retired,
     worst_first,
 )
-from lineage_ingest.cli.verification import print_verification
+from lineage_ingest.cli.shared.verification import print_verification
 from lineage_ingest.live_database.database_ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseOptions, OptionError
 

@@ -11,8 +11,6 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.evidence import marked_line
-from lineage.cli.listing import OutputFormat, console, counted, note, say
 from lineage.cli.options import (
     BudgetOption,
     CacheOption,
@@ -28,19 +26,27 @@ from lineage.cli.options import (
     SetOperationsOption,
     note_cached_schemas,
 )
-from lineage.cli.progress import progress_bar
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
-from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import FileKey
-from lineage.sql.script.parallel import available_processors
+from lineage.model.text.decoding import decode_sql
+from lineage.screen.evidence import marked_line
+from lineage.screen.listing import OutputFormat, console, counted, note, say
+from lineage.screen.progress import progress_bar
+from lineage.sql.script.parallel.processes import available_processors
 from lineage_ingest.api import ingest_sql
-from lineage_ingest.cli.option_groups import with_option_groups
-from lineage_ingest.cli.parameter_errors import bad_parameter, parse_budget
-from lineage_ingest.cli.summary_output import change_text, note_diagnostics, print_figures, resolved_text, worst_first
-from lineage_ingest.cli.verification import print_verification
+from lineage_ingest.cli.shared.option_groups import with_option_groups
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.summary_output import (
+    change_text,
+    note_diagnostics,
+    print_figures,
+    resolved_text,
+    worst_first,
+)
+from lineage_ingest.cli.shared.verification import print_verification
 from lineage_ingest.options import OptionError, SqlOptions
 from lineage_ingest.sql_files import (
     GoneFiles,

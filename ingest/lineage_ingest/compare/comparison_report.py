@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lineage.cli.evidence import evidence_of, location_text
-from lineage.cli.listing import counted
-from lineage.model.evidence import spans_of
-from lineage.model.expression_text import expression_around
-from lineage.model.name_lists import name_list
+from lineage.model.influence.evidence import spans_of
+from lineage.model.text.expression_text import expression_around
+from lineage.model.text.name_lists import name_list
+from lineage.screen.evidence import evidence_of, location_text
+from lineage.screen.listing import counted
 from lineage.store.values import StoredEdge
 from lineage_ingest.compare.opinions import Opinion
 from lineage_ingest.compare.verdicts import ComparedEdge, Comparison, EdgeVerdict

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lineage.model.name_lists import name_list
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_column_key, split_dataset_key
-from lineage.model.transformations import EdgeKind
+from lineage.model.text.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
 from lineage.traversal.lookup import names_of

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import ColumnPath, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
 from lineage_ingest.compare.graph_names import is_related, root_of

@@ -15,10 +15,10 @@ from lineage_ingest.compare.readers.bigquery_links import read_bigquery_links
 from lineage_ingest.compare.readers.databricks_lineage import read_databricks
 from lineage_ingest.compare.readers.dbt_column_lineage import read_dbt_lineage, target_folder
 from lineage_ingest.compare.readers.engine_logs import read_engine_log
-from lineage_ingest.dbt.artifacts import read_artifacts
+from lineage_ingest.dbt.artifacts.target_folder import read_artifacts
 from lineage_ingest.dbt.relation_names import dialect_of_adapter, target_defaults
+from lineage_ingest.query_log.sources.cloud.snowflake_access import SNOWFLAKE_ACCESS
 from lineage_ingest.query_log.sources.hive import HIVE
-from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
 from lineage_ingest.query_log.sources.trino import TRINO
 
 __all__ = ["OpinionKind", "Product", "naming_for", "product_of"]

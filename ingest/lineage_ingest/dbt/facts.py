@@ -17,12 +17,12 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialect import Dialect
 from lineage.model.facts import MAX_CHECKS, MAX_TEXT, Check, Constraint, Facts
-from lineage.model.name_lists import name_list
 from lineage.model.names import column_text
+from lineage.model.text.name_lists import name_list
 from lineage.saved_file import digest_of
 from lineage.sql import mask_literals
-from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
+from lineage_ingest.dbt.artifacts.manifest_nodes import Consumer, DbtNode, DeclaredConstraint, DescribedColumn, TestNode
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts
 from lineage_ingest.dbt.project import DbtTable
 from lineage_ingest.dbt.relation_names import ProjectNames
 

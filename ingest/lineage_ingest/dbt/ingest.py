@@ -18,24 +18,24 @@ from lineage.saved_file import digest_of
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobIdentity, JobSelection
-from lineage_ingest.batch_application import apply_batch
-from lineage_ingest.dbt.earlier_builds import earlier_edges, read_table_columns
+from lineage_ingest.batch.application import apply_batch
+from lineage_ingest.dbt.artifacts.manifest_nodes import ResourceType
+from lineage_ingest.dbt.builds.hooks import is_hook
+from lineage_ingest.dbt.earlier.earlier_builds import earlier_edges, read_table_columns
+from lineage_ingest.dbt.earlier.learnt_schemas import LearntSchemas
+from lineage_ingest.dbt.earlier.node_digests import digest_input, digest_stated
+from lineage_ingest.dbt.earlier.node_states import count_edges, hook_state
+from lineage_ingest.dbt.earlier.other_environments import nodes_built_here, notices_of_others
+from lineage_ingest.dbt.earlier.other_projects import StoredNode, nodes_to_state_again
+from lineage_ingest.dbt.earlier.saved_state import NodeState, ProjectState
 from lineage_ingest.dbt.facts import ProjectFacts, absent_columns
-from lineage_ingest.dbt.hooks import is_hook
-from lineage_ingest.dbt.learnt_schemas import LearntSchemas
-from lineage_ingest.dbt.manifest_nodes import ResourceType
 from lineage_ingest.dbt.model_resolution import ModelInput, ProjectResolution, ResolvedModel
-from lineage_ingest.dbt.node_digests import digest_input, digest_stated
-from lineage_ingest.dbt.node_states import count_edges, hook_state
-from lineage_ingest.dbt.other_environments import nodes_built_here, notices_of_others
-from lineage_ingest.dbt.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.project import DbtProject, DbtTable
 from lineage_ingest.dbt.project_batch import ProjectBatch, consumer_key, python_model_diagnostic
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.dbt.request import ProjectRequest
-from lineage_ingest.dbt.saved_state import NodeState, ProjectState
-from lineage_ingest.dbt.semantic_layer import inputs_of, metrics_of
-from lineage_ingest.dbt.semantic_uses import groups_of, uses_of
+from lineage_ingest.dbt.semantic.semantic_layer import inputs_of, metrics_of
+from lineage_ingest.dbt.semantic.semantic_uses import groups_of, uses_of
 
 __all__ = ["OlderManifestError", "ingest_project"]
 

@@ -12,9 +12,9 @@ from dataclasses import field, replace
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, Edge, StatementLineage
+from lineage.model.text.name_lists import name_list
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
@@ -22,8 +22,8 @@ from lineage.sql.parse.trees import take_apart
 from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import NeedsDefinitionError, TableEntry
 from lineage.sql.script.definitions import is_bare_query
+from lineage_ingest.dbt.builds.project_hooks import temporary_reads
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
-from lineage_ingest.dbt.project_hooks import temporary_reads
 from lineage_ingest.dbt.table_columns import TableColumns, in_contract_order, with_lacking_sources, with_table_columns
 
 __all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]

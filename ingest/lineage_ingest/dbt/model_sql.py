@@ -9,22 +9,22 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.build_kinds import BUILD_KINDS, LATER_BUILD, asks_for_build
-from lineage_ingest.dbt.call_marks import CallMarks
-from lineage_ingest.dbt.compiled_files import CompiledFiles
-from lineage_ingest.dbt.hooks import Hook, HookReader, run_values
-from lineage_ingest.dbt.macro_calls import called_macros
-from lineage_ingest.dbt.manifest_nodes import Config, DbtNode, ResourceType
-from lineage_ingest.dbt.project_variables import ProjectVariables
-from lineage_ingest.dbt.raw_sql import RawSqlRenderer, RenderingMissingError
-from lineage_ingest.dbt.rendered_references import (
+from lineage_ingest.dbt.artifacts.compiled_files import CompiledFiles
+from lineage_ingest.dbt.artifacts.manifest_nodes import Config, DbtNode, ResourceType
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts
+from lineage_ingest.dbt.builds.build_kinds import BUILD_KINDS, LATER_BUILD, asks_for_build
+from lineage_ingest.dbt.builds.hooks import Hook, HookReader, run_values
+from lineage_ingest.dbt.builds.row_matching import batch_query, matching_statement
+from lineage_ingest.dbt.templates.call_marks import CallMarks
+from lineage_ingest.dbt.templates.macro_calls import called_macros
+from lineage_ingest.dbt.templates.project_variables import ProjectVariables
+from lineage_ingest.dbt.templates.raw_sql import RawSqlRenderer, RenderingMissingError
+from lineage_ingest.dbt.templates.rendered_references import (
     deferred_relations,
     needed_relations,
     replace_relation,
     whole_relations,
 )
-from lineage_ingest.dbt.row_matching import batch_query, matching_statement
 
 __all__ = ["ModelSql", "ModelTexts"]
 

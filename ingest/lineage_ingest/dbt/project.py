@@ -11,20 +11,20 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.extraction import ExtractionOptions
-from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.build_steps import BuildSteps
-from lineage_ingest.dbt.built_otherwise import ReferredTables, cloned
-from lineage_ingest.dbt.compiled_files import CompiledFiles
-from lineage_ingest.dbt.hooks import Hook
-from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.artifacts.compiled_files import CompiledFiles
+from lineage_ingest.dbt.artifacts.manifest_nodes import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts
+from lineage_ingest.dbt.builds.build_steps import BuildSteps
+from lineage_ingest.dbt.builds.built_otherwise import ReferredTables, cloned
+from lineage_ingest.dbt.builds.hooks import Hook
+from lineage_ingest.dbt.builds.project_hooks import HookEffects, HookTables, read_hooks, tables_of_hooks
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
-from lineage_ingest.dbt.project_hooks import HookEffects, HookTables, read_hooks, tables_of_hooks
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_query_exports import exports_of
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
-from lineage_ingest.dbt.semantic_layer import semantic_sql, with_metric_measures
+from lineage_ingest.dbt.semantic.saved_query_exports import exports_of
+from lineage_ingest.dbt.semantic.semantic_layer import semantic_sql, with_metric_measures
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 

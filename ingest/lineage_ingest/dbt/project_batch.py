@@ -21,19 +21,19 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.facts import FactsRecord
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_key, column_text, dataset_key, split_location
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
-from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.attribution import Attribution, FileOrigin
-from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.batch.attribution import Attribution, FileOrigin
+from lineage_ingest.batch.builder import BatchBuilder
+from lineage_ingest.dbt.artifacts.manifest_nodes import Consumer, DbtNode, ResourceType
+from lineage_ingest.dbt.builds.project_hooks import HOOK_TEXT, ReadHook
 from lineage_ingest.dbt.facts import TableFacts
-from lineage_ingest.dbt.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
-from lineage_ingest.dbt.project_hooks import HOOK_TEXT, ReadHook
 from lineage_ingest.dbt.relation_names import ProjectNames
-from lineage_ingest.dbt.saved_query_exports import SavedQueryExport
-from lineage_ingest.dbt.semantic_layer import inputs_of, is_read_in_full, metrics_of, subtype_of
-from lineage_ingest.dbt.semantic_uses import groups_of, has_all_groups, uses_of
+from lineage_ingest.dbt.semantic.saved_query_exports import SavedQueryExport
+from lineage_ingest.dbt.semantic.semantic_layer import inputs_of, is_read_in_full, metrics_of, subtype_of
+from lineage_ingest.dbt.semantic.semantic_uses import groups_of, has_all_groups, uses_of
 
 __all__ = ["CONSUMERS", "ProjectBatch", "consumer_key", "python_model_diagnostic"]
 

@@ -14,8 +14,8 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.procedural import FunctionBody, ProgramStep
-from lineage.sql.script.inlining import Functions
-from lineage_ingest.dbt.manifest_nodes import DbtNode
+from lineage.sql.script.functions.inlining import Functions
+from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode
 
 __all__ = ["ProjectFunction", "called_functions", "functions_for"]
 

@@ -11,8 +11,8 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, split_name
 from lineage.sql.extraction import extract
-from lineage_ingest.dbt.manifest import Manifest
-from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.artifacts.manifest import Manifest
+from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode, ResourceType
 
 __all__ = ["ProjectNames", "dialect_of_adapter", "target_defaults"]
 

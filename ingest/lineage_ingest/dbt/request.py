@@ -12,10 +12,10 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.product_digest import product_digest
 from lineage.saved_file import digest_of
 from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.resolve.functions import FunctionsFileError
-from lineage_ingest.dbt.artifacts import Artifacts, read_artifacts, relations_in
+from lineage.sql.resolve.calls.functions import FunctionsFileError
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts, read_artifacts, relations_in
+from lineage_ingest.dbt.earlier.saved_state import StateFiles
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter, target_defaults
-from lineage_ingest.dbt.saved_state import StateFiles
 from lineage_ingest.options import DbtOptions, OptionError, in_utc, read_catalog
 
 __all__ = ["ProjectRequest", "prepare_project"]

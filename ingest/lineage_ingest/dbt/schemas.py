@@ -10,10 +10,10 @@ from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema
-from lineage_ingest.dbt.artifacts import Artifacts
-from lineage_ingest.dbt.manifest_nodes import DbtNode, ResourceType
-from lineage_ingest.dbt.seed_files import header_of
-from lineage_ingest.dbt.unread_columns import outlines_of
+from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode, ResourceType
+from lineage_ingest.dbt.artifacts.seed_files import header_of
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts
+from lineage_ingest.dbt.artifacts.unread_columns import outlines_of
 
 __all__ = ["catalog_columns", "described_columns", "seed_columns", "told_apart"]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, ColumnSchema, StatementLineage
-from lineage.model.transformations import EdgeKind
+from lineage.model.text.name_lists import name_list
 
 __all__ = ["TableColumns", "in_contract_order", "with_lacking_sources", "with_table_columns"]
 

@@ -8,31 +8,31 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from lineage.cli.listing import counted
 from lineage.frozen import frozen
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
+from lineage.screen.listing import counted
 from lineage.store.protocol import GraphStore
-from lineage_ingest.dbt.call_marks import without_marks
-from lineage_ingest.diff.classification import (
+from lineage_ingest.dbt.templates.call_marks import without_marks
+from lineage_ingest.diff.definitions.classification import (
     ORDER_OF_COLUMNS,
     ColumnDiff,
     ColumnEffect,
     TableDiff,
     TableEffect,
 )
-from lineage_ingest.diff.comparison import ProjectComparison, compare_projects
-from lineage_ingest.diff.consumer_columns import ConsumerColumns
-from lineage_ingest.diff.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
-from lineage_ingest.diff.edges import MissingRead, project_edges
-from lineage_ingest.diff.forms import Form
-from lineage_ingest.diff.manifest_json import DbtTest, ManifestJson
-from lineage_ingest.diff.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
-from lineage_ingest.diff.readers import TableReach, find_reach
-from lineage_ingest.diff.revision_hooks import written_by_hooks
-from lineage_ingest.diff.revisions import Revision
-from lineage_ingest.diff.state_modified import state_modified_plus
-from lineage_ingest.diff.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
-from lineage_ingest.diff.unmasked_columns import with_unmasked_columns
+from lineage_ingest.diff.definitions.comparison import ProjectComparison, compare_projects
+from lineage_ingest.diff.definitions.forms import Form
+from lineage_ingest.diff.definitions.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
+from lineage_ingest.diff.effects.consumer_columns import ConsumerColumns
+from lineage_ingest.diff.effects.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
+from lineage_ingest.diff.effects.edges import MissingRead, project_edges
+from lineage_ingest.diff.effects.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
+from lineage_ingest.diff.effects.readers import TableReach, find_reach
+from lineage_ingest.diff.effects.unmasked_columns import with_unmasked_columns
+from lineage_ingest.diff.revisions.manifest_json import DbtTest, ManifestJson
+from lineage_ingest.diff.revisions.revision_hooks import written_by_hooks
+from lineage_ingest.diff.revisions.revisions import Revision
+from lineage_ingest.diff.revisions.state_modified import state_modified_plus
 
 __all__ = ["FailCondition", "ProjectDiff", "Risk", "diff_projects"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
 from lineage.model.statement import StatementLineage
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.live_database.objects import LiveRelation
 
 __all__ = ["over_broken_view", "unreadable_view", "views_over_broken_ones", "without_tables"]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
 from lineage.model.statement import Completeness, StatementLineage
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation
 from lineage_ingest.live_database.stated_text import function_name
 

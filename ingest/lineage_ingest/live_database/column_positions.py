@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_text
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnRef, ColumnSchema, Completeness, Edge, StatementLineage, TableRef
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql.resolve.column_names.unnamed_column import may_be_named
 
 __all__ = ["named_by_position"]

@@ -20,8 +20,8 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, StatementLineage
-from lineage_ingest.attribution import Attribution, FileOrigin
-from lineage_ingest.batch_builder import BatchBuilder
+from lineage_ingest.batch.attribution import Attribution, FileOrigin
+from lineage_ingest.batch.builder import BatchBuilder
 from lineage_ingest.live_database.broken_views import (
     over_broken_view,
     unreadable_view,

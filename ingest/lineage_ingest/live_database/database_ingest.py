@@ -16,10 +16,10 @@ from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey, beginning
 from lineage.model.names import Naming, column_key, column_text
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.parallel import resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection, StoredRun
-from lineage_ingest.batch_application import apply_batch
+from lineage_ingest.batch.application import apply_batch
 from lineage_ingest.live_database.catalog_annotations import Annotation, AnnotationResult, annotate
 from lineage_ingest.live_database.database_batch import DatabaseBatch, DatabaseNames, schemas_of
 from lineage_ingest.live_database.objects import LiveDatabase

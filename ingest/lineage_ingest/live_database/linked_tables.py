@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from lineage.frozen import frozen
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobKind, JobRecord, file_job_key
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_key, column_text, format_name
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import Completeness
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.live_database.objects import LiveDatabase, LiveRelation, RelationKind, quoted
 
 __all__ = ["TableLink", "foreign_table_diagnostic", "link_jobs", "table_links"]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.batch import LineageBatch, RunRecord
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.openlineage.event_reader import BadText, ReadEvent, find_event_files, read_events

@@ -18,14 +18,14 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, BufferedText
+from lineage_ingest.batch.star_expansion import expand_stars, may_open_stars
 from lineage_ingest.openlineage.dataset_ids import dataset_id_of
+from lineage_ingest.openlineage.facets.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.observations import Observed, observe_run, observed_dataset
 from lineage_ingest.openlineage.run_batches import batches
 from lineage_ingest.openlineage.run_state import RunState, event_time, merge_all, run_state_of
 from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
-from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
-from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError, check
-from lineage_ingest.star_expansion import expand_stars, may_open_stars
+from lineage_ingest.openlineage.validation.event_validation import CheckedEvent, EventKind, InvalidEventError, check
 
 __all__ = ["EventIngest", "EventOutcome", "Retention"]
 

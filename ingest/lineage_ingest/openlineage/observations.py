@@ -26,14 +26,19 @@ from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
-from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
-from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
 from lineage_ingest.openlineage.dataset_ids import ABSENT_PARTS, DatasetId, dataset_id_of, dataset_id_with_symlinks
-from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, incomplete_facet, speaks_of_all
+from lineage_ingest.openlineage.facets.column_edges import (
+    OutputLineage,
+    column_lineage,
+    deciding_rows,
+    explicit_lineage,
+)
+from lineage_ingest.openlineage.facets.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
+from lineage_ingest.openlineage.facets.facets_and_sql import complete_by_sql, incomplete_facet, speaks_of_all
+from lineage_ingest.openlineage.facets.schemas_known import NO_SCHEMAS, Schemas, is_whole
+from lineage_ingest.openlineage.facets.sql_text import SqlLineage, lineage_of_sql, tables_written
 from lineage_ingest.openlineage.plan_facet import PLAN_FACET, completeness_in, diagnostics_in, write_in
 from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
-from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
-from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
 
 __all__ = ["Observed", "observe_run", "observed_dataset"]
 

@@ -20,7 +20,7 @@ from lineage.model.dialect import Dialect
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_for_parsing
-from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError
+from lineage_ingest.openlineage.validation.event_validation import CheckedEvent, EventKind, InvalidEventError
 
 __all__ = [
     "UNKNOWN",

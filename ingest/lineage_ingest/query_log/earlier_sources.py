@@ -21,10 +21,10 @@ from lineage.store.planning.graph_state import change_key
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
-from lineage_ingest.column_names import TODAY, ColumnNames
-from lineage_ingest.composition import edges_past, merged_edge
+from lineage_ingest.batch.column_names import TODAY, ColumnNames
+from lineage_ingest.batch.composition import edges_past, merged_edge
+from lineage_ingest.batch.restated_jobs import StatedOutput, observe_again, stated_outputs
 from lineage_ingest.query_log.earlier_graph import record_of
-from lineage_ingest.restated_jobs import StatedOutput, observe_again, stated_outputs
 
 __all__ = ["copies_of_later_logs", "with_earlier_sources"]
 

@@ -16,14 +16,14 @@ from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunR
 from lineage.model.diagnostics import Severity
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
+from lineage_ingest.batch.star_expansion import expand_stars
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
 from lineage_ingest.query_log.observed_models import as_observed_models
-from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
+from lineage_ingest.query_log.pipeline.engines.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.query_log.views_by_name import ViewsByName
-from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
 

@@ -15,16 +15,16 @@ from datetime import UTC, datetime
 from lineage.frozen import frozen
 from lineage.model.batch import EdgeRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.model.transformations import EdgeKind
-from lineage.sql.parse.positional_aliases import tables_named_by_position
+from lineage.sql.parse.questions.positional_aliases import tables_named_by_position
 from lineage.store.planning.graph_state import change_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredJob
+from lineage_ingest.batch.restated_jobs import observe_again, stated_outputs
 from lineage_ingest.query_log.earlier_graph import record_of
-from lineage_ingest.query_log.pipeline.names_of_parts import last_part
-from lineage_ingest.restated_jobs import observe_again, stated_outputs
+from lineage_ingest.query_log.pipeline.versions.names_of_parts import last_part
 
 __all__ = ["ViewsByName"]
 

@@ -40,7 +40,7 @@ def run_job(job: str, arguments: list[str]) -> None:
 def _enable_with_session() -> None:
     from pyspark.sql import SparkSession  # noqa: PLC0415  Spark is an extra
 
-    from lineage_ingest.spark_plan.spark_lineage import enable  # noqa: PLC0415
+    from lineage_ingest.spark_plan.listener.spark_lineage import enable  # noqa: PLC0415
 
     original = SparkSession.Builder.getOrCreate
 
@@ -61,7 +61,7 @@ def _main(arguments: list[str]) -> int:
         print(_USAGE, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     if arguments[0] == "--connect-server":
-        from lineage_ingest.spark_plan.connect_server import serve_connect  # noqa: PLC0415  a job needs none
+        from lineage_ingest.spark_plan.listener.connect_server import serve_connect  # noqa: PLC0415  a job needs none
 
         serve_connect()
         return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
     COMPOSE,

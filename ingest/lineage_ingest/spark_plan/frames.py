@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.spark_plan.datasets import Dataset
+from lineage_ingest.spark_plan.tables.datasets import Dataset
 from lineage_ingest.spark_plan.traced_values import PlanRelation, Sources, Value
 
 __all__ = ["CutFrame", "KnownFrames"]

@@ -11,8 +11,6 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.spark_plan import rules as _rules  # noqa: F401  registers the rules
-from lineage_ingest.spark_plan.changed_rows import changed_columns
-from lineage_ingest.spark_plan.datasets import Catalogs, Dataset
 from lineage_ingest.spark_plan.expressions import variable_name
 from lineage_ingest.spark_plan.extensions import Extensions, installed_extensions
 from lineage_ingest.spark_plan.frames import CutFrame, KnownFrames
@@ -26,8 +24,10 @@ from lineage_ingest.spark_plan.plan_writes import (
     is_silent,
     targets_of,
 )
+from lineage_ingest.spark_plan.row_changes.changed_rows import changed_columns
 from lineage_ingest.spark_plan.session_variables import SessionVariables, has_parameters
-from lineage_ingest.spark_plan.sources import Reads
+from lineage_ingest.spark_plan.tables.datasets import Catalogs, Dataset
+from lineage_ingest.spark_plan.tables.sources import Reads
 from lineage_ingest.spark_plan.traced_values import OUTER, PlanRelation, PlanRows, PlanSource, Sources, Value
 
 __all__ = ["PlanLineage", "WriteLineage", "read_lineage", "read_loop"]

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage.sql.resolve.transformation_codes import SORT, TRANSFORMATION
-from lineage_ingest.spark_plan.datasets import Dataset, schema_of
 from lineage_ingest.spark_plan.expressions import PlanScope
 from lineage_ingest.spark_plan.extensions import Extensions, PlanExtension, installed_extensions
 from lineage_ingest.spark_plan.frames import KnownFrames
 from lineage_ingest.spark_plan.plan_tree import PlanNode
 from lineage_ingest.spark_plan.session_variables import SessionVariables
-from lineage_ingest.spark_plan.sources import Reads, leaf_relation, stored_relation, view_relation
+from lineage_ingest.spark_plan.tables.datasets import Dataset, schema_of
+from lineage_ingest.spark_plan.tables.sources import Reads, leaf_relation, stored_relation, view_relation
 from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Sources, Value, absorb
 
 __all__ = ["PlanReader", "everything_from", "output_of", "plan_rule"]

@@ -8,12 +8,12 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.statement import ChangeKind
-from lineage_ingest.spark_plan.datasets import Catalogs, Dataset, of_path, of_topic, schema_of
 from lineage_ingest.spark_plan.extensions import Extensions
-from lineage_ingest.spark_plan.jdbc_names import jdbc_dataset
 from lineage_ingest.spark_plan.plan_tree import PlanNode
-from lineage_ingest.spark_plan.rewritten_changes import is_merge
-from lineage_ingest.spark_plan.sources import table_of
+from lineage_ingest.spark_plan.row_changes.rewritten_changes import is_merge
+from lineage_ingest.spark_plan.tables.datasets import Catalogs, Dataset, of_path, of_topic, schema_of
+from lineage_ingest.spark_plan.tables.jdbc_names import jdbc_dataset
+from lineage_ingest.spark_plan.tables.sources import table_of
 
 __all__ = ["DatasetDrop", "TargetedWrite", "change_of", "commands_of", "is_silent", "targets_of"]
 

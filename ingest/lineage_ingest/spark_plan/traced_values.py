@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from lineage.model.transformations import Subtype
+from lineage.model.influence.transformations import Subtype
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, LIMITED_SORT, SORT, STEPS, TRANSFORMATION
 
 __all__ = [

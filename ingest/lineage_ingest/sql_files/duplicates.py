@@ -11,7 +11,7 @@ from lineage.model.statement import DatasetKind, StatementLineage
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredJob
-from lineage_ingest.renamed_tables import table_after
+from lineage_ingest.batch.renamed_tables import table_after
 
 __all__ = ["find_duplicate_definitions", "find_stored_definitions"]
 

@@ -14,27 +14,27 @@ from typing import Any
 from lineage.catalog import Catalog
 from lineage.model.batch import LineageBatch
 from lineage.model.files import SQL_SUFFIXES, Environment
-from lineage.model.name_lists import name_list
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
+from lineage.model.text.name_lists import name_list
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.known_texts import KnownTexts, known_texts
-from lineage.sql.script.parallel import resolve_texts
-from lineage.sql.script.saved_resolutions import SavedResolutions, folder_of
+from lineage.sql.script.parallel.processes import resolve_texts
+from lineage.sql.script.reuse.known_texts import KnownTexts, known_texts
+from lineage.sql.script.reuse.saved_resolutions import SavedResolutions, folder_of
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
-from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
-from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
-from lineage_ingest.sql_files.edited_files import EditedFiles, store_edits
-from lineage_ingest.sql_files.known_files import SaidOfFiles, known_files
+from lineage_ingest.sql_files.files.discovery import NoSqlFilesError
+from lineage_ingest.sql_files.files.sources import Sources, read_sources
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
-from lineage_ingest.sql_files.saved_batch import BatchStateFiles
-from lineage_ingest.sql_files.sources import Sources, read_sources
-from lineage_ingest.sql_files.stored_schemas import StoredSchemas, learnt_tables, made_in
-from lineage_ingest.sql_files.storing import store_batch
+from lineage_ingest.sql_files.saved.edited_files import EditedFiles, store_edits
+from lineage_ingest.sql_files.saved.known_files import SaidOfFiles, known_files
+from lineage_ingest.sql_files.saved.saved_batch import BatchStateFiles
+from lineage_ingest.sql_files.saved.stored_schemas import StoredSchemas, learnt_tables, made_in
+from lineage_ingest.sql_files.saved.storing import store_batch
 from lineage_ingest.sql_files.summary import IngestSummary
 
 __all__ = ["ingest_sql_files"]

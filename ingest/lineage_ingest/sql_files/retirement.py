@@ -13,8 +13,8 @@ from lineage.model.batch import JobKind, target_of_file_job
 from lineage.model.files import FileKey, beginning
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobHead, JobSelection
-from lineage_ingest.sql_files.projects import Project
-from lineage_ingest.sql_files.sources import Covered, Sources
+from lineage_ingest.sql_files.files.projects import Project
+from lineage_ingest.sql_files.files.sources import Covered, Sources
 
 __all__ = ["GoneFiles", "GoneFilesError", "find_gone_files", "notices"]
 

@@ -10,7 +10,7 @@ from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.store.values import AppliedChanges
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
-from lineage_ingest.sql_files.projects import Project
+from lineage_ingest.sql_files.files.projects import Project
 from lineage_ingest.sql_files.retirement import GoneFiles
 
 __all__ = ["IngestSummary"]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.model.names import Naming
-from lineage.sql.canonical.block_form import UnsupportedError
-from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.from_reader import Lookup
-from lineage.sql.canonical.query_reader import content_of
-from lineage.sql.canonical.table_form import TableForm, opaque_table
-from lineage.sql.canonical.template_forms import are_read, mark_placeholders, with_clauses, with_templates
-from lineage.sql.canonical.write_reader import WriteReader
+from lineage.sql.canonical.forms.block_form import UnsupportedError
+from lineage.sql.canonical.forms.digests import digest
+from lineage.sql.canonical.forms.table_form import TableForm, opaque_table
+from lineage.sql.canonical.readers.from_reader import Lookup
+from lineage.sql.canonical.readers.query_reader import content_of
+from lineage.sql.canonical.readers.template_forms import are_read, mark_placeholders, with_clauses, with_templates
+from lineage.sql.canonical.readers.write_reader import WriteReader
 from lineage.sql.parse.parsed import ParsedStatement
 
 __all__ = ["canonical_query", "tokens_digest"]

@@ -10,8 +10,8 @@ from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
 from lineage.sql.canonical.canonical_query import canonical_query, tokens_digest
-from lineage.sql.canonical.digests import digest
-from lineage.sql.canonical.table_form import TableForm, base_table, opaque_table
+from lineage.sql.canonical.forms.digests import digest
+from lineage.sql.canonical.forms.table_form import TableForm, base_table, opaque_table
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.identifiers import identifiers_of

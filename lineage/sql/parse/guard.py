@@ -17,7 +17,7 @@ from sqlglot.tokens import Tokenizer
 from lineage.model.dialect import Dialect
 from lineage.sql.parse.type_words import parse_with_known_types
 from lineage.sql.procedural import STRINGS
-from lineage.sql.procedural.tokens import parser_of, tokenizer_of
+from lineage.sql.procedural.text.tokens import parser_of, tokenizer_of
 from lineage.sql.scan import nesting_depth
 
 __all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "too_deep", "tools_of"]

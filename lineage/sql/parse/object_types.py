@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.model.dialect import Dialect
 from lineage.sql.parse.rewrites.statement import items
-from lineage.sql.procedural.tokens import STRINGS, tokenize, word_of
+from lineage.sql.procedural.text.tokens import STRINGS, tokenize, word_of
 
 __all__ = ["attributes_of", "type_named_by"]
 

@@ -21,12 +21,12 @@ from lineage.model.dialect import Dialect
 from lineage.model.dialects import dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.parse import parse_errors
-from lineage.sql.parse.client_commands import without_client_commands
-from lineage.sql.parse.fallbacks import read_statement, read_without_tree
 from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, tools_of
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom, span_between
 from lineage.sql.parse.placeholders import fill_placeholders, name_by_templates
 from lineage.sql.parse.quotes import dialect_of_quotes
+from lineage.sql.parse.recovering.client_commands import without_client_commands
+from lineage.sql.parse.recovering.fallbacks import read_statement, read_without_tree
 from lineage.sql.procedural import (
     STRINGS,
     Fragment,
@@ -37,7 +37,7 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
-from lineage.sql.procedural.tokens import has_back_ticks, is_readable
+from lineage.sql.procedural.text.tokens import has_back_ticks, is_readable
 from lineage.sql.scan.executable_comments import open_executable_comments
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces

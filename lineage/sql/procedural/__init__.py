@@ -4,12 +4,12 @@
 `ProgramStep` for the procedural context. Texts that are not procedural are not handled here.
 """
 
-from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
 from lineage.sql.procedural.program_reader import is_procedural, read_program
 from lineage.sql.procedural.program_steps import Block, BlockKind, FunctionBody, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_name, function_search_path
-from lineage.sql.procedural.tokens import STRINGS, Fragment, tokenize, tokens_of
+from lineage.sql.procedural.text.delimiters import with_semicolons
+from lineage.sql.procedural.text.tokens import STRINGS, Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.program_steps import ProgramStep
-from lineage.sql.procedural.tokens import make_token, word_of
+from lineage.sql.procedural.text.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Walk, head
 
 __all__ = ["QUERIES", "assignment", "assignments_in_select", "assignments_within", "without_into"]

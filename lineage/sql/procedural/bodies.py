@@ -13,8 +13,8 @@ from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sq
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
-from lineage.sql.procedural.routines import body_of, holds_statements, is_routine, overloads
-from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
+from lineage.sql.procedural.text.routines import body_of, holds_statements, is_routine, overloads
+from lineage.sql.procedural.text.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))

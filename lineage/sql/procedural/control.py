@@ -6,7 +6,7 @@ from lineage.sql.procedural.assignments import QUERIES
 from lineage.sql.procedural.bodies import execute_from
 from lineage.sql.procedural.declarations import open_with_arguments
 from lineage.sql.procedural.program_steps import BlockKind
-from lineage.sql.procedural.statement_ends import CONDITION_ENDS
+from lineage.sql.procedural.text.statement_ends import CONDITION_ENDS
 from lineage.sql.procedural.walk import Walk, head
 
 _TRANSACTION = frozenset(

@@ -8,7 +8,7 @@ from lineage.sql.procedural.assignments import QUERIES, result_of_query
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.parameters import COMMA, NO_TOKENS, with_arguments
 from lineage.sql.procedural.program_steps import BlockKind, Declaration, ProgramPiece, ProgramStep
-from lineage.sql.procedural.tokens import make_token, word_of
+from lineage.sql.procedural.text.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _HANDLED_BY = frozenset(

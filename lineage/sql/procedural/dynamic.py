@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
-from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
+from lineage.sql.procedural.text.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 
 __all__ = ["HOLE", "Constants", "Execution", "execution_of", "operands_of", "unknown_sql"]

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.frozen import frozen
 from lineage.sql.procedural.dynamic import operands_of
-from lineage.sql.procedural.tokens import STRINGS, make_token, word_of
+from lineage.sql.procedural.text.tokens import STRINGS, make_token, word_of
 
 __all__ = [
     "COMMA",

@@ -23,8 +23,8 @@ from lineage.sql.procedural.assignments import (
 )
 from lineage.sql.procedural.declarations import declaration
 from lineage.sql.procedural.program_steps import ProgramPiece, ProgramStep
-from lineage.sql.procedural.routines import is_routine
-from lineage.sql.procedural.tokens import make_token, word_of
+from lineage.sql.procedural.text.routines import is_routine
+from lineage.sql.procedural.text.tokens import make_token, word_of
 from lineage.sql.procedural.variables import routines_of
 from lineage.sql.procedural.walk import Reader, Walk
 

@@ -9,9 +9,9 @@ from sqlglot.tokenizer_core import Token
 from lineage.sql.procedural.dynamic import operands_of
 from lineage.sql.procedural.parameters import COMMA
 from lineage.sql.procedural.program_steps import FunctionBody
-from lineage.sql.procedural.routines import Body, listed_tokens
-from lineage.sql.procedural.statement_ends import statement_end
-from lineage.sql.procedural.tokens import word_of
+from lineage.sql.procedural.text.routines import Body, listed_tokens
+from lineage.sql.procedural.text.statement_ends import statement_end
+from lineage.sql.procedural.text.tokens import word_of
 
 __all__ = ["function_body", "function_name", "function_search_path"]
 

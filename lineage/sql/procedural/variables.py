@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialect import Dialect
 from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramStep
-from lineage.sql.procedural.tokens import STRINGS
+from lineage.sql.procedural.text.tokens import STRINGS
 
 __all__ = ["Names", "Reaching", "Variables", "routines_of"]
 

@@ -17,8 +17,8 @@ from lineage.model.dialect import Dialect
 from lineage.sql.procedural.dynamic import Constants
 from lineage.sql.procedural.parameters import NO_ARGUMENTS, Arguments, fill
 from lineage.sql.procedural.program_steps import Block, BlockKind, Declaration, ProgramPiece, ProgramStep
-from lineage.sql.procedural.statement_ends import statement_end
-from lineage.sql.procedural.tokens import Fragment, is_readable, make_token, start_token, tokens_of, word_of
+from lineage.sql.procedural.text.statement_ends import statement_end
+from lineage.sql.procedural.text.tokens import Fragment, is_readable, make_token, start_token, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 
 __all__ = ["RULES", "Frame", "Reader", "Rule", "Walk", "head"]

@@ -10,12 +10,12 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text
 from lineage.model.statement import UnresolvedReference
-from lineage.sql.resolve.alias_visibility import alias_visibility
-from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
+from lineage.sql.resolve.calls.functions import FunctionEffects, pseudo_columns
 from lineage.sql.resolve.identifiers import identifiers_of
+from lineage.sql.resolve.scopes.alias_visibility import alias_visibility
 from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.structs.value_fields import ValueFields
 from lineage.sql.resolve.tables import TableSource
-from lineage.sql.resolve.value_fields import ValueFields
 
 __all__ = ["Resolution"]
 

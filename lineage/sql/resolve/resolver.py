@@ -21,9 +21,9 @@ from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
 from lineage.sql.parse.one_row_tables import column_of_one_row
-from lineage.sql.resolve.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
+from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
-from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.coverage.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
@@ -40,7 +40,7 @@ from lineage.sql.resolve.relations import (
 from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.returning import query_of_returning
 from lineage.sql.resolve.row_changes import after_change
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.tables import TableSource
 from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, TRANSFORMATION
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.model.transformations import CONTRIBUTION_ORDER, StepEffect, Subtype, compose
+from lineage.model.influence.transformations import CONTRIBUTION_ORDER, StepEffect, Subtype, compose
 
 __all__ = [
     "AGGREGATION",

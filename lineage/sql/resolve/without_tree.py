@@ -16,8 +16,8 @@ from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, ProgramStep
+from lineage.sql.resolve.coverage.unnamed_tables import unnamed_tables_diagnostic
 from lineage.sql.resolve.edges import completeness_of
-from lineage.sql.resolve.unnamed_tables import unnamed_tables_diagnostic
 
 __all__ = ["lineage_from_keywords", "lineage_without_tree", "spellings_of"]
 

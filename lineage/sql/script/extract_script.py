@@ -7,13 +7,13 @@ from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.garbage_collection import seldom_collecting
-from lineage.model.decoding import decode_sql
 from lineage.model.dialect import Dialect
 from lineage.model.statement import StatementLineage
+from lineage.model.text.decoding import decode_sql
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.resolver import SetOperationReferences
-from lineage.sql.script.parallel import resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.sql.script.script import Script
 from lineage.sql.script.sources import ScriptPart
 

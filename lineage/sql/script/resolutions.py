@@ -19,7 +19,7 @@ from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.relations import BaseTables
 from lineage.sql.resolve.tables import TableEntry, TableSource
 from lineage.sql.script.definitions import Definition
-from lineage.sql.script.transactions import RolledBack
+from lineage.sql.script.sessions.transactions import RolledBack
 
 __all__ = [
     "CatalogDigests",

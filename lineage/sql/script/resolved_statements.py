@@ -12,10 +12,10 @@ from lineage.sql.resolve.edges import with_source
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.script.definitions import Position
-from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import Columns, StatementResolution
 from lineage.sql.script.sources import Text
-from lineage.sql.script.temp_tables import Content, same
+from lineage.sql.script.tables.renames import Renames
+from lineage.sql.script.tables.temp_tables import Content, same
 
 __all__ = ["Left", "ResolvedStatements"]
 

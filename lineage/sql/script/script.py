@@ -24,17 +24,15 @@ from lineage.model.statement import (
 )
 from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.procedural import Variables
+from lineage.sql.resolve.calls.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
-from lineage.sql.resolve.procedure_calls import defined_procedures, with_unknown_procedure
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
-from lineage.sql.script.inlining import Functions
-from lineage.sql.script.loops import LoopReads, changes_in_loop
+from lineage.sql.script.functions.inlining import Functions
 from lineage.sql.script.mentioned_names import defines_function
-from lineage.sql.script.renames import Renames
 from lineage.sql.script.resolutions import (
     CatalogDigests,
     RecordingTables,
@@ -52,11 +50,13 @@ from lineage.sql.script.script_diagnostics import (
     with_doubtful_content,
     with_replacement,
 )
-from lineage.sql.script.script_tables import Decision, ScriptTables
+from lineage.sql.script.sessions.table_walk import TableWalk
+from lineage.sql.script.sessions.transactions import RolledBack, of_another_session, without_commit, without_effect
 from lineage.sql.script.sources import Definers, ScriptPart, Text, tied_by_changes
-from lineage.sql.script.table_walk import TableWalk
-from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, without_rows
-from lineage.sql.script.transactions import RolledBack, of_another_session, without_commit, without_effect
+from lineage.sql.script.tables.loops import LoopReads, changes_in_loop
+from lineage.sql.script.tables.renames import Renames
+from lineage.sql.script.tables.script_tables import Decision, ScriptTables
+from lineage.sql.script.tables.temp_tables import Content, TableContents, VariableContents, without_rows
 
 __all__ = ["Decision", "Script"]
 

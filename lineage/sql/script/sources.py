@@ -23,10 +23,10 @@ from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.script.mentioned_names import changed_names, defined_names, moves_tables, name_parts
 from lineage.sql.script.resolutions import TextResolution
-from lineage.sql.script.session import SessionNaming, naming_after
-from lineage.sql.script.table_walk import TableWalk
-from lineage.sql.script.temporary_ends import temporary_ends
-from lineage.sql.script.transactions import RolledBack, left_open, may_not_run, statements_rolled_back
+from lineage.sql.script.sessions.session import SessionNaming, naming_after
+from lineage.sql.script.sessions.table_walk import TableWalk
+from lineage.sql.script.sessions.temporary_ends import temporary_ends
+from lineage.sql.script.sessions.transactions import RolledBack, left_open, may_not_run, statements_rolled_back
 
 __all__ = ["Definers", "ScriptPart", "Text", "last_part", "tied_by_changes"]
 

@@ -27,27 +27,6 @@ from neo4j.exceptions import (
 )
 from neo4j.time import Date
 
-from lineage.store.cypher.backend import EndMissingError, Row
-from lineage.store.cypher.contents import Contents, contents_of, edges_held
-from lineage.store.cypher.schema import (
-    LABELS,
-    RELATIONSHIPS,
-    SCHEMA_VERSION,
-    Changes,
-    Node,
-    PropertyType,
-    Relationship,
-    by_kind,
-)
-from lineage.store.cypher.statements import (
-    NamedStatement,
-    cypher,
-    query,
-    refresh_statement,
-    scripts,
-    seen_again_statements,
-    write_statement,
-)
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -57,11 +36,32 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
+from lineage.store.graph.backend import EndMissingError, Row
+from lineage.store.graph.contents import Contents, contents_of, edges_held
+from lineage.store.graph.schema import (
+    LABELS,
+    RELATIONSHIPS,
+    SCHEMA_VERSION,
+    Changes,
+    Node,
+    PropertyType,
+    Relationship,
+    by_kind,
+)
+from lineage.store.graph.statements import (
+    NamedStatement,
+    cypher,
+    query,
+    refresh_statement,
+    scripts,
+    seen_again_statements,
+    write_statement,
+)
 from lineage.store.live_graph import LiveGraph, Version
 from lineage.store.neo4j.commit_counters import begin_commit, end_commit, read_between_commits, read_one_state
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.neo4j.live_graph import Neo4jLiveGraph, record_change, settled_version, touched_by
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]

@@ -15,7 +15,7 @@ from neo4j import ManagedTransaction
 
 from lineage.store.errors import StoreError
 from lineage.store.exploring import View
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 
 __all__ = ["ABANDONED_SECONDS", "begin_commit", "end_commit", "read_between_commits", "read_one_state"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from neo4j import ManagedTransaction, Result, Transaction
 
-from lineage.store.cypher.statements import own_query
 from lineage.store.exploring import Explorer, Leads, View
+from lineage.store.graph.statements import own_query
 
 __all__ = ["Neo4jExplorer"]
 

@@ -12,12 +12,12 @@ from typing import Any
 from neo4j import ManagedTransaction, Record, Session
 
 from lineage.model.names import is_column_key
-from lineage.store.cypher.graph_changes import KEPT, MOST, deleted_graph_nodes, touched
-from lineage.store.cypher.schema import Changes
-from lineage.store.cypher.statements import own_query
+from lineage.store.graph.graph_changes import KEPT, MOST, deleted_graph_nodes, touched
+from lineage.store.graph.schema import Changes
+from lineage.store.graph.statements import own_query
 from lineage.store.live_graph import EdgeRow, NodeRow, Version
 from lineage.store.neo4j.commit_counters import ABANDONED_SECONDS
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.values import Direction
 
 __all__ = ["Neo4jLiveGraph", "record_change", "settled_version", "touched_by"]

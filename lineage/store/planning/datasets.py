@@ -12,7 +12,8 @@ from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.store.planning.chunks import Stage
+from lineage.store.planning.chunking.chunks import Stage
+from lineage.store.planning.chunking.dataset_references import DatasetReference, latest
 from lineage.store.planning.columns import (
     complete_column,
     ensure_column,
@@ -20,7 +21,6 @@ from lineage.store.planning.columns import (
     remove_columns,
     with_parents,
 )
-from lineage.store.planning.dataset_references import DatasetReference, latest
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import DatasetNews, Intake
 from lineage.store.planning.naming import NamesOverTime

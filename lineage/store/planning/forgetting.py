@@ -10,7 +10,7 @@ from lineage.model.batch import JobKind
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.graph_state import GraphState, Seen
 from lineage.store.planning.job_outputs import Units
-from lineage.store.planning.renames import join_jobs, join_units, rekey_items
+from lineage.store.planning.renaming.renames import join_jobs, join_units, rekey_items
 from lineage.store.planning.validity import join
 from lineage.store.values import JobIdentity, StoredJob
 

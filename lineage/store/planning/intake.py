@@ -19,16 +19,16 @@ from lineage.model.batch import (
     RunRecord,
     UsageRecord,
 )
-from lineage.model.evidence import Chain, is_sound
 from lineage.model.facts import FactsRecord
+from lineage.model.influence.evidence import Chain, is_sound
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.namespaces import is_path
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
-from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
-from lineage.store.planning.chunks import BatchPart, Stage
-from lineage.store.planning.dataset_references import DatasetReference, edges_by_job, times_of_records
+from lineage.store.planning.chunking.chunks import BatchPart, Stage
+from lineage.store.planning.chunking.dataset_references import DatasetReference, edges_by_job, times_of_records
 from lineage.store.planning.graph_state import EdgeType, JobEdge
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import CONTENT_SIZE

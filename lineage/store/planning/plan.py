@@ -10,10 +10,8 @@ from datetime import datetime
 from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
-from lineage.store.planning.aliases import join_aliased
-from lineage.store.planning.chunks import Stage
-from lineage.store.planning.column_renames import drop_column, rename_column
-from lineage.store.planning.dataset_references import DatasetReference
+from lineage.store.planning.chunking.chunks import Stage
+from lineage.store.planning.chunking.dataset_references import DatasetReference
 from lineage.store.planning.datasets import (
     AllDrops,
     date_datasets,
@@ -31,7 +29,9 @@ from lineage.store.planning.graph_state import GraphState, KnownChange, Prune, c
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.job_outputs import Units
 from lineage.store.planning.naming import NamesOverTime
-from lineage.store.planning.renames import apply_rename, spelled_by
+from lineage.store.planning.renaming.aliases import join_aliased
+from lineage.store.planning.renaming.column_renames import drop_column, rename_column
+from lineage.store.planning.renaming.renames import apply_rename, spelled_by
 from lineage.store.planning.runs import record_run, record_usage
 
 __all__ = ["plan", "plan_pruning"]

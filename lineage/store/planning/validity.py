@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from lineage.model.edge_effects import effects_of, merge_effects
-from lineage.model.evidence import Chain
-from lineage.model.transformations import Subtype
+from lineage.model.influence.edge_effects import effects_of, merge_effects
+from lineage.model.influence.evidence import Chain
+from lineage.model.influence.transformations import Subtype
 from lineage.store.planning.observations import Timeline
 
 __all__ = [

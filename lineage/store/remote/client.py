@@ -17,11 +17,11 @@ from typing import Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lineage.model.batch import LineageBatch
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store import errors
 from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.planning.chunks import BatchPart, Stage, whole_batch
+from lineage.store.planning.chunking.chunks import BatchPart, Stage, whole_batch
 from lineage.store.remote.explorer import RemoteExplorer
 from lineage.store.remote.wire import BUSY, PATH, ROUTES_VERSION, Effect, methods
 from lineage.store.values import AppliedChanges, Direction

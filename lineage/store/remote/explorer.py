@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads, View
 
 __all__ = ["RemoteExplorer"]

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 import apsw
 
-from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.errors import (
     StoreDamagedError,
     StoreError,
@@ -21,6 +20,7 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
+from lineage.store.graph.schema import SCHEMA_VERSION
 from lineage.store.live_graph import LiveGraph, Version
 from lineage.store.sqlite.connection import SqliteConnection, error_from, is_open_here
 from lineage.store.sqlite.explorer import SqliteExplorer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 
-from lineage.store.cypher.graph_changes import KEPT, MOST
+from lineage.store.graph.graph_changes import KEPT, MOST
 from lineage.store.live_graph import EdgeRow, NodeRow, Version
 from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.statements import explore_statement, write_statement

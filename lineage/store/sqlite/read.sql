@@ -1,4 +1,4 @@
--- The queries of `cypher/read.cypher` in SQL, by the same names. Each takes one row of parameters.
+-- The queries of `neo4j/read.cypher` in SQL, by the same names. Each takes one row of parameters.
 -- `{a_table n}` stands for all properties of a node, which become one value `n`; `{lineage e}` likewise for a
 -- relationship (of lineage, with its job as `j`). A column's alias may end with the type of its value.
 

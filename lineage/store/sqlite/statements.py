@@ -8,8 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeAlias
 
-from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
-from lineage.store.cypher.statements import NamedStatement
+from lineage.store.graph.schema import LABELS, RELATIONSHIPS, PropertyType
+from lineage.store.graph.statements import NamedStatement
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.sqlite.stored_values import DECODERS, Decoder
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from lineage.store.cypher.schema import PropertyType
+from lineage.store.graph.schema import PropertyType
 
 __all__ = ["DECODERS", "ENCODERS", "Decoder", "from_microseconds", "parameter", "to_microseconds"]
 

@@ -10,10 +10,10 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from lineage.model.names import dataset_of
-from lineage.store.cypher.backend import EndMissingError, Row
-from lineage.store.cypher.contents import contents_of, edges_held
-from lineage.store.cypher.graph_changes import touched
-from lineage.store.cypher.schema import (
+from lineage.store.graph.backend import EndMissingError, Row
+from lineage.store.graph.contents import contents_of, edges_held
+from lineage.store.graph.graph_changes import touched
+from lineage.store.graph.schema import (
     LABELS,
     RELATIONSHIPS,
     Changes,
@@ -24,7 +24,7 @@ from lineage.store.cypher.schema import (
     SeenAgain,
     by_kind,
 )
-from lineage.store.cypher.statements import NamedStatement, query
+from lineage.store.graph.statements import NamedStatement, query
 from lineage.store.planning.graph_state import EdgeType
 from lineage.store.planning.observations import KEPT, TIME_SIZE
 from lineage.store.sqlite.connection import SqliteConnection

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage.store.exploring import Leads
 from lineage.traversal.adjacency.edge_lists import Bytes, Numbers
 from lineage.traversal.adjacency.graph import AdjacencyGraph

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import is_column_key
-from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads, View
 from lineage.store.values import Direction
 from lineage.traversal.adjacency.array_search import ArraySearch, GraphExplorer

@@ -15,8 +15,8 @@ from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log_rows
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, log_batch
+from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.sql_files import ingest_sql_files
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

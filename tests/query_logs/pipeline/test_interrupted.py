@@ -18,7 +18,7 @@ import os, signal, sys
 from lineage_ingest.query_log import ingest
 from lineage_ingest.query_log.pipeline import stages
 ingest._LARGE = stages._USES_AT_ONCE = 100  # a log of some hundred rows is stored as a large one is
-from lineage.store.cypher.store import CypherStore
+from lineage.store.graph.store import CypherStore
 apply, left = CypherStore.apply, [int(sys.argv.pop(1))]
 def killed(store, batch):
     left[0] -= 1

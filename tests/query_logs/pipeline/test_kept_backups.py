@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import GraphStore, open_store
-from lineage.traversal.former_holders import former_holders
+from lineage.traversal.cautions.former_holders import former_holders
 from lineage.traversal.lookup import resolve_table
 from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested
 

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lineage_ingest.query_log.pipeline import sessions
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import assign_units
-from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, counted
+from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, counted
+from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.sessions import sessions
+from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units
 
 MAKES, READS, OTHER = 1, 2, 3
 TEMPLATES = {

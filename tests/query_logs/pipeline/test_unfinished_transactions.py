@@ -8,8 +8,8 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.query_log.ingest import ingest_log_rows
+from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from tests.cli.running import lineage
 from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested, rows
 

@@ -16,8 +16,8 @@ from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
+from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.query_logs.pipeline.running import AT
 from tests.query_logs.servers.postgres_server import PostgresServer, PostgresSession, running_postgres

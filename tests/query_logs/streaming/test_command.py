@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage.neo4j_server.ports import free_port
-from lineage_ingest.query_log.pipeline.engines import SparkOptions
+from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint

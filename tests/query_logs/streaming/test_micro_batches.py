@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
+from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming import micro_batches as module

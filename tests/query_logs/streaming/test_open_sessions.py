@@ -15,8 +15,8 @@ from lineage.model.batch import RunRecord
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import store_batches
+from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.query_log.streaming import open_sessions
 from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested, rows, two_stores

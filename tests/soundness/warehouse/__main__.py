@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
 
-from lineage_ingest.query_log.pipeline.engines import EngineKind
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
 from tests.neo4j_fixture import first_there_is
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.pipeline.engines import EngineKind
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
 from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen

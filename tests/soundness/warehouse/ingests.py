@@ -19,7 +19,7 @@ from lineage.traversal.answer import Answer
 from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from lineage_ingest.sql_files import ingest_sql_files

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from lineage.store import open_store
-from lineage_ingest.query_log.pipeline.engines import EngineKind
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
 from tests.soundness.experiment import RejectedError
 from tests.soundness.warehouse.check import histories, world_of
 from tests.soundness.warehouse.histories import random_warehouse

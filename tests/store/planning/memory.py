@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import LineageBatch
-from lineage.store.cypher.records import writes_from, writes_relationship
-from lineage.store.planning.aliases import find_main_keys
-from lineage.store.planning.chunks import BatchPart, split_batch, whole_batch
+from lineage.store.graph.records import writes_from, writes_relationship
+from lineage.store.planning.chunking.chunks import BatchPart, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.plan import plan
+from lineage.store.planning.renaming.aliases import find_main_keys
 from tests.store.batch_builders import day, key
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lineage.store.planning import chunks as parts
+from lineage.store.planning.chunking import chunks as parts
 from tests.store.planning.memory import MemoryGraph
 from tests.store.random_batches import random_batch
 

@@ -10,12 +10,12 @@ import pytest
 
 from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.evidence import SourcePosition
+from lineage.model.influence.evidence import SourcePosition
+from lineage.model.influence.transformations import Subtype
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
-from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
-from lineage.store.cypher import records
-from lineage.store.cypher.schema import LINEAGE, OBSERVED
+from lineage.store.graph import records
+from lineage.store.graph.schema import LINEAGE, OBSERVED
 from lineage.store.planning.graph_state import (
     EdgeType,
     JobCounts,

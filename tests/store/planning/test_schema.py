@@ -11,9 +11,9 @@ import pytest
 
 import lineage.store
 from lineage.store import open_store
-from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
-from lineage.store.cypher.statements import cypher, query, scripts, write_statement
-from lineage.store.planning.chunks import LOCK_STRIPES
+from lineage.store.graph.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
+from lineage.store.graph.statements import cypher, query, scripts, write_statement
+from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.sqlite.statements import NODES, migrations
 
 FOLDER = Path(lineage.store.__file__).parent

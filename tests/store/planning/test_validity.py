@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.model.transformations import Subtype
+from lineage.model.influence.transformations import Subtype
 from lineage.store.planning.observations import UNOBSERVED, Timeline
 from lineage.store.planning.validity import History, Meaning, Period, extend, holds_at, join, retire_at, set_window
 from tests.store.batch_builders import day

@@ -19,8 +19,8 @@ from lineage_ingest.bi.lookml.filter_fields import filter_fields
 from lineage_ingest.bi.lookml.lookml_project import Named
 from lineage_ingest.bi.lookml.tiles import explore_column
 from lineage_ingest.bi.lookml.view_tables import LookmlQuery, ViewTables
-from lineage_ingest.bi.templates import choice_of
-from lineage_ingest.bi.written_sql import LITERAL, plain_name, quote
+from lineage_ingest.bi.templates.sql_templates import choice_of
+from lineage_ingest.bi.templates.written_sql import LITERAL, plain_name, quote
 
 __all__ = ["ExploreSql"]
 

@@ -14,8 +14,8 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.exported import QueryProblems, not_read
 from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.filter_fields import filter_fields
-from lineage_ingest.bi.templates import choice_of, parses, template_texts
-from lineage_ingest.bi.written_sql import LITERAL, plain_name
+from lineage_ingest.bi.templates.sql_templates import choice_of, parses, template_texts
+from lineage_ingest.bi.templates.written_sql import LITERAL, plain_name
 
 __all__ = ["REFERENCE", "ViewFields", "liquid_texts"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import lkml
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, dialect_of_engine
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, text_of, yaml_of
@@ -22,8 +22,8 @@ from lineage_ingest.bi.lookml.lookml_project import LookmlProject, Named
 from lineage_ingest.bi.lookml.shown_values import shown_elsewhere
 from lineage_ingest.bi.lookml.tiles import Dashboards, explore_column
 from lineage_ingest.bi.lookml.view_tables import LookmlQuery, ViewTables
-from lineage_ingest.bi.templates import choice_of, union_of
-from lineage_ingest.bi.written_sql import LITERAL, plain_name, quote
+from lineage_ingest.bi.templates.sql_templates import choice_of, union_of
+from lineage_ingest.bi.templates.written_sql import LITERAL, plain_name, quote
 
 __all__ = ["SUFFIXES", "read_lookml"]
 

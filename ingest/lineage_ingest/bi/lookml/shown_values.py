@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.bi.json_objects import objects_in
 from lineage_ingest.bi.lookml.lookml_project import FIELD_LISTS
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.written_sql import LITERAL
+from lineage_ingest.bi.templates.written_sql import LITERAL
 
 __all__ = ["DynamicFields", "fields_named"]
 

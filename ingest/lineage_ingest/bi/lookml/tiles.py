@@ -9,7 +9,7 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import Board, QueryAsset, QueryProblems, not_read, slug
 from lineage_ingest.bi.lookml.tile_fields import DynamicFields, fields_named
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, asset_reference, quote
 
 __all__ = ["Dashboards", "explore_column"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from lineage_ingest.bi.exported import QueryProblems, slug
 from lineage_ingest.bi.lookml.field_sql import REFERENCE, ViewFields, liquid_texts
 from lineage_ingest.bi.lookml.lookml_project import Named
-from lineage_ingest.bi.templates import TEMPLATED, parses, union_of
-from lineage_ingest.bi.written_sql import asset_reference, plain_name, quote
+from lineage_ingest.bi.templates.sql_templates import TEMPLATED, parses, union_of
+from lineage_ingest.bi.templates.written_sql import asset_reference, plain_name, quote
 
 __all__ = ["LookmlQuery", "ViewTables"]
 

@@ -11,7 +11,7 @@ from lineage_ingest.bi.exported import QueryProblems, not_read
 from lineage_ingest.bi.metabase.clauses import call_of, operator_of
 from lineage_ingest.bi.metabase.metadata import MetabaseObjects, ObjectId, as_id
 from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, SourceColumns
-from lineage_ingest.bi.written_sql import quote, table_reference
+from lineage_ingest.bi.templates.written_sql import quote, table_reference
 
 __all__ = ["SOURCE", "ColumnReferences", "MbqlScope"]
 

@@ -15,7 +15,7 @@ from lineage_ingest.bi.metabase.mbql_expressions import ExpressionWriter
 from lineage_ingest.bi.metabase.metadata import CardReference, MetabaseObjects, ObjectId, as_id, identity_of
 from lineage_ingest.bi.metabase.native import write_native
 from lineage_ingest.bi.metabase.source_columns import NO_COLUMNS, Origin, SourceColumns, origin_of
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
+from lineage_ingest.bi.templates.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["QueryWriter"]
 

@@ -19,7 +19,7 @@ from lineage_ingest.bi.metabase.clauses import (
 from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
 from lineage_ingest.bi.metabase.mbql5 import as_legacy, is_mbql5
 from lineage_ingest.bi.metabase.metadata import MetabaseObjects, as_id
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, quote
 
 __all__ = ["ExpressionWriter"]
 

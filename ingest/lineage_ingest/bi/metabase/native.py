@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.metabase.metadata import CardReference
-from lineage_ingest.bi.tags_in_sql import TagPlace, replace_tags
-from lineage_ingest.bi.templates import TEMPLATED, is_in_name
-from lineage_ingest.bi.written_sql import LITERAL
+from lineage_ingest.bi.templates.sql_templates import TEMPLATED, is_in_name
+from lineage_ingest.bi.templates.tags_in_sql import TagPlace, replace_tags
+from lineage_ingest.bi.templates.written_sql import LITERAL
 
 __all__ = ["NativeReferences", "write_native"]
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.powerbi.m_row import row_reads
 from lineage_ingest.bi.powerbi.m_source import DATABASES, MSource, source_of
 from lineage_ingest.bi.powerbi.m_steps import MSteps, appended, called, navigation_of
 from lineage_ingest.bi.powerbi.m_text import m_text, split_at, strings
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, quote
 
 __all__ = ["MJoin", "MQuery"]
 

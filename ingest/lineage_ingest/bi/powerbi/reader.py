@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.bi.connections import BiConnection, ConnectionMap, default_schema, server_namespace
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset, distinct_slugs, not_read, slug
 from lineage_ingest.bi.files import ExportFile, UnreadableExportError, check_archive, read_member
@@ -27,7 +27,7 @@ from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRel
 from lineage_ingest.bi.powerbi.report_definition import DEFINITION, read_definition
 from lineage_ingest.bi.powerbi.report_layout import ReportVisual, level_name, read_layout
 from lineage_ingest.bi.single_reports import SingleReport, read_single_reports
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
+from lineage_ingest.bi.templates.written_sql import LITERAL, asset_reference, number_repeated, quote, table_reference
 
 __all__ = ["SUFFIXES", "read_powerbi"]
 

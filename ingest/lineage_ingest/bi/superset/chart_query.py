@@ -11,8 +11,8 @@ from lineage.model.diagnostics import Diagnostic, Severity
 from lineage.sql.scan import mask_literals
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.superset.dataset_query import metric_column, with_metrics
-from lineage_ingest.bi.templates import choice_of, parses, template_texts
-from lineage_ingest.bi.written_sql import LITERAL, number_repeated, quote, quote_any_case
+from lineage_ingest.bi.templates.sql_templates import choice_of, parses, template_texts
+from lineage_ingest.bi.templates.written_sql import LITERAL, number_repeated, quote, quote_any_case
 
 __all__ = ["ChartQuery"]
 

@@ -11,8 +11,8 @@ from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.json_objects import objects_in
-from lineage_ingest.bi.templates import choice_of, parses, template_texts
-from lineage_ingest.bi.written_sql import quote_any_case, table_reference
+from lineage_ingest.bi.templates.sql_templates import choice_of, parses, template_texts
+from lineage_ingest.bi.templates.written_sql import quote_any_case, table_reference
 
 __all__ = ["dataset_sql", "metric_column", "names_of", "schema_of_queries", "with_datasets", "with_metrics"]
 

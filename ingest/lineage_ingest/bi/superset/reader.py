@@ -21,7 +21,7 @@ from lineage_ingest.bi.files import ExportFile, UnreadableExportError, yaml_of
 from lineage_ingest.bi.json_objects import objects_in, text_or_none
 from lineage_ingest.bi.superset.chart_query import ChartQuery
 from lineage_ingest.bi.superset.dataset_query import dataset_sql, names_of, schema_of_queries, with_datasets
-from lineage_ingest.bi.written_sql import asset_reference
+from lineage_ingest.bi.templates.written_sql import asset_reference
 
 __all__ = ["SUFFIXES", "connection_of_uri", "read_superset"]
 

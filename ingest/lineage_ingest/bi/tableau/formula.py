@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lineage_ingest.bi.templates import columns_read
-from lineage_ingest.bi.written_sql import LITERAL
+from lineage_ingest.bi.templates.sql_templates import columns_read
+from lineage_ingest.bi.templates.written_sql import LITERAL
 
 __all__ = ["fields_in", "formula_as_sql"]
 

@@ -12,7 +12,7 @@ from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import fields_in, formula_as_sql
 from lineage_ingest.bi.tableau.source_relations import aliases, leaves, outer_names, plain_tag, unbracketed
-from lineage_ingest.bi.written_sql import LITERAL, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

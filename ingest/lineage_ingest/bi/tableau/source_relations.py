@@ -17,7 +17,7 @@ from lineage_ingest.bi.connections import (
 )
 from lineage_ingest.bi.exported import not_read
 from lineage_ingest.bi.tableau.formula import formula_as_sql
-from lineage_ingest.bi.written_sql import LITERAL, quote, table_reference
+from lineage_ingest.bi.templates.written_sql import LITERAL, quote, table_reference
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

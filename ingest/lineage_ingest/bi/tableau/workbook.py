@@ -31,7 +31,7 @@ from lineage_ingest.bi.tableau.source_relations import (
     unbracketed,
 )
 from lineage_ingest.bi.tableau.worksheet import WorksheetSql
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, asset_reference, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

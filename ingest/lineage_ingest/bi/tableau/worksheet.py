@@ -19,7 +19,7 @@ from lineage_ingest.bi.tableau.source_fields import (
     plain_name_of,
 )
 from lineage_ingest.bi.tableau.source_relations import OVER_SEVERAL, plain_tag, unbracketed
-from lineage_ingest.bi.written_sql import LITERAL, asset_reference, number_repeated, quote
+from lineage_ingest.bi.templates.written_sql import LITERAL, asset_reference, number_repeated, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

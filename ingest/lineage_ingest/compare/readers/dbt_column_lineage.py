@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from lineage.model.names import dataset_key
 from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.product_names import ProductNames
-from lineage_ingest.dbt.artifacts import NoManifestError, read_artifacts
-from lineage_ingest.dbt.manifest import Manifest
+from lineage_ingest.dbt.artifacts.manifest import Manifest
+from lineage_ingest.dbt.artifacts.target_folder import NoManifestError, read_artifacts
 from lineage_ingest.dbt.relation_names import ProjectNames, dialect_of_adapter
 
 __all__ = ["FILE", "lineage_file", "read_dbt_lineage", "target_folder"]

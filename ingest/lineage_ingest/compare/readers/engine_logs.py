@@ -13,7 +13,7 @@ from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow, sev
 from lineage_ingest.compare.product_names import ProductNames
 from lineage_ingest.compare.readers.record_files import RecordBatch, read_record_batches
 from lineage_ingest.query_log.log_schema import Problem, Status
-from lineage_ingest.query_log.sources.snowflake_access import unnamed_in
+from lineage_ingest.query_log.sources.cloud.snowflake_access import unnamed_in
 from lineage_ingest.query_log.sources.source import Source, SourceRows
 
 __all__ = ["read_engine_log"]

@@ -13,11 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind
 from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
 from lineage_ingest.compare.readers.json_events import read_json_values
-from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage
 from lineage_ingest.openlineage.dataset_ids import dataset_id_with_symlinks
+from lineage_ingest.openlineage.facets.column_edges import OutputLineage, column_lineage
 
 __all__ = ["read_openlineage_facets"]
 

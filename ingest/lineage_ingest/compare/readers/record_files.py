@@ -8,9 +8,9 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage_ingest.compare.opinions import UnreadRow
-from lineage_ingest.query_log.file_reports import REPORT, FileReports
-from lineage_ingest.query_log.log_files import find_log_files
-from lineage_ingest.query_log.log_reader import check_log_files, read_log_file
+from lineage_ingest.query_log.reading.file_reports import REPORT, FileReports
+from lineage_ingest.query_log.reading.log_files import find_log_files
+from lineage_ingest.query_log.reading.log_reader import check_log_files, read_log_file
 from lineage_ingest.query_log.sources.source import Source
 
 __all__ = ["RecordBatch", "read_record_batches"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lineage_ingest.diff.classification import ColumnDiff, TableDiff, TableEffect
+from lineage_ingest.diff.definitions.classification import ColumnDiff, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, shown_column
 from lineage_ingest.diff.reports.selection import dbt_commands, full_refresh_names, rebuild_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from lineage.model.visible_text import visible
+from lineage.model.text.visible_text import visible
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff
 
 __all__ = ["diff_to_junit"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lineage.model.visible_text import visible
-from lineage_ingest.diff.classification import TableDiff, TableEffect
+from lineage.model.text.visible_text import visible
+from lineage_ingest.diff.definitions.classification import TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff
 from lineage_ingest.diff.reports.selection import dbt_commands, full_refresh_names, rebuild_names
 from lineage_ingest.diff.reports.wording import all_columns, groups_of, headline, readers_of, what_else

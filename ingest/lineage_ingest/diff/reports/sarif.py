@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from lineage import __version__
-from lineage.model.visible_text import visible
-from lineage_ingest.diff.classification import ColumnEffect, TableDiff, TableEffect
+from lineage.model.text.visible_text import visible
+from lineage_ingest.diff.definitions.classification import ColumnEffect, TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff, shown_column
 from lineage_ingest.diff.reports.wording import change_of, groups_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from lineage_ingest.diff.definitions.table_definitions import Build
 from lineage_ingest.diff.project_diff import ProjectDiff
-from lineage_ingest.diff.table_definitions import Build
 
 __all__ = ["dbt_commands", "full_refresh_names", "rebuild_names"]
 

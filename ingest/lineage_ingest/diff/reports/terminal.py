@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lineage_ingest.diff.classification import TableEffect
+from lineage_ingest.diff.definitions.classification import TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk
 from lineage_ingest.diff.reports.selection import dbt_commands
 from lineage_ingest.diff.reports.wording import all_columns, groups_of, readers_of, what_else

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lineage.cli.listing import counted
-from lineage.model.name_lists import name_list
-from lineage.sql.canonical.value_forms import UNKNOWN_FUNCTION
-from lineage_ingest.diff.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
+from lineage.model.text.name_lists import name_list
+from lineage.screen.listing import counted
+from lineage.sql.canonical.readers.value_forms import UNKNOWN_FUNCTION
+from lineage_ingest.diff.definitions.classification import ColumnDiff, ColumnEffect, TableDiff, TableEffect
+from lineage_ingest.diff.effects.readers import TableReach
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
-from lineage_ingest.diff.readers import TableReach
 
 __all__ = ["all_columns", "change_of", "groups_of", "headline", "readers_of", "what_else"]
 

@@ -11,7 +11,7 @@ from lineage.catalog.database.address import DatabaseAddress
 from lineage.catalog.database.postgres_session import PostgresSession, postgres_session
 from lineage.frozen import frozen
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.store.protocol import GraphStore
 from lineage_ingest.live_database.database_batch import DatabaseBatch
 from lineage_ingest.live_database.database_ingest import DatabaseSummary, Progress, StoredDatabase, store_database

@@ -13,8 +13,8 @@ from typing import Any
 
 from lineage.catalog.database.errors import DatabaseError
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
-from lineage.model.name_lists import name_list
 from lineage.model.names import format_name
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.live_database.objects import (
     ForeignServer,
     Inheritance,

@@ -15,10 +15,10 @@ from lineage.catalog import TableSchema
 from lineage.catalog.database.postgres_session import PostgresRejectionError, PostgresSession
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
-from lineage.model.name_lists import name_list
 from lineage.model.names import format_name, plain_name, split_name
 from lineage.model.statement import ColumnSchema, Completeness, DatasetKind, StatementLineage
-from lineage.sql.parse.defining_query import defining_query
+from lineage.model.text.name_lists import name_list
+from lineage.sql.parse.questions.defining_query import defining_query
 from lineage_ingest.live_database.objects import quoted
 from lineage_ingest.live_database.verification.node_tree import NodeTreeError, parse_node_tree
 from lineage_ingest.live_database.verification.query_analysis import analyse_query

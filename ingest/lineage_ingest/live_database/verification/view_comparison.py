@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import ColumnPath
 from lineage.model.statement import ColumnRef, StatementLineage
-from lineage.model.transformations import EdgeKind
 from lineage_ingest.live_database.verification.query_analysis import BaseColumn, QueryAnalysis
 
 __all__ = ["ComparedView", "KnownRelations", "ViewVerdict", "VerificationReport", "compare", "revised_statement"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
-from lineage.sql.resolve.procedure_calls import called_procedure, name_parts, procedures_in, unknown_procedure
+from lineage.sql.resolve.calls.procedure_calls import called_procedure, name_parts, procedures_in, unknown_procedure
 from lineage.sql.scan.fingerprints import fingerprint
 from lineage_ingest.query_log.pipeline.extraction_units import LogStatement
 

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import Naming, column_text, format_name, split_name
 from lineage.model.statement import ColumnRef, Completeness, Edge, StatementLineage
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.query_log.pipeline.extraction_units import StatedColumn
 
 __all__ = ["with_engine_lineage"]

@@ -34,17 +34,22 @@ from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.script import Decision, Script
 from lineage.sql.script.script_diagnostics import ambiguous_columns
-from lineage.sql.script.session import SessionDefaults, session_defaults
+from lineage.sql.script.sessions.session import SessionDefaults, session_defaults
+from lineage.sql.script.sessions.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
+from lineage.sql.script.sessions.transactions import DDL, TransactionStep, may_not_run, settled, step_of
 from lineage.sql.script.sources import ScriptPart
-from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit, empties_on_commit
-from lineage.sql.script.transactions import DDL, TransactionStep, may_not_run, settled, step_of
-from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
+from lineage_ingest.batch.builder import Attribution, BatchBuilder, Use
+from lineage_ingest.batch.renamed_tables import table_after
 from lineage_ingest.query_log.pipeline.created_routines import Call, Routine, calls_of, routines_of
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
-from lineage_ingest.query_log.pipeline.names_of_parts import NamesOfPart, keeps_what_is_there, last_part, names_of_parts
-from lineage_ingest.renamed_tables import table_after
+from lineage_ingest.query_log.pipeline.versions.names_of_parts import (
+    NamesOfPart,
+    keeps_what_is_there,
+    last_part,
+    names_of_parts,
+)
 
 __all__ = [
     "RESULT_SCHEMA",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lineage.frozen import frozen
-from lineage_ingest.query_log.pipeline.versions import Bindings
+from lineage_ingest.query_log.pipeline.versions.versions import Bindings
 
 __all__ = [
     "PART_TYPE",

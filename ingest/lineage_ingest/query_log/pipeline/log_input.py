@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import datetime
 
 from lineage.frozen import frozen
-from lineage_ingest.query_log.log_files import find_log_files, size_of
+from lineage_ingest.query_log.reading.log_files import find_log_files, size_of
 from lineage_ingest.query_log.sources import Source
 
 __all__ = ["Jdbc", "LogInput"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lineage_ingest.query_log.pipeline.versions import Bindings
+from lineage_ingest.query_log.pipeline.versions.versions import Bindings
 
 __all__ = ["MEMBERS_TYPE", "Member"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lineage_ingest.query_log.log_files import find_log_files
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import LogInput
+from lineage_ingest.query_log.reading.log_files import find_log_files
 from lineage_ingest.query_log.streaming.stream_input import StreamInput
 
 __all__ = ["plan_stages"]

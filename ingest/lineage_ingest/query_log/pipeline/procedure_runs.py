@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.query_log.pipeline.extraction import UnitSummary
-from lineage_ingest.query_log.pipeline.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
 
 __all__ = ["ProcedureRuns"]
 

@@ -12,22 +12,26 @@ from typing import Any
 from lineage.catalog import TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.name_lists import name_list
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.query_log.log_schema import Problem
-from lineage_ingest.query_log.pipeline.column_changes import (
+from lineage_ingest.query_log.pipeline.earlier import Earlier
+from lineage_ingest.query_log.pipeline.engines.engine import Engine, LogCounts, Progress, SessionBlock, Work
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
+from lineage_ingest.query_log.pipeline.members import Member
+from lineage_ingest.query_log.pipeline.merging.graph_batches import Merger
+from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns, usage_by_day
+from lineage_ingest.query_log.pipeline.procedure_runs import ProcedureRuns
+from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
+from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.versions.column_changes import (
     ColumnChanges,
     column_changes_of,
     parts_that_change_columns,
 )
-from lineage_ingest.query_log.pipeline.earlier import Earlier
-from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, SessionBlock, Work
-from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
-from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
-from lineage_ingest.query_log.pipeline.graph_batches import Merger
-from lineage_ingest.query_log.pipeline.members import Member
-from lineage_ingest.query_log.pipeline.names_of_parts import (
+from lineage_ingest.query_log.pipeline.versions.existence import Existence, steps_on
+from lineage_ingest.query_log.pipeline.versions.names_of_parts import (
     NamesOfPart,
     deciding_parts,
     made_and_left,
@@ -36,12 +40,8 @@ from lineage_ingest.query_log.pipeline.names_of_parts import (
     only_unless_there,
     read_before_made,
 )
-from lineage_ingest.query_log.pipeline.procedure_runs import ProcedureRuns
-from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
-from lineage_ingest.query_log.pipeline.version_walk import versions_of
-from lineage_ingest.query_log.pipeline.versions import Event, Versions
+from lineage_ingest.query_log.pipeline.versions.version_walk import versions_of
+from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 

@@ -8,27 +8,27 @@ from dataclasses import replace
 
 from lineage.model.dialects import dialect_named
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.bigquery import BIGQUERY
-from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
+from lineage_ingest.query_log.reading.time_parsing import TimeFormatError, time_format_named, zone_named
 from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
-from lineage_ingest.query_log.sources.databricks import DATABRICKS
+from lineage_ingest.query_log.sources.cloud.bigquery import BIGQUERY
+from lineage_ingest.query_log.sources.cloud.bigquery_audit import BIGQUERY_AUDIT
+from lineage_ingest.query_log.sources.cloud.databricks import DATABRICKS
+from lineage_ingest.query_log.sources.cloud.redshift import REDSHIFT
+from lineage_ingest.query_log.sources.cloud.snowflake import SNOWFLAKE
+from lineage_ingest.query_log.sources.cloud.snowflake_access import SNOWFLAKE_ACCESS
 from lineage_ingest.query_log.sources.duckdb import DUCKDB
 from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, validate_mapping
 from lineage_ingest.query_log.sources.hive import HIVE
-from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError
-from lineage_ingest.query_log.sources.mysql import MYSQL
-from lineage_ingest.query_log.sources.mysql_slow import MYSQL_SLOW
-from lineage_ingest.query_log.sources.pg_stat_statements import PG_STAT_STATEMENTS
-from lineage_ingest.query_log.sources.postgres_csv import POSTGRES_CSV
-from lineage_ingest.query_log.sources.postgres_json import POSTGRES_JSON
-from lineage_ingest.query_log.sources.postgres_stderr import POSTGRES_STDERR, with_line_prefix
-from lineage_ingest.query_log.sources.redshift import REDSHIFT
-from lineage_ingest.query_log.sources.snowflake import SNOWFLAKE
-from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
+from lineage_ingest.query_log.sources.mysql.general_log import MYSQL
+from lineage_ingest.query_log.sources.mysql.mysql_slow import MYSQL_SLOW
+from lineage_ingest.query_log.sources.postgres.log_line_prefix import LinePrefixError
+from lineage_ingest.query_log.sources.postgres.pg_stat_statements import PG_STAT_STATEMENTS
+from lineage_ingest.query_log.sources.postgres.postgres_csv import POSTGRES_CSV
+from lineage_ingest.query_log.sources.postgres.postgres_json import POSTGRES_JSON
+from lineage_ingest.query_log.sources.postgres.postgres_stderr import POSTGRES_STDERR, with_line_prefix
 from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, NotOverJdbcError, Reading, Source
 from lineage_ingest.query_log.sources.spark import SPARK
 from lineage_ingest.query_log.sources.trino import TRINO
-from lineage_ingest.query_log.time_parsing import TimeFormatError, time_format_named, zone_named
 
 __all__ = [
     "Assembly",

@@ -25,11 +25,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.reading import coercion
+from lineage_ingest.query_log.reading.time_columns import times
 from lineage_ingest.query_log.sources.runs import carry_forward, starts
 from lineage_ingest.query_log.sources.source import FILE, Assembly, Reading, Source, SourceRows
-from lineage_ingest.query_log.time_columns import times
 
 __all__ = ["DUCKDB"]
 

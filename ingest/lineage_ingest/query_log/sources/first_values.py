@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.reading import coercion
 
 __all__ = ["merged"]
 

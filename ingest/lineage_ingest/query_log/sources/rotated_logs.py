@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.reading import coercion
 from lineage_ingest.query_log.sources.runs import carry_forward, starts
 
 __all__ = ["log_names", "places_in_log"]

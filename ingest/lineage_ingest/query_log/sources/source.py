@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.frozen import frozen
-from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Problem, Status, log_batch
-from lineage_ingest.query_log.time_columns import is_absurd, times
+from lineage_ingest.query_log.reading import coercion
+from lineage_ingest.query_log.reading.time_columns import is_absurd, times
 
 __all__ = [
     "CORRUPT",

@@ -31,8 +31,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.reading import coercion
 from lineage_ingest.query_log.sources.json_lines import nested
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Assembly, Reading, Source, SourceRows
 

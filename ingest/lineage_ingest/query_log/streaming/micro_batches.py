@@ -22,11 +22,11 @@ from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import store_batches
-from lineage_ingest.query_log.pipeline.engine import Engine
-from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
+from lineage_ingest.query_log.pipeline.engines.engine import Engine
+from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
+from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions, spark_session
+from lineage_ingest.query_log.pipeline.engines.spark_engine import SparkEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext, TableId, UnitSummary, moment
-from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
-from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
 from lineage_ingest.query_log.streaming import open_sessions
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lineage.frozen import frozen
-from lineage_ingest.query_log.log_reader import read_log_file, read_messages
-from lineage_ingest.query_log.normalization import normalize_rows
-from lineage_ingest.query_log.pipeline.engines import SparkOptions
+from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions
+from lineage_ingest.query_log.reading.log_reader import read_log_file, read_messages
+from lineage_ingest.query_log.reading.normalization import normalize_rows
 from lineage_ingest.query_log.scripts import mark_unknown
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.streaming.kafka_packages import connector_package

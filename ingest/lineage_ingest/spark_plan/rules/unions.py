@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
-from lineage_ingest.spark_plan.datasets import schema_of
 from lineage_ingest.spark_plan.plan_reader import PlanReader, output_of, plan_rule
 from lineage_ingest.spark_plan.plan_tree import PlanNode
+from lineage_ingest.spark_plan.tables.datasets import schema_of
 from lineage_ingest.spark_plan.traced_values import (
     OUTER,
     PlanRelation,

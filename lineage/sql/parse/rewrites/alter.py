@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.sql.parse.alterations import COMPUTED, MOVED
 from lineage.sql.parse.rewrites.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewrite
-from lineage.sql.procedural.tokens import STRINGS
+from lineage.sql.procedural.text.tokens import STRINGS
 
 _NO_COLUMN_OF_ALTER = frozenset(
     ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",

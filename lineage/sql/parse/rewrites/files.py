@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
-from lineage.sql.procedural.tokens import STRINGS
+from lineage.sql.procedural.text.tokens import STRINGS
 
 
 @rewrite("UNLOAD")

@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialect import Dialect
-from lineage.sql.procedural.tokens import Fragment, fragment_of, make_token, start_token, tokenizer_of, tokens_of
+from lineage.sql.procedural.text.tokens import Fragment, fragment_of, make_token, start_token, tokenizer_of, tokens_of
 from lineage.sql.scan.pieces import PieceKind, pieces
 
 __all__ = [

@@ -15,9 +15,9 @@ from sqlglot import exp
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.scopes.unprefixed import is_aggregate
 from lineage.sql.resolve.transformation_codes import FILTER, SORT
-from lineage.sql.resolve.unprefixed import is_aggregate
 
 __all__ = ["add_row_of_extreme", "hides_alias"]
 

@@ -16,10 +16,10 @@ from lineage.sql.resolve.rules.nested import (
     nested_or_plain,
     nested_rule,
 )
-from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.struct_fields import fields_of
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.struct_fields import fields_of
+from lineage.sql.resolve.structs.value_fields import RowFields, known_names, merged
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
-from lineage.sql.resolve.value_fields import RowFields, known_names, merged
 
 
 @nested_rule(exp.Struct)

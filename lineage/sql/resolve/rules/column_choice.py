@@ -17,7 +17,7 @@ from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.stars import star_columns
-from lineage.sql.resolve.scope import Choice, Scope
+from lineage.sql.resolve.scopes.scope import Choice, Scope
 
 __all__ = ["STAR_FORMS", "expand_choice", "expand_filtered_star", "is_filtered_star"]
 

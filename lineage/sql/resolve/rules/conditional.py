@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage.sql.resolve.relations import Sources
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, CONDITIONAL, TRANSFORMATION
 
 

@@ -20,10 +20,10 @@ from lineage.sql.resolve.relations import (
 )
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.set_operation_columns import combine
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.scopes.unprefixed import NAMED_VALUE
+from lineage.sql.resolve.structs.value_fields import known_names
 from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, TRANSFORMATION
-from lineage.sql.resolve.unprefixed import NAMED_VALUE
-from lineage.sql.resolve.value_fields import known_names
 
 __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 

@@ -14,9 +14,9 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Composite, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import element_of, nested_or_plain
-from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.struct_fields import fields_of, type_of
-from lineage.sql.resolve.struct_types import element_type, is_map
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.struct_fields import fields_of, type_of
+from lineage.sql.resolve.structs.struct_types import element_type, is_map
 from lineage.sql.resolve.transformation_codes import TRANSFORMATION
 
 __all__ = ["generated_columns", "inlined_fields"]

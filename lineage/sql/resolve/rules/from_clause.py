@@ -10,7 +10,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.match_recognize import match_recognize
 from lineage.sql.resolve.rules.pivots import pivot_relation
 from lineage.sql.resolve.rules.stars import side_by_side
-from lineage.sql.resolve.scope import Merge, Scope
+from lineage.sql.resolve.scopes.scope import Merge, Scope
 from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, JOIN, TRANSFORMATION
 
 __all__ = ["add_joins", "add_source", "add_sources"]

@@ -17,7 +17,7 @@ from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.function_tables import function_table
 from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.pivots import pivot_relation
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 

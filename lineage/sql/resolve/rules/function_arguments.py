@@ -17,7 +17,7 @@ from lineage.sql.resolve.rules.dictionary_lookups import look_up
 from lineage.sql.resolve.rules.generators import ROW_FUNCTIONS, generate_rows
 from lineage.sql.resolve.rules.nested import NESTED_FUNCTIONS
 from lineage.sql.resolve.rules.session_variables import by_function
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
     COMPOSE,

@@ -36,7 +36,7 @@ from lineage.sql.resolve.rules.nested import element_of
 from lineage.sql.resolve.rules.select_list import value_of
 from lineage.sql.resolve.rules.table_functions import columns_of_call
 from lineage.sql.resolve.rules.unnesting import rows_made
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
 __all__ = ["function_table"]

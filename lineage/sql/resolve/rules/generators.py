@@ -8,7 +8,7 @@ from sqlglot.expressions.array import _ExplodeOuter
 from lineage.sql.resolve.column_names.select_items import MAKES_ROWS
 from lineage.sql.resolve.relations import Sources
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, FIRST_REFERENCE, IDENTITY, JOIN, TRANSFORMATION
 
 __all__ = ["ROW_FUNCTIONS", "generate_rows", "rows_of_function"]

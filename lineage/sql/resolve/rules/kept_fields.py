@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.sql.resolve.accounting import ARGUMENTS, report_unread
+from lineage.sql.resolve.coverage.accounting import ARGUMENTS, report_unread
 from lineage.sql.resolve.relations import Composite, Sources, absorb
 from lineage.sql.resolve.resolver import EXPRESSION_RULES, Resolver, Stack
 from lineage.sql.resolve.rules.nested import KEEPS, NESTED_FUNCTIONS, NESTED_RULES, nested_or_plain, nested_rule
-from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.struct_fields import fields_of, is_structured
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.struct_fields import fields_of, is_structured
+from lineage.sql.resolve.structs.value_fields import Part, known_names, merged
 from lineage.sql.resolve.transformation_codes import AGGREGATION, CONDITIONAL, FIRST_REFERENCE, IDENTITY
-from lineage.sql.resolve.value_fields import Part, known_names, merged
 
 __all__ = ["kept_value"]
 

@@ -10,9 +10,9 @@ from lineage.sql.resolve.relations import ColumnSource, Composite, Sources, abso
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.resolve.rules.nested import element_of, nested_function, nested_or_plain, nested_rule
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.value_fields import merged
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
-from lineage.sql.resolve.value_fields import merged
 
 _ROUNDS = 5
 """How often a reduction is followed: its value feeds itself."""

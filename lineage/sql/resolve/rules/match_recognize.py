@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import FILTER, GROUP_BY, IDENTITY, SORT, TRANSFORMATION
 
 __all__ = ["match_recognize"]

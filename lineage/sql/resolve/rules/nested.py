@@ -19,9 +19,9 @@ from lineage.sql.resolve.rules.generators import rows_of_function
 from lineage.sql.resolve.rules.json_arrows import read_arrow
 from lineage.sql.resolve.rules.json_paths import json_keys
 from lineage.sql.resolve.rules.method_calls import call_method
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.value_fields import known_names, merged
 from lineage.sql.resolve.transformation_codes import COMPOSE, CONDITIONAL, IDENTITY, TRANSFORMATION
-from lineage.sql.resolve.value_fields import known_names, merged
 
 __all__ = [
     "KEEPS",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.alias_visibility import Clause
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.alias_visibility import Clause
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import FILTER, LIMITED_SORT, SORT
 
 __all__ = ["order_by", "order_output", "sort_key"]

@@ -7,7 +7,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, Sources, absorb
 from lineage.sql.resolve.resolver import LEAVES, Resolver, Stack, expression_rule
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 
 
 @expression_rule(exp.Paren, exp.Alias)

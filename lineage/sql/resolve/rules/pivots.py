@@ -11,7 +11,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, FunctionTable, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, GROUP_BY, IDENTITY
 
 __all__ = ["pivot_relation"]

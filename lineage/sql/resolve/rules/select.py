@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from lineage.sql.resolve.alias_visibility import Clause
-from lineage.sql.resolve.functions import hierarchy_columns
+from lineage.sql.resolve.calls.functions import hierarchy_columns
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
@@ -16,9 +15,10 @@ from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_
 from lineage.sql.resolve.rules.from_clause import add_sources
 from lineage.sql.resolve.rules.order_by import order_by, sort_key
 from lineage.sql.resolve.rules.select_list import project
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.alias_visibility import Clause
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.scopes.unprefixed import aggregates
 from lineage.sql.resolve.transformation_codes import AGGREGATION, DISTINCT, FILTER, GROUP_BY, JOIN
-from lineage.sql.resolve.unprefixed import aggregates
 
 
 @relation_rule(exp.Select)

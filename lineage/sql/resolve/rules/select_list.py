@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.sql.parse.placeholders import is_filled_in
-from lineage.sql.resolve.alias_visibility import Clause
 from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import STAR, FunctionTable, Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
@@ -18,7 +17,8 @@ from lineage.sql.resolve.rules.kept_fields import kept_value
 from lineage.sql.resolve.rules.nested import nested_value
 from lineage.sql.resolve.rules.stars import expand_star
 from lineage.sql.resolve.rules.unnamed_columns import UnnamedColumns
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.alias_visibility import Clause
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
 __all__ = ["project"]

@@ -13,7 +13,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 __all__ = ["by_function"]

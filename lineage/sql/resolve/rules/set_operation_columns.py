@@ -11,9 +11,9 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, Composite, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.struct_fields import fields_of
+from lineage.sql.resolve.structs.struct_fields import fields_of
+from lineage.sql.resolve.structs.value_fields import merged
 from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
-from lineage.sql.resolve.value_fields import merged
 
 __all__ = ["combine"]
 

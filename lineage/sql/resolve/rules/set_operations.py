@@ -9,7 +9,7 @@ from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.order_by import order_output
 from lineage.sql.resolve.rules.set_operation_columns import combine
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 
 
 @relation_rule(exp.Union, exp.Intersect, exp.Except)

@@ -22,8 +22,8 @@ from lineage.sql.resolve.relations import (
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.files_read import Files
 from lineage.sql.resolve.rules.nested import nested_or_plain
-from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.struct_fields import fields_of
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.struct_fields import fields_of
 
 __all__ = ["expand_star", "report_open_star", "side_by_side", "star_columns"]
 

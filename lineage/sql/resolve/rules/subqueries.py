@@ -8,9 +8,9 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.resolve.relations import Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.nested import nested_value
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.scopes.unprefixed import NAMED_VALUE
 from lineage.sql.resolve.transformation_codes import COMPUTED
-from lineage.sql.resolve.unprefixed import NAMED_VALUE
 
 
 @expression_rule(exp.Subquery, exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values)

@@ -20,7 +20,7 @@ from lineage.sql.resolve.column_names.unnamed_column import UncertainName, unnam
 from lineage.sql.resolve.column_names.written_text import mysql_text, snowflake_text, sqlite_text, without_spaces
 from lineage.sql.resolve.relations import BaseTable, TemporaryTable
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 
 __all__ = ["UnnamedColumns"]
 

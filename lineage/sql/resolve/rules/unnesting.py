@@ -17,8 +17,8 @@ from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.aliased_columns import alias_columns
 from lineage.sql.resolve.rules.nested import element_of
 from lineage.sql.resolve.rules.select_list import value_of
-from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.struct_fields import fields_of
+from lineage.sql.resolve.scopes.scope import Scope
+from lineage.sql.resolve.structs.struct_fields import fields_of
 from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN
 
 __all__ = ["rows_made"]

@@ -10,7 +10,7 @@ from lineage.sql.resolve.relations import BaseTable, Relation, RowSources, Tempo
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_joins, add_source
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.updatable import temporary_behind
 from lineage.sql.resolve.transformation_codes import IDENTITY
 

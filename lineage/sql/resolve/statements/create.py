@@ -20,7 +20,7 @@ from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.dictionary import create_dictionary
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
-from lineage.sql.resolve.struct_fields import structured_type
+from lineage.sql.resolve.structs.struct_fields import structured_type
 from lineage.sql.resolve.targets import is_temporary
 
 

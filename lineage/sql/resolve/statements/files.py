@@ -11,7 +11,7 @@ from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.functions_naming_tables import path_of_function
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY

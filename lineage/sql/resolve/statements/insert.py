@@ -9,7 +9,7 @@ from lineage.sql.resolve.relations import Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.functions_naming_tables import table_of_function
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.files import file_written, written_to_file
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into

@@ -10,7 +10,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_source
 from lineage.sql.resolve.rules.select import select_over
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.files import file_written
 from lineage.sql.resolve.statements.insert import target_columns
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.accounting import report_type
 from lineage.sql.resolve.column_names.unnamed_column import UncertainName
+from lineage.sql.resolve.coverage.accounting import report_type
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.statements.outcome import Outcome
 

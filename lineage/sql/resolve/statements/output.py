@@ -11,7 +11,7 @@ from lineage.model.names import split_name
 from lineage.sql.resolve.relations import Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.select_list import project
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome
 from lineage.sql.resolve.targets import into_parts
 from lineage.sql.resolve.transformation_codes import IDENTITY

@@ -15,7 +15,7 @@ from lineage.sql.procedural import ProgramStep
 from lineage.sql.resolve.relations import Composite, FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.row_changes import after_change
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.outcome import STATEMENT_RULES, Outcome
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY

@@ -19,7 +19,7 @@ from lineage.sql.resolve.relations import (
     absorb_rows,
 )
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.statements.changed_table import changed_table
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into

@@ -1,0 +1,1 @@
+"""Lists and look-ups."""

@@ -1,0 +1,1 @@
+"""Impact, root cause, paths and neighbourhoods."""

@@ -1,0 +1,1 @@
+"""SQL with template tags, as dashboards have it."""

@@ -1,0 +1,1 @@
+"""What dbt writes into its target folder, and reads beside it."""

@@ -1,0 +1,1 @@
+"""What dbt runs around a model's query: materializations and hooks."""

@@ -1,0 +1,1 @@
+"""What earlier ingests and other projects left."""

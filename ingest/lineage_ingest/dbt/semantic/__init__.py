@@ -1,0 +1,1 @@
+"""Semantic models, metrics and saved queries."""

@@ -1,0 +1,1 @@
+"""Jinja templates: rendered without dbt, as far as they need no database."""

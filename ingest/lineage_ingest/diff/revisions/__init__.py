@@ -1,0 +1,1 @@
+"""The two revisions that are compared: dbt projects and folders of SQL files."""

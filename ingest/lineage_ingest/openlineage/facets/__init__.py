@@ -1,0 +1,1 @@
+"""Facets of datasets and jobs."""

@@ -1,0 +1,1 @@
+"""Events against the published schemas."""

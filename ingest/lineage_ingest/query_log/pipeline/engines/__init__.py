@@ -1,0 +1,1 @@
+"""Where the pipeline runs: local processes or Spark."""

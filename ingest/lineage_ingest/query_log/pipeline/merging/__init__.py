@@ -1,0 +1,1 @@
+"""The results of all parts as batches for the graph."""

@@ -1,0 +1,1 @@
+"""Sessions: what a statement's meaning takes from those before it."""

@@ -1,0 +1,466 @@
+"""The stage "sessions": which statements of a session depend on each other, and the defaults that each ran with.
+
+A session is read in execution order. Statements that share a temporary table or a rolled-back transaction form one
+unit, a session block. Any other statement's unit is its template, or its template with other defaults after USE or
+SET. Equal session blocks are one unit, across all sessions. A statement whose names refer to different tables over
+time is one unit for each combination of versions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import le
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.pipeline.engines.arrow_blocks import (
+    bucket_of,
+    partition_by_bucket,
+    tables,
+    tables_by_bucket,
+    to_blocks,
+)
+from lineage_ingest.query_log.pipeline.extraction_units import session_block_key
+from lineage_ingest.query_log.pipeline.members import MEMBERS_TYPE, Member
+from lineage_ingest.query_log.pipeline.merging.statistics import (
+    COUNTED_SCHEMA,
+    RUNS_OF_UNITS_SCHEMA,
+    counted,
+    totals_of,
+)
+from lineage_ingest.query_log.pipeline.sessions.session_blocks import (
+    TemplateInSession,
+    session_blocks_of,
+    tie_without_sessions,
+)
+from lineage_ingest.query_log.pipeline.sessions.session_defaults import defaults_of
+from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChange, ColumnChanges
+from lineage_ingest.query_log.pipeline.versions.versions import Event, Moment, Versions
+
+__all__ = [
+    "ASSIGNED_SCHEMA",
+    "BY_DAY",
+    "BY_UNIT",
+    "EVENTS",
+    "MEMBERS",
+    "NO_DAY",
+    "assign_units",
+    "assign_unit_blocks",
+    "event_blocks",
+    "events_in",
+    "events_of",
+    "in_order",
+]
+
+MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
+"""The kinds of blocks.
+
+MEMBERS are the parts of units that are not templates; BY_DAY, counts by unit, day and user; BY_UNIT, counts by unit and
+user; EVENTS, the runs of parts that decide which table a name refers to.
+"""
+NO_DAY = -1
+"""The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""
+
+
+ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", MEMBERS_TYPE)])
+"""Counts of runs by unit; and a row of members for each unit that is not a template, when a worker first sees it."""
+
+_EVENTS = pa.schema(
+    [
+        pa.field("started_at", pa.int64()),
+        pa.field("session", pa.string()),
+        pa.field("position", pa.int64()),
+        pa.field("unit", pa.int64()),
+        pa.field("part", pa.int64()),
+    ]
+)
+_AT_ONCE = 65_536
+_COUNTED_AT_ONCE = 262_144
+_BY_TIME = ("session", "started_at", "position", "template")
+_BY_POSITION = ("session", "position", "started_at", "template")
+_MAX_KNOWN = 200_000
+_TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
+
+
+def assign_units(
+    batches: Iterable[Any],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None = None,
+    changes: ColumnChanges | None = None,
+) -> Iterator[Any]:
+    """Yield counts of runs by unit, as batches of `ASSIGNED_SCHEMA`.
+
+    Args:
+        batches: runs of `RUN_SCHEMA`; if a template changes the state of its session, in the order of `in_order`,
+            with each session whole in one worker.
+        templates: all templates in sessions whose state a template changes.
+        versions: the tables that names refer to over time, if a name refers to several.
+        changes: the changes of columns that may run between the statements of a session block.
+    """
+    assign = _Assignment(templates, versions, changes)
+    bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
+    for rows in _whole_sessions(batches):
+        inside = assign.inside(rows)
+        held = _Columns()
+        for session in _sessions(rows.filter(inside)):
+            assign.session(session, held)
+        rest = rows.filter(pc.invert(inside))
+        nowhere = pc.and_(pc.is_null(rest["session"]), pc.is_in(rest["template"], value_set=assign.tied))
+        for runs in _sessions(rest.filter(nowhere)):
+            assign.without_session(runs, held)
+        rest = rest.filter(pc.invert(nowhere))
+        one_by_one = pc.is_in(rest["template"], value_set=bound)
+        for runs in _sessions(rest.filter(one_by_one)):
+            assign.apart(runs, held)
+        counts = counted(pa.concat_tables([_plain(rest.filter(pc.invert(one_by_one))), held.runs_table()]))
+        for table in (_with_members(counts, None), held.members_table()):
+            yield from table.combine_chunks().to_batches()
+        assign.forget_some()
+
+
+def events_of(
+    batches: Iterable[Any], templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]
+) -> Iterator[Event]:
+    """Yield the runs of the `wanted` parts of units; the other arguments are those of `assign_units`."""
+    assign = _Assignment(templates, None)
+    units = pa.array(sorted({unit for unit, part in wanted if not part}), pa.int64())
+    for rows in _whole_sessions(batches):
+        inside = assign.inside(rows)
+        held = _Columns()
+        for session in _sessions(rows.filter(inside)):
+            assign.session(session, held)
+            moments = session.moments()
+            first = len(held.unit) - len(moments)  # before it is what only gives context
+            for unit, part, at in zip(held.unit[first:], held.part[first:], moments, strict=True):
+                if (unit, part) in wanted:
+                    yield Event(at, unit, part)
+            held = _Columns()
+        rest = rows.filter(pc.invert(inside))
+        for runs in _sessions(rest.filter(pc.is_in(rest["template"], value_set=units))):
+            for unit, at in zip(runs.template, runs.moments(), strict=True):
+                yield Event(at, unit, 0)
+
+
+def in_order(runs: pa.Table) -> pa.Table:
+    """Return runs sorted by session, and in a session by position in the log, else by time.
+
+    A log's times can be computed, rounded, or from a clock that was adjusted; positions within a session cannot.
+    """
+    by_time, by_position = ([(name, "ascending") for name in names] for names in (_BY_TIME, _BY_POSITION))
+    unplaced = pc.and_(pc.is_null(runs["position"]), pc.is_valid(runs["session"]))
+    if not pc.any(unplaced, min_count=0).as_py():
+        return runs.sort_by(by_position)
+    partly = runs["session"].filter(unplaced).unique()
+    of_time = pc.fill_null(pc.is_in(runs["session"], value_set=partly), True)
+    if pc.all(of_time, min_count=0).as_py():
+        return runs.sort_by(by_time)
+    apart = [runs.filter(of_time).sort_by(by_time), runs.filter(pc.invert(of_time)).sort_by(by_position)]
+    return pa.concat_tables(apart)
+
+
+def assign_unit_blocks(
+    batches: Iterable[pa.RecordBatch],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None,
+    changes: ColumnChanges | None,
+    *,
+    whole: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Yield blocks of runs as blocks of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
+
+    If templates change the state of their session, blocks must arrive by bucket, each bucket `whole` in one worker.
+    """
+    found = tables_by_bucket(batches) if whole else ([table] for table in tables(batches))
+    yield from to_blocks(_blocks_of(found, templates, versions, changes))
+
+
+def event_blocks(
+    batches: Iterable[pa.RecordBatch],
+    templates: Mapping[int, TemplateInSession],
+    wanted: frozenset[tuple[int, int]],
+    *,
+    whole: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Yield blocks of runs as blocks of EVENTS: the runs of the wanted parts of units."""
+    for runs in tables_by_bucket(batches) if whole else ([table] for table in tables(batches)):
+        rows = in_order(pa.concat_tables(runs))
+        events = [(*one.at, one.unit, one.part) for one in events_of(rows.to_batches(), templates, wanted)]
+        columns = [pa.array(values, own.type) for values, own in zip(zip(*events, strict=True), _EVENTS, strict=False)]
+        if columns:
+            yield from to_blocks([(EVENTS, 0, pa.Table.from_arrays(columns, schema=_EVENTS))])
+
+
+def events_in(table: pa.Table) -> Iterator[Event]:
+    """Yield the events in a block of EVENTS."""
+    for time, session, position, unit, part in zip(*(c.to_pylist() for c in table.columns), strict=True):
+        yield Event((time, session, position), unit, part)
+
+
+def _blocks_of(
+    found: Iterable[list[pa.Table]],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None,
+    changes: ColumnChanges | None,
+) -> Iterator[tuple[str, int, pa.Table]]:
+    held: list[pa.Table] = []
+    size = 0
+    for runs in found:
+        rows = in_order(pa.concat_tables(runs))
+        made = pa.Table.from_batches(assign_units(rows.to_batches(), templates, versions, changes), ASSIGNED_SCHEMA)
+        is_count = pc.is_null(made["members"])
+        yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
+        held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
+        size += held[-1].num_rows
+        if size >= _COUNTED_AT_ONCE:
+            yield from _counts(held)
+            held, size = [], 0
+    if held:
+        yield from _counts(held)
+
+
+def _counts(held: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
+    counts = counted(pa.concat_tables(held))
+    for day, own in partition_by_bucket(counts, pc.fill_null(counts["day"], NO_DAY)):
+        yield BY_DAY, day, own
+    totals = totals_of(counts)
+    for bucket, own in partition_by_bucket(totals, bucket_of(totals["unit"])):
+        yield BY_UNIT, bucket, own
+
+
+def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the runs as tables that do not split a session; their size is bounded if the sessions' sizes are."""
+    held: list[Any] = []
+    size = 0
+    for batch in batches:
+        table = pa.Table.from_batches([batch.select(["session", *_TAKEN])])
+        if not table.num_rows:
+            continue
+        last = table["session"][-1]
+        start = pc.index(table["session"], last).as_py() if last.is_valid else table.num_rows
+        begins_anew = start > 0 or bool(held and held[-1]["session"][-1] != last)
+        if begins_anew and size + start >= _AT_ONCE:
+            yield pa.concat_tables([*held, table.slice(0, start)])
+            held, size, table = [], 0, table.slice(start)
+        held.append(table)
+        size += table.num_rows
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _plain(rows: Any) -> Any:
+    """Return runs whose units are their templates."""
+    part = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
+    columns = [rows["template"], part, *(rows[name] for name in _TAKEN[1:-1])]
+    return pa.Table.from_arrays(columns, schema=RUNS_OF_UNITS_SCHEMA)
+
+
+def _with_members(counts: Any, members: Any) -> Any:
+    """Return counts as a table of `ASSIGNED_SCHEMA`."""
+    return counts.append_column("members", pa.nulls(counts.num_rows, MEMBERS_TYPE) if members is None else members)
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Assigned runs by column, and the members of units that are new."""
+
+    unit: list[int] = field(default_factory=list)
+    part: list[int] = field(default_factory=list)
+    started_at: list[int | None] = field(default_factory=list)
+    user: list[str | None] = field(default_factory=list)
+    duration_us: list[int | None] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+    members: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def without_runs(self, unit: int, part: int, time: int | None) -> None:
+        """Add the time of a part that only gives context to the others of its unit."""
+        self.unit.append(unit)
+        self.part.append(part)
+        self.started_at.append(time if time is not None and time >= 0 else None)
+        self.user.append(None)
+        self.duration_us.append(None)
+        self.runs.append(0)
+
+    def runs_table(self) -> Any:
+        return pa.table({own.name: pa.array(getattr(self, own.name), own.type) for own in RUNS_OF_UNITS_SCHEMA})
+
+    def members_table(self) -> Any:
+        units = pa.array(self.members, pa.int64())
+        counts = {own.name: pa.nulls(len(units), own.type) for own in COUNTED_SCHEMA} | {"unit": units}
+        return _with_members(pa.table(counts), pa.array(self.members.values(), MEMBERS_TYPE))
+
+
+class _SessionRows(NamedTuple):
+    session: str | None
+    template: list[int]
+    started_at: list[int | None]
+    user: list[str | None]
+    duration_us: list[int | None]
+    runs: list[int]
+    position: list[int | None]
+
+    def moments(self) -> list[Moment]:
+        """Return when each run started, in the order of the runs, comparable across sessions."""
+        if self.session is None or None in self.position:
+            times = zip(self.started_at, self.position, strict=True)
+            return [(-1 if time is None else time, self.session or "", position or 0) for time, position in times]
+        placed = zip(_order_times(self.started_at), self.position, strict=True)
+        return [(time, self.session, position or 0) for time, position in placed]
+
+
+def _order_times(times: list[int | None]) -> list[int]:
+    """Return a session's times in non-decreasing order; a time out of order becomes that of the run before.
+
+    As many times as possible are kept, so that a clock that was wrong for a while does not change other times.
+
+    >>> _order_times([5, None, 9, 7, 8]), _order_times([None, 99, 1, 2])
+    ([5, 5, 5, 7, 8], [1, 1, 1, 2])
+    """
+    known = [time for time in times if time is not None]
+    if len(known) == len(times) and all(map(le, known, islice(known, 1, None))):
+        return known
+    ends: list[tuple[int, int]] = []  # by length of rising subsequence: its lowest last time, and its index
+    before: dict[int, int] = {}
+    for index, time in enumerate(times):
+        if time is not None:
+            length = bisect_right(ends, (time, len(times)))
+            before[index] = ends[length - 1][1] if length else -1
+            ends[length : length + 1] = [(time, index)]
+    kept: dict[int, int] = {}
+    index = ends[-1][1] if ends else -1
+    while index >= 0:
+        kept[index] = times[index] or 0
+        index = before[index]
+    last = min(kept.values(), default=-1)
+    return [last := kept.get(index, last) for index in range(len(times))]
+
+
+def _sessions(rows: Any) -> Iterator[_SessionRows]:
+    """Yield the sessions of a table that is sorted by session."""
+    sessions = rows["session"].to_pylist()
+    columns = [rows[name].to_pylist() for name in _TAKEN]
+    start = 0
+    for end in range(1, len(sessions) + 1):
+        if end == len(sessions) or sessions[end] != sessions[start]:
+            yield _SessionRows(sessions[start], *(column[start:end] for column in columns))
+            start = end
+
+
+class _Assignment:
+    """Finds the unit of each run."""
+
+    def __init__(
+        self,
+        templates: Mapping[int, TemplateInSession],
+        versions: Versions | None,
+        changes: ColumnChanges | None = None,
+    ) -> None:
+        self._templates = templates
+        self._versions = versions
+        self._changes = changes or ColumnChanges()
+        self._stateful = pa.array([key for key, one in templates.items() if one.effects.stateful], pa.int64())
+        self._known: set[int] = set()
+        self._tied = tie_without_sessions({key: one.effects for key, one in templates.items()})
+        self.tied = pa.array(self._tied, pa.int64())
+        """Templates that use temporary tables which another template creates."""
+
+    def inside(self, rows: Any) -> Any:
+        """Return a mask of the rows whose session contains a statement that changes what later statements mean."""
+        is_stateful = pc.is_in(rows["template"], value_set=self._stateful)
+        touched = rows["session"].filter(is_stateful).unique().drop_null()
+        return pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
+
+    def session(self, rows: _SessionRows, held: _Columns) -> None:
+        """Add the runs of a session selected by `inside` to the columns, each with its unit."""
+        ran = [self._templates[number] for number in rows.template]
+        units: list[int] = list(rows.template)
+        parts: list[int] = [0] * len(ran)
+        defaults = defaults_of(ran)
+        moments = rows.moments() if self._versions is not None or self._changes else []
+        session_blocks, left_open, contexts = session_blocks_of(ran)
+        # What sets a variable is a part of each unit that reads it, and counts as a run only in its own.
+        for own, context in zip(session_blocks, contexts, strict=True):
+            together = sorted((*own, *context))
+            at = together[0]
+            key = rows.template[at]
+            listed = [Member(rows.template[one], *defaults[one], left_open=one in left_open) for one in together]
+            is_slice = len(together) > 1 or at in left_open or defaults[at] != (ran[at].database, ran[at].schema, ())
+            if is_slice:
+                key = session_block_key(one.identity() for one in listed)
+            if self._versions is not None:
+                bound = [self._versions.bindings(key, n, moments[one]) for n, one in enumerate(together)]
+                if any(bound):
+                    is_slice = True
+                    listed = [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)]
+                    key = session_block_key(one.identity() for one in listed)
+            inside: list[tuple[int, ColumnChange]] = []
+            if self._changes and len(together) > 1 and any(ran[one].effects.temporary for one in together):
+                mentioned = [ran[one].effects.tables for one in together]
+                inside = self._changes.within([moments[one] for one in together], mentioned)
+            for number, (before, change) in enumerate(inside):
+                listed.insert(before + number, change.member)
+            if inside:
+                key = session_block_key(one.identity() for one in listed)
+            if is_slice:
+                self._note(key, listed, held)
+            for number, one in enumerate(together):
+                part = number + sum(before <= number for before, _ in inside)
+                if one in context:
+                    held.without_runs(key, part, rows.started_at[one])
+                else:
+                    units[one], parts[one] = key, part
+            for number, (before, change) in enumerate(inside):
+                held.without_runs(key, before + number, change.at[0])
+        self._add(rows, units, parts, held)
+
+    def without_session(self, rows: _SessionRows, held: _Columns) -> None:
+        """Add runs without a session that use temporary tables, together with the templates that create these."""
+        units: list[int] = []
+        parts: list[int] = []
+        for template in rows.template:
+            together = [*self._tied[template], template]
+            listed = [Member(one, self._templates[one].database, self._templates[one].schema) for one in together]
+            units.append(session_block_key(one.identity() for one in listed))
+            parts.append(len(together) - 1)
+            self._note(units[-1], listed, held)
+        self._add(rows, units, parts, held)
+
+    def apart(self, rows: _SessionRows, held: _Columns) -> None:
+        """Add runs that depend on no other statement, each with the versions that its names refer to at that time."""
+        assert self._versions is not None
+        units: list[int] = list(rows.template)
+        for at, moment in enumerate(rows.moments()):
+            template = rows.template[at]
+            bound = self._versions.bindings(template, 0, moment)
+            if bound is not None:
+                own = self._defaults_of(template)
+                listed = [Member(template, *own, bound=bound)]
+                units[at] = session_block_key(one.identity() for one in listed)
+                self._note(units[at], listed, held)
+        self._add(rows, units, [0] * len(units), held)
+
+    def _defaults_of(self, template: int) -> tuple[str | None, str | None]:
+        assert self._versions is not None
+        return self._versions.defaults[template]
+
+    def _note(self, key: int, listed: list[Member], held: _Columns) -> None:
+        if key not in self._known:
+            self._known.add(key)
+            held.members[key] = [member.row() for member in listed]
+
+    def _add(self, rows: _SessionRows, units: list[int], parts: list[int], held: _Columns) -> None:
+        held.unit += units
+        held.part += parts
+        held.started_at += rows.started_at
+        held.user += rows.user
+        held.duration_us += rows.duration_us
+        held.runs += rows.runs
+
+    def forget_some(self) -> None:
+        """Clear the set of known units if it is large."""
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()

@@ -1,0 +1,1 @@
+"""Versions of the tables of a log: created, renamed, replaced, dropped."""

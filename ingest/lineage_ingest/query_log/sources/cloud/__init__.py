@@ -1,0 +1,1 @@
+"""Cloud warehouses' query histories."""

@@ -1,0 +1,1 @@
+"""Listens to Spark sessions, and delivers their lineage."""

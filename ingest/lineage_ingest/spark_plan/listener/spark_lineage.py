@@ -1,0 +1,208 @@
+"""`enable`, `disable`: lineage of a Spark session's writes, from now on."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import platformdirs
+
+from lineage_ingest.spark_plan.listener.delivery import Delivery
+from lineage_ingest.spark_plan.listener.destinations import destination_for
+from lineage_ingest.spark_plan.listener.events import Application
+from lineage_ingest.spark_plan.listener.executions import Executions
+from lineage_ingest.spark_plan.listener.jvm_listener import JvmListener, ListenerLimits
+from lineage_ingest.spark_plan.tables.datasets import Catalogs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SparkLineage", "disable", "enable", "lineage_of"]
+
+_LOG = logging.getLogger("lineage.spark_plan")
+_LOCK = threading.Lock()
+_ACTIVE: dict[str, SparkLineage] = {}
+"""What is enabled, by Spark's application id: once for each application."""
+_OLDEST = 4
+"""The oldest major version of Spark whose plans are read: the classes of older ones differ."""
+_CONFS = ("spark.sql.warehouse.dir", "spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
+
+
+@dataclass(slots=True)
+class SparkLineage:
+    """The lineage of one Spark application while it is enabled."""
+
+    application: Application
+    executions: Executions
+    delivery: Delivery
+    listener: JvmListener
+    flush_seconds: float
+    key: str
+    target: str
+    _is_closed: bool = False
+
+    def flush(self, seconds: float | None = None) -> bool:
+        """Wait until the lineage of what was written is delivered; return whether it is. Raises nothing."""
+        limit = self.flush_seconds if seconds is None else seconds
+        heard = self.listener.flush(limit)
+        return self.delivery.flush(limit) and heard
+
+    def counts(self) -> dict[str, int]:
+        """Return what became of writes and events, by name."""
+        counted = self.executions.counts
+        return {
+            "plans": counted.plans,
+            "writes": counted.writes,
+            "repeated": counted.repeated,
+            "reduced": counted.reduced,
+            "failed": counted.failed,
+            "unknown": counted.unknown,
+            "lost": counted.lost,
+            **self.delivery.counts.to_dict(),
+        }
+
+    def close(self) -> None:
+        """Deliver what is left and stop. Raises nothing."""
+        with _LOCK:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            _ACTIVE.pop(self.key, None)
+        try:
+            if not self.listener.flush(self.flush_seconds):
+                _LOG.warning("the lineage of the last writes may be missing: Spark did not hand over all plans in time")
+            self.listener.close()
+            self.executions.finish()
+            self.delivery.put([self.application.event("COMPLETE", datetime.now(UTC))])
+            self.delivery.close(self.flush_seconds)
+        except Exception:  # noqa: BLE001  a job must not fail because of its lineage
+            _LOG.exception("lineage could not be finished")
+        counted = self.counts()
+        if counted["lost"] or counted["refused"]:
+            _LOG.warning("lineage of %d executions and %d events is lost", counted["lost"], counted["refused"])
+
+
+def enable(
+    spark: SparkSession,
+    target: str | os.PathLike[str] | None = None,
+    *,
+    job: str | None = None,
+    namespace: str | None = None,
+    token: str | None = None,
+) -> SparkLineage | None:
+    """Send the lineage of what this Spark application writes from now on; return None if that is not possible.
+
+    `target` is a store (a path, `bolt://…`), an OpenLineage endpoint (`http://…`), a file (`….ndjson`) or a topic
+    (`kafka://HOST:PORT/TOPIC`); without it, the conf `spark.lineage.target`, else `LINEAGE_SPARK_TARGET`. `job` is the
+    name of the job, the application's by default, `namespace` that of the job. Whatever else is not possible is logged
+    once, and the job goes on without lineage. An application has one target: another one is ignored, and logged.
+
+    Raises:
+        ValueError: the target is of no kind that can work.
+    """
+    if target is not None:
+        destination_for(str(target), None)
+    try:
+        return _enable(spark, str(target) if target is not None else None, job, namespace, token)
+    except Exception as error:  # noqa: BLE001  a job must not fail because of its lineage
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        _LOG.warning("no lineage of this Spark job: %s", reason, exc_info=_LOG.isEnabledFor(logging.DEBUG))
+        return None
+
+
+def disable(spark: SparkSession) -> None:
+    """Deliver what is left and send no more lineage of this application. Raises nothing."""
+    try:
+        found = _ACTIVE.get(str(spark.sparkContext.applicationId))
+    except Exception:  # noqa: BLE001  the session has stopped
+        found = next(iter(_ACTIVE.values()), None)
+    if found is not None:
+        found.close()
+
+
+@contextmanager
+def lineage_of(
+    spark: SparkSession, target: str | os.PathLike[str] | None = None, *, job: str | None = None,
+    namespace: str | None = None, token: str | None = None,
+) -> Iterator[SparkLineage | None]:  # fmt: skip
+    """Send the lineage of what the block writes; at its end, all of it is delivered or on disk."""
+    found = enable(spark, target, job=job, namespace=namespace, token=token)
+    try:
+        yield found
+    finally:
+        if found is not None:
+            found.close()
+
+
+def _enable(
+    spark: SparkSession, target: str | None, job: str | None, namespace: str | None, token: str | None
+) -> SparkLineage | None:
+    _check_version(spark)
+    context = spark.sparkContext
+    confs = {str(name): str(value) for name, value in context.getConf().getAll()}
+
+    def conf(name: str, default: str = "") -> str:
+        return str(spark.conf.get(f"spark.lineage.{name}", default))
+
+    if conf("enabled", "true").lower() == "false":
+        return None
+    where = target or conf("target") or os.environ.get("LINEAGE_SPARK_TARGET")
+    if not where:
+        raise ValueError("no target: give one to enable(), or set spark.lineage.target or LINEAGE_SPARK_TARGET")
+    key = str(context.applicationId)
+    with _LOCK:
+        if (known := _ACTIVE.get(key)) is not None:
+            if where != known.target:
+                _LOG.warning("lineage goes to %s already, not to %s: disable it first", known.target, where)
+            return known
+        confs.update({name: value for name in _CONFS if (value := spark.conf.get(name, ""))})
+        destination = destination_for(where, token or conf("token") or os.environ.get("LINEAGE_TOKEN"), spark._jvm)
+        spool = Path(conf("spool") or platformdirs.user_state_path("lineage-graph", appauthor=False) / "spark")
+        application = Application.of(
+            namespace or conf("namespace", "spark"), job or conf("job") or str(context.appName), key, str(spark.version)
+        )
+        delivery = Delivery(destination, spool, capacity=int(conf("queue", "5000")))
+        executions = Executions(application, Catalogs(confs, conf("datasetNamespace") or None), delivery.put)
+        limits = ListenerLimits(
+            int(conf("plans", "10000")), int(conf("maxPlanCharacters", "16000000")), int(conf("timeBudgetMs", "2000"))
+        )
+        try:
+            listener = JvmListener(spark, limits, executions.take)
+        except BaseException:
+            delivery.close(1.0)
+            raise
+        found = SparkLineage(application, executions, delivery, listener, float(conf("flushSeconds", "10")), key, where)
+        _ACTIVE[key] = found
+    delivery.put([application.event("START", datetime.now(UTC))])
+    atexit.register(found.close)
+    return found
+
+
+def _check_version(spark: SparkSession) -> None:
+    """Raise an error that says what to do instead, if the session's plans cannot be read.
+
+    Raises:
+        ValueError: an older Spark, or a client of Spark Connect.
+    """
+    if int(str(spark.version).partition(".")[0]) < _OLDEST:
+        raise ValueError(
+            f"Spark {spark.version} is too old: plans are read on Spark {_OLDEST}.0 and newer. The OpenLineage agent "
+            "runs on it, and the service takes its events"
+        )
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise ValueError(
+            "a client of Spark Connect has no plans: run the OpenLineage agent on the server, with the service as its "
+            "endpoint"
+        )
+
+
+def _active() -> dict[str, Any]:
+    return dict(_ACTIVE)

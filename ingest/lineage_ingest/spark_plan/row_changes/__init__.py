@@ -1,0 +1,1 @@
+"""MERGE, UPDATE and DELETE in plans."""

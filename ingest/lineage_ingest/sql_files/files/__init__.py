@@ -1,0 +1,1 @@
+"""SQL files, their projects and dialects."""

@@ -1,0 +1,1 @@
+"""What the last ingest of a folder left, for the next one."""

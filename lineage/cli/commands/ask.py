@@ -1,0 +1,467 @@
+"""`lineage impact`, `lineage root-cause` and `lineage path`: traversals of the graph."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.cells import cell_len
+from rich.text import Text
+
+from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.model.influence.transformations import EdgeKind
+from lineage.model.names import dataset_of, is_column_key, split_name
+from lineage.model.statement import Completeness
+from lineage.screen.answer_tree import answer_tree
+from lineage.screen.evidence import evidence_of, excerpts, unique_sources, with_evidence
+from lineage.screen.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
+from lineage.store import open_store
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredJob
+from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
+from lineage.traversal import impact as find_impact
+from lineage.traversal import root_cause as find_root_cause
+from lineage.traversal.cautions.broken_reads import BrokenRead, broken_reads
+from lineage.traversal.cautions.former_holders import former_holders
+from lineage.traversal.cautions.gone_sources import GoneSource, gone_sources
+from lineage.traversal.cautions.namesakes import namesakes
+from lineage.traversal.lookup import names_of
+
+__all__ = [
+    "DATES",
+    "AsOfOption",
+    "NameArgument",
+    "RowsOption",
+    "complete_name",
+    "impact",
+    "note_broken_reads",
+    "path",
+    "print_answer",
+    "root_cause",
+]
+
+
+_MAX_HOLDERS = 3
+_UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
+"""By command, what the same command shows of a table that had the name before."""
+
+
+def complete_name(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names in the store that complete what is typed; none without a store."""
+    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must start quickly
+
+    try:
+        with open_store(context.params.get("store"), read_only=True) as store:
+            last = [part for part, _ in split_name(incomplete)][-1:] or [incomplete]
+            names = names_of(store, (hit.key for hit in store.search(last[0], limit=200)))
+            return sorted(name for name in names.values() if name.startswith(incomplete))
+    except StoreError:
+        return []
+
+
+NameArgument = Annotated[
+    str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=complete_name)
+]
+HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="Follow at most this many edges.")]
+ReferencesOption = Annotated[
+    int | None,
+    typer.Option("--max-references", min=0, help="Follow at most this many references (joins, filters, …) on a path."),
+]
+KindOption = Annotated[
+    list[EdgeKind] | None,
+    typer.Option(
+        "--kind", help="Follow only edges of this kind.", metavar="contributes|references", case_sensitive=False
+    ),
+]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of columns to reach.")]
+HopLimitOption = Annotated[
+    int | None, typer.Option("--limit-per-hop", min=1, help="Maximum number of columns to reach per hop.")
+]
+DATES = ["%Y-%m-%d"] + [
+    f"%Y-%m-%d{between}%H:%M{rest}{zone}"
+    for between in "T "
+    for rest in ("", ":%S", ":%S.%f")
+    for zone in ("", "%z", " UTC")
+]
+"""Accepted formats of times in options: ISO 8601, and as times are printed."""
+AsOfOption = Annotated[
+    datetime | None,
+    typer.Option(
+        "--as-of",
+        formats=DATES,
+        metavar="TIME",
+        help="Query the graph as of this time, such as 2026-01-31 or 2026-01-31T08:00:00+01:00. UTC without an offset.",
+    ),
+]
+PathsOption = Annotated[
+    bool,
+    typer.Option("--paths", help="With --format json: each column has its whole paths, instead of one tree of paths."),
+]
+TreeOption = Annotated[bool, typer.Option("--tree", help="Show each column below the one that it is reached from.")]
+RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
+
+
+_STEP_COLUMNS = ("path", "step", "source", "kind", "subtypes", "target", "job", "file", "line", "sql")
+_LOOK = Look(
+    names=("column", "by way of"),
+    words=("influence", "how"),
+    cuts=("root", "how", "column"),
+    phrases={"influence": "{}", "how": "{}"},
+    styles={"column": "bold", "by way of": "dim"},
+)
+
+
+def impact(
+    name: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    max_references: ReferencesOption = None,
+    kind: KindOption = None,
+    limit: LimitOption = 10_000,
+    limit_per_hop: HopLimitOption = None,
+    as_of: AsOfOption = None,
+    rows: RowsOption = 40,
+    output: FormatOption = OutputFormat.TABLE,
+    paths: PathsOption = False,
+    tree: TreeOption = False,
+) -> None:
+    """What depends on this column or table? Follows lineage downstream.
+
+    CONTRIBUTES: the value itself flows to the column. REFERENCES: it decides which rows or which of several values
+    the column has.
+
+    Example, values only: lineage impact shop.orders.amount --max-references 0
+    """
+    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
+    _ask("impact", find_impact, name, store, options, output, rows, paths=paths, tree=tree)
+
+
+def root_cause(
+    name: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    max_references: ReferencesOption = None,
+    kind: KindOption = None,
+    limit: LimitOption = 10_000,
+    limit_per_hop: HopLimitOption = None,
+    as_of: AsOfOption = None,
+    rows: RowsOption = 40,
+    output: FormatOption = OutputFormat.TABLE,
+    paths: PathsOption = False,
+    tree: TreeOption = False,
+) -> None:
+    """Where does this column or table come from? Follows lineage upstream, to the columns that have no sources.
+
+    Example: lineage root-cause mart.revenue.total
+    """
+    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
+    _ask("root-cause", find_root_cause, name, store, options, output, rows, paths=paths, tree=tree)
+
+
+def path(
+    start: NameArgument,
+    end: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    kind: KindOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of paths to show.")] = 3,
+    as_of: AsOfOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """How does one column or table reach another? Shows the shortest paths, with the SQL that proves each step.
+
+    If these are references only, the shortest path on which a value flows is shown as well.
+
+    Example: lineage path raw.users.email mart.contacts.address
+    """
+    options = _options(max_hops, None, kind, 10_000, None, as_of)
+    with open_store(store, read_only=True) as opened:
+        source, target = resolve(opened, start), resolve(opened, end)
+        routes = shortest_paths(opened, source, target, limit=limit, options=options)
+        if routes and not kind and all(route.references for route in routes):
+            flows = replace(options, kinds=frozenset((EdgeKind.CONTRIBUTES,)))
+            routes += shortest_paths(opened, source, target, limit=1, options=flows)
+        if not routes:
+            note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
+            _note_times(opened, options.as_of, source, target)
+            _note_former_holders(opened, options.as_of, "path", source, target)
+            _note_namesakes(opened, [source, target])
+        if as_of is None:
+            note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
+        if output is OutputFormat.JSON:
+            print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
+        elif output is OutputFormat.CSV:
+            print_listing(_STEP_COLUMNS, _steps(routes, _jobs_of(opened, routes)), output)
+        else:
+            _print_routes(opened, routes, is_past=as_of is not None)
+
+
+def _ask(
+    command: str,
+    find: Callable[[GraphStore, Target, TraversalOptions], Answer],
+    name: str,
+    store: str | None,
+    options: TraversalOptions,
+    output: OutputFormat,
+    rows: int,
+    *,
+    paths: bool,
+    tree: bool,
+) -> None:
+    """Print the answer to `lineage impact` or `lineage root-cause`, and what limits it."""
+    if paths and output is not OutputFormat.JSON:
+        raise typer.BadParameter("--paths needs --format json")
+    if tree and output is not OutputFormat.TABLE:
+        raise typer.BadParameter("--tree is for people: --format json has a tree of paths anyway")
+    with open_store(store, read_only=True) as opened:
+        target = resolve(opened, name)
+        answer = find(opened, target, options)
+        broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
+        keys = {target.key, *(one.key for one in answer.outlines)} if command == "root-cause" else ()
+        gone = gone_sources(opened, keys) if options.as_of is None else []
+        if output is OutputFormat.JSON:
+            _print_json(opened, answer, broken, gone, paths=paths)
+        else:
+            print_answer(opened, answer, output, rows, tree=tree)
+        _note_times(opened, options.as_of, target)
+        _note_former_holders(opened, options.as_of, command, target)
+        _note_namesakes(opened, [target], answer.by_dataset)
+        note_broken_reads(opened, broken)
+        _note_gone_sources(gone)
+
+
+def _options(
+    max_hops: int,
+    max_references: int | None,
+    kinds: list[EdgeKind] | None,
+    limit: int,
+    limit_per_hop: int | None,
+    as_of: datetime | None,
+) -> TraversalOptions:
+    if as_of is not None and as_of.tzinfo is None:
+        as_of = as_of.replace(tzinfo=UTC)
+    return TraversalOptions(
+        max_hops=max_hops,
+        max_references=max_references,
+        kinds=frozenset(kinds) if kinds else frozenset(EdgeKind),
+        limit_total=limit,
+        limit_per_hop=limit_per_hop,
+        as_of=as_of,
+    )
+
+
+def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
+    """Print which tables are dropped, and which columns a newer schema lacks: they have no lineage any more."""
+    targets = list(asked)
+    keys = sorted({target.key for target in targets if not target.is_table})
+    ends = {one.key: one.dropped_at for one in store.columns_by_key(keys)} if keys else {}
+    ends |= {one.key: one.dropped_at for one in store.datasets({target.dataset for target in targets})}
+    for name, end in dict.fromkeys((one.name, ends.get(one.dataset) or ends.get(one.key)) for one in targets):
+        if end is not None:
+            at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"{name} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+
+
+def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
+    """Print what reads columns that are not there, and where."""
+    shown = list(found)[:_MAX_HOLDERS]
+    jobs = {job.key: job for job in store.jobs({one.job for one in shown})} if shown else {}
+    sources = unique_sources(jobs.values())
+    for one in shown:
+        job, source = jobs.get(one.job), sources.get(one.job)
+        line = f":{job.source_line}" if job is not None and job.source_line else ""
+        note(f"{one} ({source}{line})" if source else str(one), "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
+
+
+def _note_gone_sources(found: Sequence[GoneSource]) -> None:
+    """Print what the answer came from that is gone."""
+    for one in found[:_MAX_HOLDERS]:
+        note(f"{one}; --as-of an earlier time shows it", "yellow")
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
+
+
+def _tables_between(
+    store: GraphStore, start: Target, end: Target, routes: Iterable[Route], options: TraversalOptions
+) -> set[str]:
+    """Return the tables on these paths; without a path, those that the end comes from: one may be where it breaks."""
+    keys = {key for route in routes for step in route.steps for key in (step.source, step.target)}
+    found = {dataset_of(key) for key in keys} or {*find_root_cause(store, end, options).by_dataset}
+    return found | {start.dataset, end.dataset}
+
+
+def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str, *asked: Target) -> None:
+    """Print which tables had the names that are asked before: what they had to do with others is found under theirs."""
+    what = _UNDER_FORMER_HOLDER.get(command)
+    then = "" if as_of is None else f" --as-of {as_of.isoformat()}"
+    for start in asked:
+        name = "this name" if len(asked) == 1 else f"the name of {start.name}"
+        found = former_holders(store, [start], as_of)
+        names = store.dataset_names({dataset_of(one.key) for one in found}) if found else {}
+        for one in reversed(found[-_MAX_HOLDERS:]):
+            note(f"until {one.until_text}, {names[dataset_of(one.key)]} had {name}", "yellow")
+            if what is not None:
+                note(f"{what}: lineage {command} {shlex.quote(one.name)}{then}", "yellow")
+        if len(found) > _MAX_HOLDERS:
+            note(f"… and {counted(len(found) - _MAX_HOLDERS, 'table')} had it before", "yellow")
+
+
+def _note_namesakes(store: GraphStore, asked: Iterable[Target], reached: Iterable[str] = ()) -> None:
+    """Print which tables have names that are the last parts of others: the answer may lack what uses the other name."""
+    found = namesakes(store, {*reached, *(one.dataset for one in asked)})
+    for one in found[:_MAX_HOLDERS]:
+        note(
+            f"{one.short_name} may be {one.name}, named in short: what uses one is not found under the other", "yellow"
+        )
+    if len(found) > _MAX_HOLDERS:
+        note(f"… and so may {counted(len(found) - _MAX_HOLDERS, 'more table')}", "yellow")
+    if found:
+        note("ingest what names tables in short again, with --default-database or --default-schema", "yellow")
+
+
+def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
+    """Print which of what was asked is dropped, or was not known yet at `as_of`: the answer would be misleading."""
+    if as_of is None:
+        _note_dropped(store, asked)
+        return
+    for dataset in store.datasets({target.dataset for target in asked}):
+        if as_of < dataset.first_seen:
+            since = f"{dataset.first_seen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            name = dataset.display_name
+            note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
+
+
+def _print_json(
+    store: GraphStore,
+    answer: Answer,
+    broken: Collection[BrokenRead],
+    gone: Collection[GoneSource],
+    *,
+    paths: bool,
+) -> None:
+    """Print an answer as JSON by distance: each step once, or (`paths`) the whole paths of each column."""
+    values = answer.to_dict() if paths else answer.to_tree()
+    jobs = _jobs_of(store, (route for one in answer.columns for route in one.routes))
+    notes = {"broken_reads": [one.to_dict() for one in broken], "gone_sources": [one.to_dict() for one in gone]}
+    print_object(with_evidence(values, jobs) | notes)
+
+
+def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int, *, tree: bool = False) -> None:
+    """Print an answer as a table, a tree or CSV, with flows of the value before references."""
+    upstream = answer.direction is Direction.UPSTREAM
+    columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
+    shown = answer.page(0, rows if rows and output is OutputFormat.TABLE else answer.total, values_first=True)
+    neighbours = [_neighbour(reached, upstream) for reached in shown]
+    names = answer.names_of(key for key in neighbours if key is not None)
+    listed = [
+        _row(reached, upstream, _with_rows(names, key) if key is not None else None)
+        for reached, key in zip(shown, neighbours, strict=True)
+    ]
+    if output is OutputFormat.CSV:
+        print_listing(columns, listed, output)
+        return
+    _print_headline(answer, upstream)
+    if tree:
+        out = console()
+        for line in answer_tree(answer, shown, out.width):
+            out.print(line, markup=False)
+    elif listed:
+        print_listing(columns, listed, output, _LOOK)
+    if len(shown) < answer.total:
+        note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
+    possibly = {affected.table: affected.job for affected in answer.possibly_affected}
+    jobs = {job.key: job for job in store.jobs(set(possibly.values()))} if possibly else {}
+    partial = [
+        table for table, job in possibly.items() if job in jobs and jobs[job].completeness is Completeness.PARTIAL
+    ]
+    if tables := ", ".join(table for table in possibly if table not in partial):
+        note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
+    if partial:
+        note(
+            f"possibly affected, as some columns are not resolved (lineage diagnostics): {', '.join(partial)}", "yellow"
+        )
+    if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
+        note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
+    elif answer.truncated:
+        note(f"incomplete: stopped by {answer.truncated}", "yellow")
+
+
+def _print_headline(answer: Answer, upstream: bool) -> None:
+    verb = "comes from" if upstream else "reaches"
+    by_hop = ", ".join(f"{count:,} after {hops}" for hops, count in answer.by_hop.items())
+    hops = f" (by hops: {by_hop})" if by_hop else ""
+    columns, tables = counted(answer.total, "column"), counted(len(answer.tables), "table")
+    name = answer.start.name
+    say(f"{name} {verb} {columns} in {tables}{hops}", subject=name)
+
+
+def _neighbour(reached: Reached, upstream: bool) -> str | None:
+    """Return the key before a column on its path; None if that is the start."""
+    if reached.hops <= 1:
+        return None
+    return reached.path[0].target if upstream else reached.path[-1].source
+
+
+def _row(reached: Reached, upstream: bool, neighbour: str | None) -> tuple[object, ...]:
+    influence = " + ".join(sorted(str(kind) for kind in reached.influence))
+    how = ", ".join(str(subtype) for subtype in reached.how)
+    root = (reached.root,) if upstream else ()
+    return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
+
+
+def _jobs_of(store: GraphStore, routes: Iterable[Route]) -> dict[str, StoredJob]:
+    """Return the jobs that the steps of routes come from, by key."""
+    keys = {step.job for route in routes for step in route.steps}
+    return {job.key: job for job in store.jobs(keys)} if keys else {}
+
+
+def _steps(routes: tuple[Route, ...], jobs: Mapping[str, StoredJob]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for number, route in enumerate(routes, 1):
+        for position, step in enumerate(route.steps, 1):
+            proof = next(iter(evidence_of(jobs.get(step.job), step.spans)), {})
+            sql = (proof.get("file"), proof.get("line"), _expressions(proof))
+            rows.append((number, position, step.source, step.kind, step.subtypes, step.target, step.job, *sql))
+    return rows
+
+
+def _expressions(proof: Mapping[str, Any]) -> str | None:
+    """Return the distinct expressions of a proof, in order."""
+    pieces = [proof, *proof["via"]] if proof else []
+    return " → ".join(dict.fromkeys(piece["expression"] for piece in pieces)) or None
+
+
+def _print_routes(store: GraphStore, routes: tuple[Route, ...], *, is_past: bool) -> None:
+    jobs = _jobs_of(store, routes)
+    names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
+    sources = unique_sources(jobs.values())
+    out = console()
+    for number, route in enumerate(routes, 1):
+        composed = route.transformation
+        masked = ", masked" if composed.masking else ""
+        say(f"path {number}: {counted(route.hops, 'hop')}, {composed.kind} {composed.subtype}{masked}", "bold")
+        for step in route.steps:
+            out.print(Text(f"  {_with_rows(names, step.source)}", "cyan"))
+            how, target = f"    {step.kind} [{' '.join(step.subtypes)}]", _with_rows(names, step.target)
+            beside = cell_len(how) + cell_len(target) + 3 <= out.width
+            for line in [f"{how} → {target}"] if beside else [how, f"    → {target}"]:
+                out.print(Text(line))
+            job = jobs.get(step.job)
+            if job is not None and job.sql and step.spans:
+                for piece in excerpts(job, step.spans[0], out.width - 4, sources.get(job.key)):
+                    out.print(Text("    ") + piece)
+            elif job is not None:
+                why = "its SQL has been replaced since" if job.sql and is_past else "stated without SQL"
+                out.print(Text(f"    {sources.get(job.key) or job.key}: {why}", "dim"))
+        out.print()
+
+
+def _with_rows(names: Mapping[str, str], key: str) -> str:
+    """Return a name, marked `(rows)` for a dataset."""
+    return names[key] if is_column_key(key) else f"{names[key]} (rows)"

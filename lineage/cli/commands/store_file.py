@@ -1,0 +1,167 @@
+"""`lineage store`: look after the embedded store's file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.store_options import StoreOption
+from lineage.screen.listing import counted, say
+from lineage.screen.progress import progress_bar
+from lineage.store.graph.contents import Contents
+from lineage.store.moving import export_store, import_store, miscounted
+from lineage.store.opening import DEFAULT_PATH
+from lineage.store.sqlite import maintenance
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Verify, back up, restore, compact, export and import the store.\n\n"
+    "Example: lineage store verify --store lineage.db",
+    no_args_is_help=True,
+)
+
+
+def _address(store: str | None) -> str:
+    return store or os.environ.get("LINEAGE_STORE") or DEFAULT_PATH
+
+
+def _path(store: str | None) -> Path:
+    """Return the path of the store's file.
+
+    Raises:
+        typer.BadParameter: the store is no file.
+    """
+    address = _address(store)
+    if "://" in address:
+        raise typer.BadParameter(f"{address} is no file: use the tools of that server (neo4j-admin)")
+    return Path(address).expanduser()
+
+
+def _listed(held: Contents) -> str:
+    """Return what a store holds in words; equal graphs have equal fingerprints."""
+    *numbers, _ = zip(Contents._fields, held, strict=True)
+    listed = [counted(number, name.removesuffix("s").replace("_", " ")) for name, number in numbers]
+    return f"{', '.join(listed)}; fingerprint {held.fingerprint:016x}"
+
+
+@app.command()
+def verify(store: StoreOption = None) -> None:
+    """Check the pages, references and counts of a store.
+
+    Every page of a file is read with its checksum, and whatever one row says of another is looked up. On both stores,
+    tables, columns, jobs and edges are counted, and compared with what each commit has recorded. Nothing is written.
+    Exit status 0: nothing is wrong; 3: it is damaged.
+
+    Example: lineage store verify --store lineage.db
+    """
+    address = _address(store)
+    damage = [] if "://" in address else maintenance.find_damage(_path(store))
+    with progress_bar() as show:
+        held, wrong = miscounted(address, show)
+    for line in damage + wrong:
+        say(line)
+    if damage or wrong:
+        say(f"{address} is damaged: restore a backup, or ingest again into a new store")
+        raise typer.Exit(3)
+    say(f"{address}: nothing is wrong. {_listed(held)}")
+
+
+@app.command()
+def export(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Where it goes, such as graph.jsonl or graph.jsonl.gz.")],
+    store: StoreOption = None,
+) -> None:
+    """Write the graph and its history as JSON Lines.
+
+    Later versions read it, too. A store of either kind can be made from it.
+
+    Example: lineage store export graph.jsonl.gz --store lineage.db
+    """
+    with progress_bar() as show:
+        held = export_store(_address(store), to, show)
+    say(f"exported to {to}: {_listed(held)}")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `lineage store export` wrote.")],
+    store: StoreOption = None,
+) -> None:
+    """Make a store from an exported graph.
+
+    The store is a new file, or an empty Neo4j database.
+
+    Example: lineage store import graph.jsonl.gz --store bolt://localhost:7687
+    """
+    address = _address(store)
+    with progress_bar() as show:
+        held = import_store(file, address, show)
+    say(f"imported into {address}: {_listed(held)}")
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; there must be no such file.")],
+    store: StoreOption = None,
+) -> None:
+    """Copy the store while it is in use.
+
+    The copy is verified, and nothing is written over.
+
+    Example: lineage store backup lineage-2026-01-31.db
+    """
+    _copy(_path(store), to)
+    say(f"copied and verified: {to}")
+
+
+@app.command()
+def restore(
+    backup_file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
+    store: StoreOption = None,
+) -> None:
+    """Make the store from a backup.
+
+    Move a damaged store away first: nothing is written over.
+
+    Example: lineage store restore lineage-2026-01-31.db --store lineage.db
+    """
+    path = _path(store)
+    _copy(backup_file, path)
+    say(f"restored and verified: {path}")
+
+
+@app.command()
+def recover(store: StoreOption = None) -> None:
+    """Keep what can be read, if the log is damaged.
+
+    What was stored last is lost: ingest it again.
+
+    Example: lineage store recover
+    """
+    path = _path(store)
+    if maintenance.recover(path):
+        say(f"{path}: what could be read is kept; `lineage runs` lists the ingests that it has")
+    else:
+        say(f"{path}: its log is whole, so there is nothing to recover")
+
+
+@app.command()
+def compact(store: StoreOption = None) -> None:
+    """Give the space of deleted rows back.
+
+    It needs as much room again meanwhile, and that no other process uses the store.
+
+    Example: lineage store compact
+    """
+    path = _path(store)
+    before, after = maintenance.compact(path)
+    say(f"{path}: {before / 1e6:.1f} MB, now {after / 1e6:.1f} MB")
+
+
+def _copy(source: Path, target: Path) -> None:
+    with progress_bar() as show:
+        maintenance.copy_store(source, target, lambda done, pages: show("copying", done, pages))

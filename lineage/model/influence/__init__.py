@@ -1,0 +1,1 @@
+"""How one column influences another, and what proves it."""

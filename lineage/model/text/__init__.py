@@ -1,0 +1,1 @@
+"""Text: decoding it, and showing values in it."""

@@ -1,0 +1,1 @@
+"""Text for people: tables, counts, evidence, progress."""

@@ -1,0 +1,132 @@
+"""Print listings: as a table for people, as JSON or CSV for programs. Colour is for terminals only.
+
+Output contains text from SQL, logs and events, so control characters are escaped. CSV is data for programs: nothing
+else is escaped, not even what a spreadsheet would run as a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, TextIO
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from lineage.model.text.visible_text import visible
+from lineage.screen.json_text import json_text
+from lineage.screen.layout import Look, cell_text, lay_out, wrap
+
+__all__ = ["Look", "OutputFormat", "console", "counted", "note", "print_listing", "print_object", "say"]
+
+_FILE_WIDTH = 80
+"""Width for standard output that is a file or pipe."""
+_LOG_WIDTH = 1000
+"""Width for standard error that is a file or pipe of its own: a message is one line, as in a log."""
+
+
+class OutputFormat(StrEnum):
+    """Output formats."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class _Console(Console):
+    """A console that escapes control characters in text."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line to end: rich would exit with 1."""
+        raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            shown = segment.text if segment.control else visible(segment.text)
+            yield segment if shown == segment.text else Segment(shown, segment.style)
+
+
+def _line_width(stream: TextIO) -> int | None:
+    """Return the maximum length of a line: COLUMNS, else the width of the terminal; None for a file or pipe."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+
+
+def _is_shared() -> bool:
+    """Return whether messages and output go to one file or pipe, as with `2>&1`: somebody reads them together."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # a stream without a file
+        return False
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that does not wrap lines; its width is what they should fit."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = _line_width(stream) or (_LOG_WIDTH if stderr and not _is_shared() else _FILE_WIDTH)
+    return _Console(file=stream, highlight=False, soft_wrap=True, width=width)
+
+
+def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False, is_command: bool = False) -> None:
+    """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted.
+
+    A command is not wrapped, so that it can be copied.
+    """
+    out = console(stderr=stderr)
+    width = None if is_command else out.width
+    text, subject = visible(text), visible(subject)
+    for line in text.split("\n"):
+        for part in wrap(line, width):
+            shown = Text(part, style)
+            if subject and part.startswith(subject):
+                shown.stylize("bold cyan", 0, len(subject))
+            out.print(shown)
+
+
+def note(text: str, style: str | None = None) -> None:
+    """Print a line for people to standard error."""
+    say(text, style or "", stderr=True)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number and a noun, in the plural unless the number is 1.
+
+    >>> counted(1, "file"), counted(1200, "file")
+    ('1 file', '1,200 files')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def print_listing(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    output: OutputFormat,
+    look: Look | None = None,
+) -> None:
+    """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row.
+
+    In a file or pipe, a table has names in full, so that they can be searched for.
+    """
+    if output is OutputFormat.JSON:
+        print(json_text([dict(zip(columns, row, strict=True)) for row in rows]))
+        return
+    if output is OutputFormat.CSV:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([visible(cell_text(value)) for value in row] for row in rows)
+        return
+    out = console()
+    is_file = _line_width(sys.stdout) is None
+    for line in lay_out(columns, list(rows), look or Look(), out.width, full_names=is_file):
+        out.print(line)
+
+
+def print_object(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json_text(value))

@@ -1,0 +1,1 @@
+"""From a parse tree to the forms."""

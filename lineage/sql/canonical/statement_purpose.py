@@ -1,0 +1,240 @@
+"""What each statement of a folder of SQL does to tables, for a comparison of two versions of the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum, auto
+
+from sqlglot import exp
+
+from lineage.catalog.ddl import schema_columns
+from lineage.frozen import frozen
+from lineage.model.names import Naming
+from lineage.model.statement import ColumnSchema
+from lineage.sql.canonical.canonical_query import tokens_digest
+from lineage.sql.canonical.create_clauses import FILLING, constraints, how_it_is_stored, what_decides_rows
+from lineage.sql.canonical.forms.digests import digest, tree_digest
+from lineage.sql.parse.alterations import ColumnAlteration, column_alterations, new_table_name, swapped_table
+from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
+from lineage.sql.parse.placeholders import placeholders_in
+from lineage.sql.parse.statements import parse_statements
+from lineage.sql.parse.table_level import trace_tokens
+from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.script.definitions import definition_of, is_bare_query, named_after_text, written_tables
+from lineage.sql.script.sessions.transactions import statements_rolled_back
+
+__all__ = ["Purpose", "StatementPurpose", "read_purposes"]
+
+
+class Purpose(Enum):
+    """What a statement does."""
+
+    DEFINES = auto()
+    """It defines a table by one query."""
+    DECLARES = auto()
+    """It creates an empty table with these columns."""
+    WRITES = auto()
+    """It changes a table's rows or columns, or may do so."""
+    CONTEXT = auto()
+    """It may change what other statements mean: a function, a setting, text that is not read."""
+    NOTHING = auto()
+
+
+@frozen
+class StatementPurpose:
+    """What a statement does, to which table, and what it reads; `digest` is that of its tokens.
+
+    `columns` are those that it declares, `computed` digests of what fills them besides what is written, by name.
+    `settings` is a digest of how the table is stored, `without_rows` whether its query only gives it columns.
+    `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest. `drops`: no
+    table is left. `alterations` are changes of its columns; None if it may change them in another way. `fills`: it is
+    a MERGE, or an INSERT of a query, whose text says what it writes; `by_position`: an INSERT that names no columns.
+    """
+
+    purpose: Purpose
+    text: str
+    digest: str
+    table: str | None = None
+    reads: tuple[str, ...] = ()
+    is_view: bool = False
+    columns: tuple[ColumnSchema, ...] = ()
+    settings: str = ""
+    computed: tuple[tuple[str, str], ...] = ()
+    without_rows: bool = False
+    placeholders: tuple[str, ...] = ()
+    decided: tuple[tuple[str, str], ...] = ()
+    drops: bool = False
+    alterations: tuple[ColumnAlteration, ...] | None = None
+    fills: bool = False
+    by_position: bool = False
+
+
+def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
+    """Yield what the statements of a text do; `name` is its file's, after which a single query is named."""
+    statements = list(parse_statements(text, naming.dialect))
+    undone = statements_rolled_back(statements, naming.dialect).undone
+    begin = 0
+    for number, parsed in enumerate(statements):
+        end = parsed.span.end if number < len(statements) - 1 else len(text)
+        placeholders = tuple(placeholders_in(text[begin:end]))
+        begin = end
+        if number in undone:
+            yield StatementPurpose(Purpose.NOTHING, parsed.text[parsed.span.start : end], tokens_digest(parsed))
+            continue
+        for found in _purposes(parsed, name if len(statements) == 1 else "", naming):
+            if not placeholders:
+                yield found
+                continue
+            yield replace(found, placeholders=placeholders, digest=digest(found.digest, placeholders))
+
+
+def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[StatementPurpose]:
+    """Yield what a statement does; a rename or swap does something to two tables."""
+    found = _purpose(parsed, name, naming)
+    tree = parsed.tree
+    if isinstance(tree, exp.Alter) and (swapped := swapped_table(tree)) is not None:
+        identifiers = Identifiers(naming.dialect)
+        one, other = (str(naming.qualify(identifiers.table_parts(table))) for table in (tree.this, swapped))
+        found = replace(found, purpose=Purpose.WRITES, table=one, reads=(other,))
+        yield replace(found, table=other, reads=(one,))
+    elif found.table is not None and isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+        parts = Identifiers(naming.dialect).table_parts(tree.this)
+        before = str(naming.qualify(parts)) if parts else found.table
+        if before != found.table:
+            yield replace(found, table=before, reads=(before,))
+            found = replace(found, reads=(*found.reads, before))
+    yield found
+    for table in tree.find_all(exp.ToTableProperty) if isinstance(tree, exp.Create) and found.table is not None else ():
+        if parts := Identifiers(naming.dialect).table_parts(table.this):  # ClickHouse: the view writes into it
+            written = str(naming.qualify(parts))
+            yield StatementPurpose(Purpose.WRITES, found.text, found.digest, written, found.reads)
+
+
+def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:
+    tree, tokens = parsed.tree, tokens_digest(parsed)
+    if parsed.step is not None and parsed.step.function is not None:  # its body is no part of its statement
+        tokens = digest(tokens, [(token.token_type.name, token.text) for token in parsed.step.function.tokens])
+    text = parsed.text[parsed.span.start : parsed.span.end]
+    trace = trace_tokens(parsed.tokens, naming)
+    reads = tuple(map(str, trace.upstream))
+    whole = tree is not None and parsed.problem is None and parsed.step is None
+    if isinstance(tree, (exp.Use, exp.Set)):
+        return StatementPurpose(Purpose.CONTEXT, text, tokens)
+    target = named_after_text(name, tree, naming) if whole else None
+    if target is not None:
+        return StatementPurpose(Purpose.DEFINES, text, tokens, str(target), reads)
+    defined = definition_of(tree, naming, lambda parts: str(naming.qualify(parts))) if whole else None
+    identifiers = Identifiers(naming.dialect)
+    if defined is not None and isinstance(tree, exp.Create) and not defined.alters:
+        settings, decided = how_it_is_stored(tree, parsed), tuple(what_decides_rows(parsed, naming.dialect))
+        own = str(defined.name)
+        if isinstance(tree.args.get("expression"), exp.Query):
+            empty = _has_no_rows(parsed)
+            return StatementPurpose(
+                Purpose.DEFINES,
+                text,
+                tokens,
+                own,
+                reads,
+                defined.view,
+                (),
+                settings,
+                without_rows=empty,
+                decided=decided,
+            )
+        made_like = [one for one in _tables_made_like(tree, identifiers, naming) if one != own]
+        if made_like:
+            return StatementPurpose(Purpose.WRITES, text, tokens, own, tuple(dict.fromkeys((*reads, *made_like))))
+        if defined.empty and isinstance(tree.this, exp.Schema):
+            columns = schema_columns(tree.this, naming.dialect, parsed.text)
+            computed = tuple(_computed(tree.this, naming, parsed.text))
+            settings = digest(settings, list(constraints(tree.this, naming.dialect, parsed.text)))
+            return StatementPurpose(
+                Purpose.DECLARES, text, tokens, own, (), False, columns, settings, computed, decided=decided
+            )
+    if whole and tree is not None and (is_bare_query(tree) or _is_harmless(tree)):
+        return StatementPurpose(Purpose.NOTHING, text, tokens)
+    if parsed.read_from is ReadFrom.NO_LINEAGE and parsed.step is None:
+        purpose = Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING
+        return StatementPurpose(purpose, text, tokens)
+    alterations = _alterations(tree, identifiers) if whole else None
+    if defined is not None:
+        return StatementPurpose(Purpose.WRITES, text, tokens, str(defined.name), reads, alterations=alterations)
+    written = list(written_tables(tree, identifiers, naming.qualify)) if whole and tree is not None else []
+    table = str(trace.destination) if trace.destination is not None else str(written[0]) if written else None
+    purpose = Purpose.CONTEXT if table is None else Purpose.WRITES
+    drops = whole and isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2
+    inserts = whole and isinstance(tree, exp.Insert) and isinstance(tree.args.get("expression"), exp.Query)
+    by_position = inserts and isinstance(tree, exp.Insert) and not isinstance(tree.this, exp.Schema)
+    fills = inserts or (whole and isinstance(tree, exp.Merge))
+    return StatementPurpose(
+        purpose,
+        text,
+        tokens,
+        table,
+        reads,
+        drops=drops,
+        alterations=alterations,
+        fills=fills,
+        by_position=by_position,
+    )
+
+
+_WRITES_ROWS = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable, exp.Copy, exp.LoadData)
+
+
+def _alterations(tree: exp.Expr | None, identifiers: Identifiers) -> tuple[ColumnAlteration, ...] | None:
+    """Return the changes of a table's columns by a statement; None if it may change them in a way that is not known."""
+    if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+        is_other = new_table_name(tree) is not None or swapped_table(tree) is not None
+        return None if is_other else tuple(column_alterations(tree, identifiers.column))
+    return () if isinstance(tree, _WRITES_ROWS) else None
+
+
+def _has_no_rows(parsed: ParsedStatement) -> bool:
+    """Return whether CREATE TABLE AS or a materialized view is WITH NO DATA; trees do not always show it."""
+    words = [token.text.upper() for token in parsed.tokens]
+    return any(words[at : at + 3] == ["WITH", "NO", "DATA"] for at, word in enumerate(words) if word == "WITH")
+
+
+def _tables_made_like(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Iterator[str]:
+    """Yield the tables that a CREATE TABLE without a query takes columns or rows from: LIKE, CLONE, INHERITS."""
+    for table in tree.find_all(exp.Table):
+        if table.find_ancestor(exp.Reference) is None and (parts := identifiers.table_parts(table)):
+            yield str(naming.qualify(parts))
+
+
+def _computed(schema: exp.Schema, naming: Naming, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the columns whose values a constraint makes or alters, each with a digest of it."""
+    for item in schema.expressions:
+        kinds = [one.args.get("kind") for one in item.args.get("constraints") or ()] if item.args else []
+        filling = [one for one in kinds if isinstance(one, FILLING)]
+        if isinstance(item, exp.ColumnDef) and filling:
+            name = naming.dialect.fold_column(item.this.this, quoted=bool(item.this.args.get("quoted")))
+            yield str(name), digest("filled by", [tree_digest(one, text) for one in filling])
+
+
+_HARMLESS = (
+    exp.Grant, exp.Revoke, exp.Comment, exp.Transaction, exp.Commit, exp.Rollback, exp.Describe, exp.Show, exp.Analyze,
+    exp.Kill,
+)  # fmt: skip
+
+
+def _is_harmless(tree: exp.Expr) -> bool:
+    """Return whether a statement changes nothing of what queries return: privileges, comments, indexes."""
+    is_index = isinstance(tree, exp.Create) and str(tree.args.get("kind")).upper() == "INDEX"
+    return isinstance(tree, _HARMLESS) or is_index
+
+
+_SEEN_BY = frozenset(
+    ("POLICY", "MASK", "MASKING", "FILTER", "RULE", "CAST", "OPERATOR", "AGGREGATE", "DOMAIN", "COLLATION",
+     "CONVERSION", "TRANSFORM", "SET")
+)  # fmt: skip
+"""Words of CREATE, ALTER and DROP of objects that decide which rows and values a query sees, or what SQL means."""
+
+
+def _decides_what_is_seen(parsed: ParsedStatement) -> bool:
+    """Return whether a statement that moves no rows changes what queries return: a policy, a mask, an operator."""
+    words = [token.text.upper() for token in parsed.tokens]
+    return words[0] in ("CREATE", "ALTER", "DROP") and not _SEEN_BY.isdisjoint(words)

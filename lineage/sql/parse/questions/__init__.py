@@ -1,0 +1,1 @@
+"""Answers to one question about a text."""

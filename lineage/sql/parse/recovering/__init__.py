@@ -1,0 +1,1 @@
+"""Text that the parser does not take as it stands."""

@@ -1,0 +1,1 @@
+"""A program's text: tokens, and where its statements end."""

@@ -1,0 +1,1 @@
+"""Whether all that a statement reads and writes was followed."""

@@ -1,0 +1,1 @@
+"""Functions that a script defines, inlined where it calls them."""

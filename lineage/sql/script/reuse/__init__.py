@@ -1,0 +1,1 @@
+"""What a text gave before, kept for the next run."""

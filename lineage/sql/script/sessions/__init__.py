@@ -1,0 +1,1 @@
+"""The state of a session: schemas, transactions, temporary tables."""

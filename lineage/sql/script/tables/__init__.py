@@ -1,0 +1,1 @@
+"""The tables that a script makes and loses."""

@@ -1,0 +1,1 @@
+"""Batches in parts that fit into memory."""

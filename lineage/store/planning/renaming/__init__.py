@@ -1,0 +1,1 @@
+"""Renames of tables and columns."""

@@ -1,0 +1,1 @@
+"""What an answer has to add to what it found."""

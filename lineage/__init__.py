@@ -53,7 +53,7 @@ _MODULES = {
     **dict.fromkeys(("Budget", "TableTrace", "extract", "extract_script", "trace_tables"), "sql"),
     **dict.fromkeys(("Answer", "PathStep", "Reached"), "traversal"),
     **dict.fromkeys(("Diagnostic", "DiagnosticCode", "Severity", "Span"), "model.diagnostics"),
-    **dict.fromkeys(("EdgeKind", "Subtype"), "model.transformations"),
+    **dict.fromkeys(("EdgeKind", "Subtype"), "model.influence.transformations"),
 }
 _MODULES |= {name: "model.statement" for name in __all__ if name not in _MODULES}
 

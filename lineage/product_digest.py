@@ -57,7 +57,7 @@ def _files_under(root: Path) -> Iterator[tuple[str, int, int]]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         for name in sorted(files):
-            if name.endswith((".py", ".toml", ".txt", ".cypher", ".so", ".pyd")):
+            if name.endswith((".py", ".toml", ".txt", ".cypher", ".sql", ".so", ".pyd")):
                 yield _stamp(os.path.join(folder, name))
 
 

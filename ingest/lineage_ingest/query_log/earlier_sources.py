@@ -1,7 +1,7 @@
 """Lineage past stored tables and columns that a log drops: their copies come from the sources in the store.
 
-`pipeline/copied_tables.py` does this for tables that the same log creates, copies and drops; here the table or column
-comes from an earlier log.
+`pipeline/versions/copied_tables.py` does this for tables that the same log creates, copies and drops; here the table
+or column comes from an earlier log.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _is_recreated_unchanged(
 ) -> bool:
     """Return whether all edges into a dropped table were stated again later, of sources that have not changed.
 
-    `changed` are tables that others replaced. Within a log, `pipeline/replaced_tables.py` decides this.
+    `changed` are tables that others replaced. Within a log, `pipeline/versions/replaced_tables.py` decides this.
     """
     into = _stored_edges_into(store, keys, drop)
     return bool(into) and all(edge.last_seen > drop.at and dataset_of(edge.source) not in changed for edge in into)

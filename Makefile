@@ -16,7 +16,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs editor openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -146,6 +146,13 @@ docs: setup ## write the generated pages and graphql/schema.graphql, build the s
 	@$(BIN)/python -m docs.python_reference
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 	@$(BIN)/python -m docs.site
+
+dist: $(VENV)/.installed ## build the wheels (pure, and the native scanner) and the source distribution into dist/
+	@rm -rf dist
+	@$(UV) build --quiet --out-dir dist .
+	@if command -v cargo >/dev/null; then $(BIN)/maturin build --quiet --release --compatibility pypi \
+	  --manifest-path $(NATIVE)/Cargo.toml --out dist; else echo "without cargo: no wheel of the native scanner"; fi
+	@ls -1 dist
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
 	$(BIN)/python graphql/vendor_editor.py

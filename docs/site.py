@@ -18,13 +18,15 @@ __all__ = ["BUILD", "PAGES", "build", "stage"]
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "docs"
 CONFIG = Path(__file__).with_name("zensical.toml")
+_DECISIONS = Path(__file__).with_name("decisions")
 
 PAGES = {
     **{f"docs/{page.name}": page.name for page in sorted(Path(__file__).parent.glob("*.md"))},
     "CONTRIBUTING.md": "contributing.md",
     "tests/README.md": "tests.md",
     "tests/cases/README.md": "cases.md",
-    "lineage/DECISIONS.md": "decisions.md",
+    **{f"docs/decisions/{page.name}": f"decisions_{page.name}" for page in sorted(_DECISIONS.glob("[a-z]*.md"))},
+    "docs/decisions/README.md": "decisions.md",
     "CHANGELOG.md": "changelog.md",
 }
 """Pages of the site: path in the repository to path in the site."""

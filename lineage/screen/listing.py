@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -74,7 +75,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False, is_command: bool = False) -> None:
-    """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted.
+    """Print a line for people, wrapped at words. A `subject` in it is highlighted.
 
     A command is not wrapped, so that it can be copied.
     """
@@ -84,8 +85,8 @@ def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False, 
     for line in text.split("\n"):
         for part in wrap(line, width):
             shown = Text(part, style)
-            if subject and part.startswith(subject):
-                shown.stylize("bold cyan", 0, len(subject))
+            if subject and (found := re.search(rf"(?<![\w.]){re.escape(subject)}(?![\w.])", part)):
+                shown.stylize("bold cyan", *found.span())
             out.print(shown)
 
 

@@ -223,7 +223,7 @@ def test_the_same_file_in_another_dialect_replaces(tmp_path: Path, store: Path, 
     assert "forget" not in done.err
     assert live(store) == {"T.A > V.A by " + ("orders.sql" if named else str(folder / "orders.sql"))}
     answer = lineage("impact", "t.a", "-s", store).out
-    assert answer.startswith("T.A reaches 1 column")
+    assert answer.startswith("1 column in 1 table depends on T.A")
     done = ingest(store, folder / "orders.sql", *named)
     assert "no dialect given: snowflake, as these files were ingested before" in done.err
     assert "(1 new, 1 ended)" in ingest(store, folder / "orders.sql", "-d", "ansi", *named).out

@@ -45,4 +45,4 @@ def test_a_file_is_ingested_and_asked_about(unpacked: Path, tmp_path: Path) -> N
     (tmp_path / "v.sql").write_text("CREATE VIEW v AS SELECT a FROM t;")
     store = tmp_path / "store.db"
     _lineage(unpacked, "ingest", "sql", tmp_path / "v.sql", "--store", store)
-    assert "t.a reaches 1 column in 1 table" in _lineage(unpacked, "impact", "t.a", "--store", store)
+    assert "1 column in 1 table depends on t.a" in _lineage(unpacked, "impact", "t.a", "--store", store)

@@ -393,12 +393,16 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
 
 
 def _print_headline(answer: Answer, upstream: bool) -> None:
-    verb = "comes from" if upstream else "reaches"
-    by_hop = ", ".join(f"{count:,} after {hops}" for hops, count in answer.by_hop.items())
-    hops = f" (by hops: {by_hop})" if by_hop else ""
-    columns, tables = counted(answer.total, "column"), counted(len(answer.tables), "table")
-    name = answer.start.name
-    say(f"{name} {verb} {columns} in {tables}{hops}", subject=name)
+    name, total = answer.start.name, answer.total
+    if not total:
+        say(f"{name} comes from no other column" if upstream else f"no column depends on {name}", subject=name)
+        return
+    columns = f"{counted(total, 'column')} in {counted(len(answer.tables), 'table')}"
+    if answer.is_lower_bound:
+        columns = f"at least {columns}"
+    hops = f"at most {counted(max(answer.by_hop), 'hop')} away"
+    verb = "depends" if total == 1 else "depend"
+    say(f"{name} comes from {columns}, {hops}" if upstream else f"{columns} {verb} on {name}, {hops}", subject=name)
 
 
 def _neighbour(reached: Reached, upstream: bool) -> str | None:

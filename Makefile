@@ -121,6 +121,11 @@ endif
 test: environments ## every test, against real stores and servers
 	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
+CHECKED := tests/model tests/catalog tests/sql tests/truth tests/traversal tests/bi tests/ingest tests/store/planning
+
+check: lint setup ## lint, and tests that need no server: how SQL is read, and what an ingest makes of it
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -k "not neo4j" $(CHECKED)
+
 soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=duckdb, spark or sqlite)
 	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED) --dialect $(DIALECT)
 

@@ -1,0 +1,204 @@
+"""`lineage pii`: where personal data goes, who reads it, and how to erase it."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.commands.tag import RulesOption, rules_of
+from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.governance.exposure import EXPOSURES
+from lineage.governance.policy import Policy, read_policy
+from lineage.governance.report import PiiReport, make_report
+from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
+from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
+from lineage.governance.tagging import classify, named_column
+from lineage.governance.yaml_files import GovernanceFileError
+from lineage.screen.json_text import json_text
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.sql.resolve.calls.functions import FunctionsFileError, ValueFunctions, value_functions
+from lineage.store import open_store
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Where does personal data go, who reads it, and how is it erased?\n\n"
+    "Example: lineage pii report --format html --output report.html",
+    no_args_is_help=True,
+)
+
+
+class ReportFormat(StrEnum):
+    """Formats of the report."""
+
+    TABLE = "table"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+ClassOption = Annotated[list[str] | None, typer.Option("--class", help="Only this class of data. Repeatable.")]
+_FunctionsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--functions", help="TOML file with your own functions ([partial]). Repeatable.", metavar="FILE"),
+]
+_LOOK = Look(
+    names=("column", "source"), words=("proof",), cuts=("exposure",), phrases={"reads": "{} reads"},
+    styles={"proof": "dim"},
+)  # fmt: skip
+_TABLE = ("source", "column", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
+
+
+@app.command()
+def report(
+    class_: ClassOption = None,
+    output: Annotated[ReportFormat, typer.Option("--format", "-f", help="Output format.")] = ReportFormat.TABLE,
+    file: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", metavar="FILE")] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", help="YAML file of what may be where.", metavar="FILE")
+    ] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", help="Only what is new since this report (--format json).", metavar="REPORT"),
+    ] = None,
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Where do the values of tagged columns go, how are they shown there, and who reads them?
+
+    Each reached column is unmasked, partial, aggregated or masked, with a shortest path and the SQL that proves it. A
+    column that another one reaches unmasked is no source of its own. Exit status 1: the policy denies what is there,
+    or, with --diff, more is shown than before.
+
+    Example: lineage pii report --class email --policy policy.yaml
+    """
+    rulings, saved = _files(policy, diff)
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        wanted = {one.lower() for one in class_ or ()}
+        known = _functions(functions)
+        made = make_report(opened, found, known, datetime.now(UTC), classes=wanted, policy=rulings)
+    if not made.sources:
+        what = f"of class {', '.join(sorted(wanted))}" if wanted else "with personal data"
+        note(f"no column {what} is tagged: `lineage tag scan` tags by names, `lineage tag add` by hand", "yellow")
+    if saved is not None:
+        _print_changes(changed_exposures(saved, made), output)
+        return
+    text = _text(made, output)
+    if file is not None and text is not None:
+        file.write_text(text, encoding="utf-8")
+        note(f"written to {file}")
+    elif text is not None:
+        print(text, end="")
+    else:
+        _print_table(made)
+    for source, holder in made.denied:
+        note(f"denied: {holder.name} is {holder.exposure}, from {source.name}", "red")
+    if made.denied:
+        raise typer.Exit(1)
+
+
+@app.command()
+def where(
+    column: Annotated[str, typer.Argument(help="A column, tagged or not.")],
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Where are the values of this column, and how are they shown there?
+
+    Example: lineage pii where shop.customers.email
+    """
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        key = named_column(opened, column)
+        made = make_report(opened, found, _functions(functions), datetime.now(UTC), columns=[key])
+    [source] = made.sources
+    if output is OutputFormat.JSON:
+        print_object({**source.to_dict(), "blind_spots": made.to_dict()["blind_spots"]})
+        return
+    if output is OutputFormat.CSV:
+        print_listing(REPORT_COLUMNS, report_rows(made), output)
+        return
+    classes = ", ".join(one.name for one in source.tags) or "no tag"
+    counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
+    say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
+        subject=source.name)  # fmt: skip
+    _print_holders(made)
+    for one in source.influenced:
+        note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
+    for name in source.stopped:
+        note(f"not followed beyond {name}: it is said to hold none of it (lineage tag list {name})", "yellow")
+    for name in source.possibly:
+        note(f"it may be in {name}, which is written by SQL whose columns are not known", "yellow")
+
+
+def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[str, object] | None]:
+    """Return the policy and the earlier report, or exit with 2: where a file is wrong, its line is said."""
+    try:
+        return read_policy(policy) if policy else None, read_saved_report(diff) if diff else None
+    except GovernanceFileError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(2) from error
+
+
+def _functions(files: list[Path] | None) -> ValueFunctions:
+    try:
+        return value_functions(files or ())
+    except (FunctionsFileError, OSError) as error:
+        raise typer.BadParameter(str(error), param_hint="--functions") from error
+
+
+def _text(made: PiiReport, output: ReportFormat) -> str | None:
+    if output is ReportFormat.HTML:
+        return html_page(made)
+    if output is ReportFormat.MARKDOWN:
+        return markdown(made)
+    if output is ReportFormat.JSON:
+        return json_text(made.to_dict()) + "\n"
+    if output is ReportFormat.CSV:
+        with redirect_stdout(io.StringIO()) as written:
+            print_listing(REPORT_COLUMNS, report_rows(made), OutputFormat.CSV)
+        return written.getvalue()
+    return None
+
+
+def _print_table(made: PiiReport) -> None:
+    for sentence in summary_sentences(made):
+        say(sentence)
+    if made.sources:
+        print()
+        _print_holders(made)
+
+
+def _print_holders(made: PiiReport) -> None:
+    places = [REPORT_COLUMNS.index(name) for name in _TABLE]
+    hidden = set() if made.has_policy else {_TABLE.index("verdict")}
+    rows = [
+        [None if at in hidden else row[place] or None for at, place in enumerate(places)]
+        for row, (_, holder) in zip(report_rows(made), made.rows, strict=True)
+        if holder.path or made.has_policy or len(made.sources) > 1
+    ]
+    print_listing(_TABLE, rows, OutputFormat.TABLE, _LOOK)
+
+
+def _print_changes(changes: list[ExposureChange], output: ReportFormat) -> None:
+    """Print what has changed, and exit with 1 if more is shown than before."""
+    worse = sum(one.is_worse for one in changes)
+    rows = [(one.source, one.column, one.before, one.now, "more" if one.is_worse else "less") for one in changes]
+    formats = {ReportFormat.JSON: OutputFormat.JSON, ReportFormat.CSV: OutputFormat.CSV}
+    listed = formats.get(output, OutputFormat.TABLE)
+    if rows or listed is not OutputFormat.TABLE:
+        print_listing(("source", "column", "before", "now", "shows"), rows, listed, Look(names=("source", "column")))
+    note(f"{counted(len(changes), 'change')} since that report; {worse:,} show more than before")
+    if worse:
+        raise typer.Exit(1)

@@ -238,8 +238,8 @@ def make_report(
 ) -> PiiReport:
     """Return the report of the columns of some classes (all, without any), or of `columns` (keys).
 
-    A column that another one of the report reaches unmasked is part of that one's answer, and no source of its own,
-    unless a person tagged it.
+    A column whose classes another one of the report explains is part of that one's answer, and no source of its own,
+    unless a person tagged it: see `_sources`.
 
     Raises:
         StoreError: the store could not be read.
@@ -264,15 +264,24 @@ def make_report(
 
 
 def _sources(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:
-    """Return the starts that no other start reaches unmasked, and those that people tagged."""
-    copies = {
+    """Return the starts whose classes no other start explains, and those that people tagged.
+
+    A column is explained by another one of its classes that reaches it unmasked; one that only rules tagged, because
+    of its name (`email_hash`), by one that reaches it in any way.
+    """
+    explained: dict[str, set[str]] = {key: set() for key in spreads}
+    for start, found in spreads.items():
+        names = {one.name for one in classification.tags.get(start, ())}
+        for key in found.reached.keys() & spreads.keys():
+            by_rules = all(one.source == "rules" for one in classification.tags.get(key, ()))
+            if start not in spreads[key].reached and (by_rules or found.reached[key].exposure is Exposure.UNMASKED):
+                explained[key] |= names
+    tags = {key: classification.tags.get(key, ()) for key in spreads}
+    return {
         key
-        for start, found in spreads.items()
-        for key, reach in found.reached.items()
-        if reach.exposure is Exposure.UNMASKED and key in spreads and start not in spreads[key].reached
+        for key, stated in tags.items()
+        if any(one.source == "manual" for one in stated) or not {one.name for one in stated} <= explained[key]
     }
-    by_hand = {key for key in copies if any(one.source == "manual" for one in classification.tags.get(key, ()))}
-    return spreads.keys() - (copies - by_hand)
 
 
 class _Facts:

@@ -13,17 +13,23 @@ import typer
 
 from lineage.cli.commands.tag import RulesOption, rules_of
 from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.governance.access import audit_access, pseudonyms
+from lineage.governance.erasure import plan_erasure
+from lineage.governance.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
+from lineage.governance.log_coverage import NoLogError
 from lineage.governance.policy import Policy, read_policy
 from lineage.governance.report import PiiReport, make_report
 from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
 from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
 from lineage.governance.tagging import classify, named_column
 from lineage.governance.yaml_files import GovernanceFileError
+from lineage.model.names import dataset_of
 from lineage.screen.json_text import json_text
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.sql.resolve.calls.functions import FunctionsFileError, ValueFunctions, value_functions
 from lineage.store import open_store
+from lineage.traversal import resolve_table
 
 __all__ = ["app"]
 
@@ -41,6 +47,13 @@ class ReportFormat(StrEnum):
     HTML = "html"
     MARKDOWN = "markdown"
     CSV = "csv"
+    JSON = "json"
+
+
+class PlanFormat(StrEnum):
+    """Formats of a plan."""
+
+    SQL = "sql"
     JSON = "json"
 
 
@@ -140,6 +153,93 @@ def where(
         note(f"not followed beyond {name}: it is said to hold none of it (lineage tag list {name})", "yellow")
     for name in source.possibly:
         note(f"it may be in {name}, which is written by SQL whose columns are not known", "yellow")
+
+
+@app.command()
+def access(
+    class_: ClassOption = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Only this user. Repeatable.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", formats=["%Y-%m-%d"], help="From this day on.", metavar="DAY")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--until", formats=["%Y-%m-%d"], help="Up to this day.", metavar="DAY")
+    ] = None,
+    hide_users: Annotated[bool, typer.Option("--hide-users", help="Show `user 1`, … instead of names.")] = False,
+    rules: RulesOption = None,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Who read personal data, where, masked or not, and how often? By query logs.
+
+    What the logs do not show is named first. Without a log of that time, nothing is said.
+
+    Example: lineage pii access --class email --since 2026-01-01
+    """
+    wanted = {one.lower() for one in class_ or ()}
+    days = [one.date() if one else None for one in (since, until)]
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        made = make_report(opened, found, _functions(None), datetime.now(UTC), classes=wanted)
+        try:
+            audit = audit_access(opened, made, since=days[0], until=days[1], users=user or ())
+        except NoLogError as error:
+            note(f"error: {error}", "red")
+            note(error.hint)
+            raise typer.Exit(1) from error
+    shown = pseudonyms(audit) if hide_users else {}
+    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from")
+    rows = [
+        (
+            shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
+            one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
+        )
+        for one in audit.accesses
+    ]  # fmt: skip
+    if output is OutputFormat.JSON:
+        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        print_object({"blind_spots": list(audit.blind_spots), "accesses": listed})
+        return
+    for spot in audit.blind_spots:
+        note(f"not seen: {spot}" if not spot.startswith("only") else spot, "yellow")
+    if output is OutputFormat.TABLE and not rows:
+        say("in what the logs cover, nobody read it")
+        return
+    print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)))
+
+
+@app.command("erase-plan")
+def erase_plan(
+    column: Annotated[str, typer.Argument(help="A column with data of the person.")],
+    key: Annotated[str, typer.Option("--key", help="The column that identifies the person, of the same table.")],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Keep the rows of this table, and clear its personal columns. Repeatable."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only the queries that count what is left.")] = False,
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+    output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.SQL,
+) -> None:
+    """Plan the erasure of a person: SQL text, table by table, in order. It is never run here.
+
+    Rows are tied to the person by copies of the key and by columns that SQL joins, else by names (marked CHECK). What
+    the statements do not reach is named: sums, hashes, exports, backups.
+
+    Example: lineage pii erase-plan shop.customers.email --key shop.customers.id
+    """
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        target, person = named_column(opened, column), named_column(opened, key)
+        if dataset_of(target) != dataset_of(person):
+            raise typer.BadParameter("it has to be a column of the same table", param_hint="--key")
+        kept = [resolve_table(opened, one).key for one in keep or ()]
+        plan = plan_erasure(opened, found, _functions(functions), target, person, kept)
+    if output is PlanFormat.JSON:
+        print_object(plan_values(plan))
+    else:
+        print(check_script(plan) if check else erasure_script(plan), end="")
 
 
 def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[str, object] | None]:

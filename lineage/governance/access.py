@@ -67,7 +67,11 @@ def audit_access(
         sources = tuple(sorted({name for _, name, _ in holders[key]}))
         classes = tuple(sorted({name for *_, names in holders[key] for name in names}))
         for user, read in _by_user(usage).items():
-            asked = {day: number for day, number in read.items() if (not since or day >= since) and (not until or day <= until)}
+            asked = {
+                day: number
+                for day, number in read.items()
+                if (not since or day >= since) and (not until or day <= until)
+            }
             if asked and (not users or user in users):
                 new = (coverage.last_day - min(read)).days < 30 < coverage.days
                 total = sum(asked.values())

@@ -113,7 +113,7 @@ class _Planner:
     def plan(self) -> ErasurePlan:
         home = dataset_of(self._key)
         self._ties[home] = Tie(self._key, self._key, "the person's own row")
-        self._follow(home)
+        self._follow()
         starts = [one.key for table in self._ties for one in self._columns[table]] or [self._column]
         graph = load_value_graph(self._store, starts, self._functions)
         reached = self._reached(graph, starts)
@@ -127,17 +127,17 @@ class _Planner:
             f"SELECT {self._path(self._column)} FROM {self._table(home)} WHERE {self._path(self._key)} = :key;",
             tuple(self._step(key) for key in tied),
             tuple(sorted(self._table(key) for key in views)),
-            tuple(sorted((self._outside(key, reached, graph) for key in outside), key=lambda one: one.table)),
+            tuple(sorted((self._outside(key, reached) for key in outside), key=lambda one: one.table)),
             (*_ALWAYS, *self._unresolved([*tied, *views, *outside]), *self._untied({*tied, *views, *outside})),
         )
 
-    def _follow(self, home: str) -> None:
+    def _follow(self) -> None:
         """Find the tables whose rows are tied to those of a table, from the key of each table on."""
         keys = [self._key]
         while keys:
             key = keys.pop(0)
             for table in self._tie_by(key):
-                keys += [one for one in row_keys(self._datasets[table], self._columns[table])[:1]]
+                keys += row_keys(self._datasets[table], self._columns[table])[:1]
 
     def _tie_by(self, key: str) -> list[str]:
         """Tie the tables that hold a key, over copies and joins; return those that were not tied before.
@@ -221,7 +221,8 @@ class _Planner:
         statement = f"DELETE FROM {name} WHERE {condition};"
         if kept:
             tagged = [one.key for one in self._columns[table] if one.key in self._classification.tags]
-            cleared = dict.fromkeys((*tagged, *([tie.column] if tie.column != self._key else [])))
+            goes = tie.column != self._key and dataset_of(tie.key) not in self._keep
+            cleared = dict.fromkeys((*tagged, *([tie.column] if goes else [])))
             cells = ", ".join(f"{self._path(key)} = NULL" for key in cleared)
             statement = f"UPDATE {name} SET {cells} WHERE {condition};" if cells else f"-- nothing to clear in {name}"
         how = tie.how if tie.key == tie.column else f"{self._path(tie.column)} is {self._name(tie.key)}, {tie.how}"
@@ -247,7 +248,7 @@ class _Planner:
                     found[table][key] = reach
         return {table: columns for table, columns in found.items() if columns}
 
-    def _outside(self, table: str, reached: Mapping[str, Mapping[str, Reach]], graph: ValueGraph) -> OutOfReach:
+    def _outside(self, table: str, reached: Mapping[str, Mapping[str, Reach]]) -> OutOfReach:
         columns = reached.get(table, {})
         most = min((one.exposure for one in columns.values()), key=lambda one: one.rank, default=Exposure.UNMASKED)
         kind = _NO_ROWS.get(self._kind(table))
@@ -267,7 +268,9 @@ class _Planner:
         """Return the jobs that make a table from others, by file and line: they may bring rows back."""
         keys = self._store.job_keys_of([table]).get(table, [])
         jobs = [one for one in self._store.jobs(keys) if table in one.writes and one.reads]
-        return sorted({f"{one.source}:{one.source_line}" if one.source and one.source_line else one.key for one in jobs})
+        return sorted(
+            {f"{one.source}:{one.source_line}" if one.source and one.source_line else one.key for one in jobs}
+        )
 
     def _unresolved(self, tables: Collection[str]) -> Iterator[str]:
         """Yield the tables that are written from these by SQL whose columns are not known."""

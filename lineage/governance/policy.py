@@ -1,4 +1,4 @@
-"""The policy file: which class of personal data may be where, and how well hidden. The first entry that fits decides."""
+"""The policy file: which class of personal data may be where, and how well hidden. The first entry that fits counts."""
 
 from __future__ import annotations
 

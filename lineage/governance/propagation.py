@@ -87,9 +87,7 @@ def load_value_graph(store: GraphStore, starts: Collection[str], functions: Valu
     while level:
         for hop in store.expand(level, Direction.DOWNSTREAM):
             found[hop.via].append(hop.edge)
-        ends = {
-            edge.target for via in level for edge in found.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES
-        }
+        ends = {edge.target for via in level for edge in found.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
         level = sorted(ends - seen)
         seen |= ends
     jobs = {job.key: job for job in store.jobs({edge.job for edges in found.values() for edge in edges})}

@@ -323,9 +323,7 @@ def _possibly(store: GraphStore, found: Spread) -> list[str]:
 def _source(
     facts: _Facts, found: Spread, classification: Classification, classes: Collection[str], policy: Policy | None
 ) -> SourceColumn:
-    tags = tuple(
-        one for one in classification.tags.get(found.start, ()) if not classes or one.name in classes
-    )
+    tags = tuple(one for one in classification.tags.get(found.start, ()) if not classes or one.name in classes)
     confidence = max((one.confidence for one in tags), default=1.0)
     names = [one.name for one in tags]
     own = _holder(facts, found.start, Reach(Exposure.UNMASKED, ()), confidence, names, policy)
@@ -356,7 +354,9 @@ def _holder(
         )
         for step in reach.path
     )  # fmt: skip
-    rulings = [Ruling(name, *policy.decide(name, namespace, table, reach.exposure)) for name in classes] if policy else []
+    rulings = (
+        [Ruling(name, *policy.decide(name, namespace, table, reach.exposure)) for name in classes] if policy else []
+    )
     kind = str(stored.kind) if stored else "table"
     sure = confidence * CONFIDENCE[reach.exposure]
     return Holder(
@@ -370,9 +370,7 @@ def _influenced(facts: _Facts, one: Influence) -> Influenced:
     return Influenced(one.target, name, facts.names[one.source], tuple(map(str, one.subtypes)), one.masked, proof)
 
 
-def _blind_spots(
-    facts: _Facts, classification: Classification, sources: Iterable[SourceColumn]
-) -> Iterator[BlindSpot]:
+def _blind_spots(facts: _Facts, classification: Classification, sources: Iterable[SourceColumn]) -> Iterator[BlindSpot]:
     """Yield what the report cannot know."""
     if not facts.totals:
         yield BlindSpot("readers", "no query log was ingested")

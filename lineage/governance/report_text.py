@@ -37,11 +37,11 @@ def summary_sentences(report: PiiReport) -> list[str]:
     """Return what a manager reads first."""
     classes = f" ({', '.join(report.classes)})" if report.classes else ""
     sources = len(report.sources)
-    found = [f"{_counted(sources, 'column')} {'holds' if sources == 1 else 'hold'} personal data at the source{classes}."]
+    found = [
+        f"{_counted(sources, 'column')} {'holds' if sources == 1 else 'hold'} personal data at the source{classes}."
+    ]
     reached = sum(report.exposed.values())
-    kinds = ", ".join(
-        f"{number:,} {_WORDS[exposure]}" for exposure, number in report.exposed.items() if number
-    )
+    kinds = ", ".join(f"{number:,} {_WORDS[exposure]}" for exposure, number in report.exposed.items() if number)
     found.append(
         f"The values reach {_counted(reached, 'other column')} in {_counted(len(report.tables), 'table')}: {kinds}."
         if reached
@@ -51,7 +51,9 @@ def summary_sentences(report: PiiReport) -> list[str]:
         verdicts = ", ".join(f"{verdict} {number:,}" for verdict, number in report.verdicts.items())
         found.append(f"Columns by what the policy says: {verdicts}.")
     if report.blind_spots:
-        found.append(f"What this report cannot know: {'; '.join(f'{one.what} ({one.why})' for one in report.blind_spots)}.")
+        found.append(
+            f"What this report cannot know: {'; '.join(f'{one.what} ({one.why})' for one in report.blind_spots)}."
+        )
     return found
 
 
@@ -64,7 +66,10 @@ def markdown(report: PiiReport) -> str:
     for source in report.sources:
         lines += ["", f"## {_code(source.name)}", "", *_bullets(_tag_sentences(source)), ""]
         if source.holders:
-            lines += ["| column | shows | confidence | hops | readers | last read | policy |", "|---|---|--:|--:|---|---|---|"]
+            lines += [
+                "| column | shows | confidence | hops | readers | last read | policy |",
+                "|---|---|--:|--:|---|---|---|",
+            ]
             lines += (_table_line(one) for one in source.holders)
         lines += _paths(source)
         lines += _further(source)
@@ -84,7 +89,9 @@ def html_page(report: PiiReport) -> str:
 @cache
 def _page() -> jinja2.Template:
     text = files("lineage.governance").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
     environment.filters["shown"] = lambda text: visible_line(str(text))
     return environment.from_string(text)
 
@@ -112,7 +119,15 @@ def _tag_sentences(source: SourceColumn) -> Iterator[str]:
 def _table_line(one: Holder) -> str:
     last = f"{one.usage.last_read:%Y-%m-%d}" if one.usage.last_read else ""
     verdict = str(one.verdict) if one.rulings else ""
-    cells = (_code(one.name), one.exposure, f"{one.confidence:.2f}", one.hops, _plain(", ".join(one.users)), last, verdict)
+    cells = (
+        _code(one.name),
+        one.exposure,
+        f"{one.confidence:.2f}",
+        one.hops,
+        _plain(", ".join(one.users)),
+        last,
+        verdict,
+    )
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -123,7 +138,8 @@ def _paths(source: SourceColumn) -> Iterator[str]:
         yield f"- {_code(one.name)}"
         for step in one.path:
             sql = " → ".join(map(_code, step.proof.sql))
-            yield f"  - {_code(step.source)} → {_code(step.target)}, {step.exposure}: {sql} ({_plain(step.proof.place)})"
+            way = f"{_code(step.source)} → {_code(step.target)}, {step.exposure}"
+            yield f"  - {way}: {sql} ({_plain(step.proof.place)})"
 
 
 def _further(source: SourceColumn) -> Iterator[str]:
@@ -145,7 +161,8 @@ def _users(holder: Holder) -> str:
 
 def _ruling(holder: Holder) -> str:
     said = [
-        f"{one.verdict} {one.name}" + "".join(f", {name.replace('_', ' ')}: {text}" for name, text in one.entry.record.items())
+        f"{one.verdict} {one.name}"
+        + "".join(f", {name.replace('_', ' ')}: {text}" for name, text in one.entry.record.items())
         for one in holder.rulings
         if one.entry is not None
     ]

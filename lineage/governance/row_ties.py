@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from lineage.frozen import frozen
-from lineage.governance.propagation import ValueGraph, spread
 from lineage.governance.exposure import Exposure
+from lineage.governance.propagation import ValueGraph, spread
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.model.influence.evidence import spans_of
 from lineage.model.influence.transformations import EdgeKind, Subtype
@@ -93,15 +93,14 @@ def row_keys(dataset: StoredDataset, columns: Iterable[StoredColumn]) -> list[st
     """Return the columns that identify the rows of a table, by a test or by their names; the likeliest first."""
     singular = _singular(short_name(dataset.name).lower())
     names = ("id", f"{singular}_id", f"{singular}id", f"{singular}_key")
-    tested = {
-        path
-        for facts in dataset.stated_facts
-        for one in (*facts.checks, *facts.constraints)
-        if one.kind in _TESTED and len(one.columns) == 1
-        for path in one.columns
-    }
+    stated = dataset.stated_facts
+    unique = [(one.kind, one.columns) for facts in stated for one in facts.checks]
+    unique += [(one.kind, one.columns) for facts in stated for one in facts.constraints]
+    tested = {paths[0] for kind, paths in unique if kind in _TESTED and len(paths) == 1}
     listed = [one for one in columns if one.path in tested or one.path.lower() in names]
-    return [one.key for one in sorted(listed, key=lambda one: (one.path not in tested, _place(one.path, names), one.key))]
+    return [
+        one.key for one in sorted(listed, key=lambda one: (one.path not in tested, _place(one.path, names), one.key))
+    ]
 
 
 def named_like(
@@ -119,7 +118,11 @@ def named_like(
 
 
 def _joins(edge: StoredEdge) -> bool:
-    return edge.kind is EdgeKind.REFERENCES and bool({Subtype.JOIN, Subtype.FILTER} & {*edge.subtypes}) and not edge.masking
+    return (
+        edge.kind is EdgeKind.REFERENCES
+        and bool({Subtype.JOIN, Subtype.FILTER} & {*edge.subtypes})
+        and not edge.masking
+    )
 
 
 def _conditions(sql: str | None, edge: StoredEdge) -> Iterator[tuple[int, int]]:

@@ -107,7 +107,7 @@ def default_rules() -> Rules:
 
 
 def matching_tags(columns: Iterable[StoredColumn], rules: Rules, at: datetime, by: str) -> Iterator[StoredTag]:
-    """Yield a tag for each class that a rule recognises in the name of a column or field, or that its metadata names."""
+    """Yield a tag for each class that a rule recognises in the name of a column or field, or its metadata names."""
     for column in columns:
         if column.dropped_at is not None:
             continue

@@ -36,9 +36,7 @@ class Classification:
 
     def columns_of(self, classes: Collection[str] = ()) -> list[str]:
         """Return the keys of the columns that have one of these classes, or any class, sorted."""
-        return sorted(
-            key for key, tags in self.tags.items() if not classes or any(one.name in classes for one in tags)
-        )
+        return sorted(key for key, tags in self.tags.items() if not classes or any(one.name in classes for one in tags))
 
     def denies(self, column: str, classes: Collection[str]) -> bool:
         """Return whether someone says that a column holds none of these classes."""

@@ -75,7 +75,9 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
     jobs = [one for one in store.jobs() if one.retired_at is None]
     used = _used(datasets, jobs, since)
     judged = [
-        one for one in datasets.values() if one.namespace in coverage.namespaces and one.kind is not DatasetKind.EXPOSURE
+        one
+        for one in datasets.values()
+        if one.namespace in coverage.namespaces and one.kind is not DatasetKind.EXPOSURE
     ]
     unused = {one.key for one in judged} - used
     names = store.dataset_names(unused | {key for job in jobs for key in job.writes})
@@ -165,7 +167,9 @@ def _unused_columns(
     columns = {one.key: one for one in store.columns(list(names)) if one.parent is None}
     read = {one.of for one in store.usages(sorted(columns), since=since) if one.reads}
     leading = {
-        hop.via for hop in store.expand(columns.keys() - read, Direction.DOWNSTREAM) if dataset_of(hop.edge.target) in used
+        hop.via
+        for hop in store.expand(columns.keys() - read, Direction.DOWNSTREAM)
+        if dataset_of(hop.edge.target) in used
     }
     rest = sorted(columns.keys() - read - leading, key=lambda key: (names[columns[key].dataset], key))
     return [UnusedColumn(key, names[columns[key].dataset], columns[key].display_path) for key in rest]

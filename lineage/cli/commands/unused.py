@@ -23,7 +23,9 @@ def unused(
     days: Annotated[int, typer.Option("--days", min=1, help="Not used for so many days.")] = 90,
     until: Annotated[
         datetime | None,
-        typer.Option("--until", formats=["%Y-%m-%d"], help="The last of these days. Default: today (UTC).", metavar="DAY"),
+        typer.Option(
+            "--until", formats=["%Y-%m-%d"], help="The last of these days. Default: today (UTC).", metavar="DAY"
+        ),
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="Also columns of the tables that are used.")] = False,
     store: StoreOption = None,
@@ -57,7 +59,10 @@ def unused(
     say(f"{len(rows):,} of {counted(found.judged, 'table')} unused from {found.since} to {found.until}")
     note(f"by {found.coverage.text}")
     if found.not_judged:
-        note(f"{counted(found.not_judged, 'table')} not judged: no log covers their system, or they are dashboards", "yellow")
+        note(
+            f"{counted(found.not_judged, 'table')} not judged: no log covers their system, or they are dashboards",
+            "yellow",
+        )
     if rows:
         print_listing(_COLUMNS, rows, output, _LOOK)
     for one in found.columns:

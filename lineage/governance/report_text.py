@@ -59,7 +59,7 @@ def summary_sentences(report: PiiReport) -> list[str]:
 
 def markdown(report: PiiReport) -> str:
     """Return the report in Markdown."""
-    lines = [f"# Personal data, {report.at:%Y-%m-%d %H:%M} UTC", "", *_bullets(summary_sentences(report))]
+    lines = [f"# Personal data, {report.at:%Y-%m-%d %H:%M} UTC", "", *_bullets(map(_plain, summary_sentences(report)))]
     for source, holder in report.denied:
         lines += [*([] if "## Not allowed" in lines else ["", "## Not allowed", ""])]
         lines.append(f"- {_code(holder.name)}: {holder.exposure}, from {_code(source.name)}{_ruling(holder)}")

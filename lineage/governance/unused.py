@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from lineage.frozen import frozen
 from lineage.governance.log_coverage import LogCoverage, log_coverage
 from lineage.model.batch import JobKind
-from lineage.model.names import dataset_of
+from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredDataset, StoredJob
@@ -166,10 +166,15 @@ def _unused_columns(
     names = {one.key: one.display_name for one in datasets}
     columns = {one.key: one for one in store.columns(list(names)) if one.parent is None}
     read = {one.of for one in store.usages(sorted(columns), since=since) if one.reads}
-    leading = {
-        hop.via
-        for hop in store.expand(columns.keys() - read, Direction.DOWNSTREAM)
-        if dataset_of(hop.edge.target) in used
-    }
+    targets: defaultdict[str, set[str]] = defaultdict(set)
+    for hop in store.expand(columns.keys() - read, Direction.DOWNSTREAM):
+        if dataset_of(hop.edge.target) in used:
+            targets[hop.edge.target].add(hop.via)
+    # What leads to the rows of a used table is used, and what leads to a used column.
+    level = {target for target in targets if not is_column_key(target)} | (targets.keys() & read)
+    leading: set[str] = set()
+    while level:
+        level = {via for target in level for via in targets.get(target, ())} - leading - read
+        leading |= level
     rest = sorted(columns.keys() - read - leading, key=lambda key: (names[columns[key].dataset], key))
     return [UnusedColumn(key, names[columns[key].dataset], columns[key].display_path) for key in rest]

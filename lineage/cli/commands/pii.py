@@ -85,7 +85,7 @@ def report(
     functions: _FunctionsOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Where do the values of tagged columns go, how are they shown there, and who reads them?
+    """Where do the values of tagged columns go?
 
     Each reached column is unmasked, partial, aggregated or masked, with a shortest path and the SQL that proves it. A
     column that another one reaches unmasked is no source of its own. Exit status 1: the policy denies what is there,
@@ -127,7 +127,9 @@ def where(
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Where are the values of this column, and how are they shown there?
+    """Where are the values of this column?
+
+    Each other column that holds them, and what it shows of them.
 
     Example: lineage pii where shop.customers.email
     """
@@ -170,7 +172,9 @@ def access(
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Who read personal data, where, masked or not, and how often? By query logs.
+    """Who read personal data, by the query logs?
+
+    Each user and column: masked or not, how often, first and last day.
 
     What the logs do not show is named first. Without a log of that time, nothing is said.
 
@@ -222,7 +226,9 @@ def erase_plan(
     store: StoreOption = None,
     output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.SQL,
 ) -> None:
-    """Plan the erasure of a person: SQL text, table by table, in order. It is never run here.
+    """Plan the erasure of a person, as SQL text.
+
+    Table by table, in order. Nothing is run here.
 
     Rows are tied to the person by copies of the key and by columns that SQL joins, else by names (marked CHECK). What
     the statements do not reach is named: sums, hashes, exports, backups.

@@ -60,7 +60,7 @@ def log_coverage(store: GraphStore, since: date | None = None, until: date | Non
         raise NoLogError(
             f"no log covers {asked}: the logs end on {last}" if since and last < since
             else f"no log covers {asked}: the logs begin on {first}",
-            "ingest a newer log, or ask about another time (--days, --until)",
+            "ingest a log of that time, or ask about another time",
         )  # fmt: skip
     runs = [one for one in store.runs(_ALL_RUNS) if one.kind == "log"]
     return LogCoverage(

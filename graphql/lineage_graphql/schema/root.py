@@ -23,6 +23,7 @@ from lineage_graphql.schema.lists.lookups import Lookups
 from lineage_graphql.schema.lists.table_usage import TableUsages
 from lineage_graphql.schema.objects.usage import Usage, usage_of
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
+from lineage_graphql.schema.personal_data import PersonalData
 from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.traversals import traversal
 from lineage_graphql.schema.traversals.paths import Path, paths_between
@@ -40,7 +41,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs):
+class Query(Lookups, Lists, TableUsages, Subgraphs, PersonalData):
     """The queries."""
 
     impact = strawberry.field(

@@ -9,7 +9,7 @@ from datetime import date
 from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.governance.report import Holder, PiiReport
+from lineage.governance.pii_report import Holder, PiiReport
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredUsage
 

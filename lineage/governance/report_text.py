@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 
 from lineage.governance.exposure import EXPOSURES, Exposure
-from lineage.governance.report import Holder, PiiReport, SourceColumn
+from lineage.governance.pii_report import Holder, PiiReport, SourceColumn
 from lineage.model.text.visible_text import visible_line
 
 __all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_sentences"]

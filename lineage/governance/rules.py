@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from lineage.governance.yaml_files import GovernanceFileError, read_yaml
 from lineage.store.values import StoredColumn, StoredTag
 
-__all__ = ["ClassRule", "Rules", "column_words", "default_rules", "matching_tags", "read_rules"]
+__all__ = ["ClassRule", "ClassRules", "column_words", "default_rules", "matching_tags", "read_rules"]
 
 _CLASS = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -56,7 +56,7 @@ class ClassRule(BaseModel):
         return next((one for one in self.names if _has_words(one, words)), None)
 
 
-class Rules(BaseModel):
+class ClassRules(BaseModel):
     """A file of rules: classes by name. With `extends: default`, the default classes stay, but those redefined."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,7 +83,7 @@ def column_words(name: str) -> str:
     return _NO_WORD.sub("_", spaced.lower()).strip("_")
 
 
-def read_rules(path: Path | None) -> Rules:
+def read_rules(path: Path | None) -> ClassRules:
     """Return the rules of a file; without one, the default rules.
 
     Raises:
@@ -95,18 +95,18 @@ def read_rules(path: Path | None) -> Rules:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GovernanceFileError(str(path), 1, 1, f"cannot be read: {error}") from error
-    rules = read_yaml(path, text, Rules)
-    return rules if rules.extends is None else Rules(classes=default_rules().classes | rules.classes)
+    rules = read_yaml(path, text, ClassRules)
+    return rules if rules.extends is None else ClassRules(classes=default_rules().classes | rules.classes)
 
 
 @cache
-def default_rules() -> Rules:
+def default_rules() -> ClassRules:
     """Return the default set of classes."""
     text = files("lineage.governance").joinpath("default_rules.yaml").read_text(encoding="utf-8")
-    return read_yaml("default_rules.yaml", text, Rules)
+    return read_yaml("default_rules.yaml", text, ClassRules)
 
 
-def matching_tags(columns: Iterable[StoredColumn], rules: Rules, at: datetime, by: str) -> Iterator[StoredTag]:
+def matching_tags(columns: Iterable[StoredColumn], rules: ClassRules, at: datetime, by: str) -> Iterator[StoredTag]:
     """Yield a tag for each class that a rule recognises in the name of a column or field, or its metadata names."""
     for column in columns:
         if column.dropped_at is not None:
@@ -119,7 +119,7 @@ def matching_tags(columns: Iterable[StoredColumn], rules: Rules, at: datetime, b
         yield from _stated_tags(column, rules, at)
 
 
-def _stated_tags(column: StoredColumn, rules: Rules, at: datetime) -> Iterator[StoredTag]:
+def _stated_tags(column: StoredColumn, rules: ClassRules, at: datetime) -> Iterator[StoredTag]:
     """Yield the classes that metadata of a source (dbt's `meta`) names: `email: true`, `classification: email`."""
     for facts in column.stated_facts:
         for name, value in facts.meta:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 
 from lineage.frozen import frozen
-from lineage.governance.rules import Rules
+from lineage.governance.rules import ClassRules
 from lineage.model.names import column_key, is_column_key, split_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredTag
@@ -44,7 +44,7 @@ class Classification:
         return ANY_CLASS in denied or (bool(classes) and set(classes) <= denied)
 
 
-def classify(store: GraphStore, rules: Rules) -> Classification:
+def classify(store: GraphStore, rules: ClassRules) -> Classification:
     """Return the classes of all columns.
 
     Besides tags, the names of classes among the tags of `describe`, and of sources such as dbt, count.

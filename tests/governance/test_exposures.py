@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lineage.governance.report import PiiReport, make_report
+from lineage.governance.pii_report import PiiReport, make_report
 from lineage.governance.rules import default_rules
 from lineage.governance.tagging import classify, named_column
 from lineage.sql.resolve.calls.functions import value_functions

@@ -17,13 +17,13 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship
+from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
 from lineage_graphql.schema.lists.table_usage import TableUsages
 from lineage_graphql.schema.objects.usage import Usage, usage_of
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
-from lineage_graphql.schema.personal_data import PersonalData
 from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.traversals import traversal
 from lineage_graphql.schema.traversals.paths import Path, paths_between

@@ -26,10 +26,10 @@ from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.exposures import ColumnTag
 from lineage_graphql.schema.fields import argument, doc_field, in_utc
 from lineage_graphql.schema.objects.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.objects.jobs import LineageEdge
-from lineage_graphql.schema.personal_data import ColumnTag
 
 __all__ = ["Mutation", "NodeType"]
 

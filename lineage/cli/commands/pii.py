@@ -18,8 +18,8 @@ from lineage.governance.erasure import plan_erasure
 from lineage.governance.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
 from lineage.governance.log_coverage import NoLogError
+from lineage.governance.pii_report import PiiReport, make_report
 from lineage.governance.policy import Policy, read_policy
-from lineage.governance.report import PiiReport, make_report
 from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
 from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
 from lineage.governance.tagging import classify, named_column

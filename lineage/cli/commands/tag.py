@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
-from lineage.governance.rules import Rules, matching_tags, read_rules
+from lineage.governance.rules import ClassRules, matching_tags, read_rules
 from lineage.governance.tag_csv import read_tag_csv
 from lineage.governance.tagging import ANY_CLASS, classify, column_to_tag, named_column
 from lineage.governance.yaml_files import GovernanceFileError
@@ -45,7 +45,7 @@ _COLUMNS = ("column", "class", "confidence", "source", "by", "at", "why")
 _LOOK = Look(names=("column",), words=("why",), cuts=("confidence",), styles={"why": "dim"})
 
 
-def rules_of(path: Path | None) -> Rules:
+def rules_of(path: Path | None) -> ClassRules:
     """Return the rules of a file, or the default ones.
 
     Raises:

@@ -9,7 +9,7 @@ import typer
 
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.unused import UnusedReport, find_unused
+from lineage.governance.unused_tables import UnusedReport, find_unused
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.store import open_store
 

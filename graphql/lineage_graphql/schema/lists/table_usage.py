@@ -15,6 +15,7 @@ from lineage.store.values import DatasetUsage, StoredDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.exposures import refuse_without_log
 from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field, some_of
 from lineage_graphql.schema.objects.datasets import Table, table_of
 from lineage_graphql.schema.paging import (
@@ -31,7 +32,6 @@ from lineage_graphql.schema.paging import (
     page_arguments,
     read_page,
 )
-from lineage_graphql.schema.personal_data import refuse_without_log
 
 __all__ = ["TableUsages"]
 

@@ -33,6 +33,9 @@ def test_each_steward_changes_tags_of_their_own(path: Path) -> None:
         store.describe(key, tags=["core"])
         store.describe(key, tags=[])
     assert _tags(path, EMAIL) == [(EMAIL, "email", "ana")]
+    [shown] = lineage("columns", EMAIL, "--json", "--store", path).json
+    [hit] = lineage("search", "email", "--tag", "email", "--json", "--store", path).json
+    assert (shown["tags"], hit["tags"], hit["name"]) == (["email"], ["email"], EMAIL)
 
 
 def test_a_denial_wins_over_rules_and_stays(path: Path) -> None:

@@ -63,7 +63,7 @@ _FunctionsOption = Annotated[
     typer.Option("--functions", help="TOML file with your own functions ([partial]). Repeatable.", metavar="FILE"),
 ]
 _LOOK = Look(
-    names=("column", "source"), words=("proof",), cuts=("exposure",), phrases={"reads": "{} reads"},
+    names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
 _TABLE = ("source", "column", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")

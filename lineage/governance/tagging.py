@@ -22,7 +22,6 @@ __all__ = ["ANY_CLASS", "Classification", "classify", "column_to_tag", "named_co
 ANY_CLASS = "pii"
 """The class of personal data of any kind; denied, it denies all classes."""
 _SOURCES = ("manual", "csv")
-_MOST_FOUND = 1_000_000
 _UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -54,8 +53,8 @@ def classify(store: GraphStore, rules: ClassRules) -> Classification:
     """
     stated = store.tags()
     names = {ANY_CLASS, *rules.classes, *(one.name for one in stated)}
-    found = {hit.key for name in names for hit in store.search("", types=("Column",), tags=[name], limit=_MOST_FOUND)}
-    known = {one.key: one for one in store.columns_by_key(found | {one.column for one in stated})}
+    described = {one.key: one for one in store.tagged_columns()}
+    known = described | {one.key: one for one in store.columns_by_key({one.column for one in stated})}
     by_column: defaultdict[str, list[StoredTag]] = defaultdict(list)
     pending = []
     for tag in stated:
@@ -64,8 +63,8 @@ def classify(store: GraphStore, rules: ClassRules) -> Classification:
             pending.append(tag)
         else:
             by_column[key].append(tag)
-    for key in found & known.keys():
-        by_column[key] += _described(known[key], names)
+    for key, column in described.items():
+        by_column[key] += _described(column, names)
     denials = {key: tuple(one for one in tags if one.denied) for key, tags in by_column.items()}
     denials = {key: tags for key, tags in denials.items() if tags}
     counting = {key: _counting(tags, {one.name for one in denials.get(key, ())}) for key, tags in by_column.items()}

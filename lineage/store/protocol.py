@@ -312,6 +312,12 @@ class GraphStore(Protocol):
     def tags(self, columns: Collection[str] | None = None) -> list[StoredTag]:
         """Return the tags of these columns (by key; all tags, without keys), sorted."""
 
+    def tagged_columns(self) -> list[StoredColumn]:
+        """Return the columns with tags that `describe` set or that sources state, sorted by key.
+
+        The tags of `change_tags` are not among them; dropped columns are left out.
+        """
+
     def fact_sources(self, beginning: str) -> list[tuple[str, str]]:
         """Return the sources of facts (`StoredDataset.facts`) whose keys begin with this text, sorted.
 

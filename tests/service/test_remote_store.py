@@ -103,11 +103,13 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),
         "tags": (([key("users.email")],), {}),
+        "tagged_columns": ((), {}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
     stated = Facts("dbt/shop:model.users@", day(9), description="Users.")
     own.apply(replace(batch(run="facts"), facts=(FactsRecord(key("users"), stated),)))
     own.apply(batch(table("shop.orders", "id", at=1), run="dotted"))
+    own.describe(key("users.id"), tags=["core"])
     own.change_tags([StoredTag(key("users.email"), "email", "manual", day(3), "ana", "seen", 0.5)])
     own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}

@@ -36,7 +36,9 @@ def test_a_tag_is_independent_of_its_column(store: GraphStore) -> None:
     store.change_tags([EMAIL])
     store.apply(batch(table("a", "x", "y", at=1)))
     store.describe(key("a.x"), tags=["core"])
+    assert [one.key for one in store.tagged_columns()] == [key("a.x")]
     store.describe(key("a.x"), tags=[])
+    assert store.tagged_columns() == []
     store.apply(batch(table("a", "y", at=3)))
     store.apply(batch(drop("a", at=4)))
     assert store.tags([key("a.x"), key("a.y")]) == [EMAIL]

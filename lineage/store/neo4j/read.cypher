@@ -186,6 +186,9 @@ MATCH (n:Change {kind: 'alias', other: $key}) RETURN n.dataset AS dataset, n.oth
 // name: prunes_by_key
 MATCH (n:Prune {key: $key}) RETURN n
 
+// name: tagged_columns
+MATCH (n:`Column`) WHERE n.dropped_at IS NULL AND (size(n.tags) > 0 OR n.source_tags IS NOT NULL) RETURN n
+
 // name: tags_by_key
 MATCH (n:Tag {key: $key}) RETURN n
 

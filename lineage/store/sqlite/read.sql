@@ -241,6 +241,10 @@ SELECT n.dataset AS dataset, n.other AS other FROM change AS n WHERE n.other = :
 -- name: prunes_by_key
 SELECT {prune n} FROM prune AS n WHERE n.key = :key
 
+-- name: tagged_columns
+SELECT {a_column n} FROM a_column AS n
+WHERE n.id IN (SELECT id FROM dataset_column WHERE tags <> '[]' OR source_tags IS NOT NULL) AND n.dropped_at IS NULL
+
 -- name: tags_by_key
 SELECT {tag n} FROM tag AS n WHERE n.key = :key
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from lineage.store.graph.backend import Transaction
-from lineage.store.graph.records import tag_from, tag_key, tag_node
+from lineage.store.graph.records import column_from, tag_from, tag_key, tag_node
 from lineage.store.graph.schema import Changes
 from lineage.store.graph.statements import query
-from lineage.store.values import StoredTag, TagName
+from lineage.store.values import StoredColumn, StoredTag, TagName
 
-__all__ = ["change_tags", "tags"]
+__all__ = ["change_tags", "tagged_columns", "tags"]
 
 
 def tags(transaction: Transaction, columns: Collection[str] | None = None) -> list[StoredTag]:
@@ -21,6 +21,11 @@ def tags(transaction: Transaction, columns: Collection[str] | None = None) -> li
     else:
         rows = transaction.read(query("tags_of"), [{"key": key} for key in sorted(set(columns))])
     return sorted(tag_from(row["n"]) for row in rows)
+
+
+def tagged_columns(transaction: Transaction) -> list[StoredColumn]:
+    """Return the columns with tags that `describe` set or that sources state, sorted by key."""
+    return sorted((column_from(row["n"]) for row in transaction.read(query("tagged_columns"), [{}])), key=_key)
 
 
 def change_tags(
@@ -45,6 +50,10 @@ def change_tags(
 def _stored(transaction: Transaction, names: Iterable[TagName]) -> list[StoredTag]:
     rows = transaction.read(query("tags_by_key"), [{"key": tag_key(name)} for name in names])
     return [tag_from(row["n"]) for row in rows]
+
+
+def _key(column: StoredColumn) -> str:
+    return column.key
 
 
 def _says_the_same(tag: StoredTag, other: StoredTag) -> bool:

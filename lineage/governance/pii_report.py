@@ -202,13 +202,16 @@ class PiiReport:
         return {exposure: counts[exposure] for exposure in EXPOSURES}
 
     @cached_property
-    def tables(self) -> dict[str, Exposure]:
-        """The tables with reached columns by name, with the most that any of their columns shows."""
+    def tables(self) -> dict[str, tuple[Exposure, tuple[str, ...]]]:
+        """The tables with reached columns by name: the most that any of their columns shows, and of which classes."""
         most: dict[str, Exposure] = {}
+        classes: dict[str, set[str]] = {}
         for source in self.sources:
             for one in source.holders:
                 most[one.table] = min(most.get(one.table, one.exposure), one.exposure, key=lambda each: each.rank)
-        return dict(sorted(most.items(), key=lambda pair: (pair[1].rank, pair[0])))
+                classes.setdefault(one.table, set()).update(tag.name for tag in source.tags)
+        ordered = sorted(most.items(), key=lambda pair: (pair[1].rank, pair[0]))
+        return {table: (exposure, tuple(sorted(classes[table]))) for table, exposure in ordered}
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -113,7 +113,7 @@ def _tag_sentences(source: SourceColumn) -> Iterator[str]:
         why = f": {_plain(tag.why)}" if tag.why else ""
         yield f"**{_plain(tag.name)}** ({tag.confidence:.2f}), {_plain(tag.source)}{by}{at}{why}"
     own = source.own
-    yield f"read {own.usage.reads:,} times{_users(own)}{_ruling(own)}"
+    yield f"read {_counted(own.usage.reads, 'time')}{_users(own)}{_ruling(own)}"
 
 
 def _table_line(one: Holder) -> str:
@@ -156,7 +156,8 @@ def _further(source: SourceColumn) -> Iterator[str]:
 
 
 def _users(holder: Holder) -> str:
-    return f" by {holder.usage.users.distinct:,} users ({_plain(', '.join(holder.users))})" if holder.users else ""
+    number = _counted(holder.usage.users.distinct, "user")
+    return f" by {number} ({_plain(', '.join(holder.users))})" if holder.users else ""
 
 
 def _ruling(holder: Holder) -> str:

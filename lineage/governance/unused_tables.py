@@ -1,7 +1,8 @@
 """Tables that nobody reads and that nothing used is made from, in the order in which they can be dropped.
 
-A table is used if a logged query that writes nothing reads it, if a dashboard shows it, or if something used is made
-from it. What a pipeline reads is not used by that alone: nobody may read what the pipeline writes.
+A table is used if a query that writes nothing reads it, if a dashboard, a file or a topic is made from it (who reads
+these is not known), or if something used is. What a pipeline reads is not used by that alone: nobody
+may read what the pipeline writes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from datetime import date, timedelta
 
 from lineage.frozen import frozen
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredDataset, StoredJob
 
 __all__ = ["UnusedColumn", "UnusedReport", "UnusedTable", "find_unused"]
+
+_OUTSIDE = frozenset((DatasetKind.EXPOSURE, DatasetKind.FILE, DatasetKind.TOPIC))
 
 
 @frozen
@@ -74,11 +76,7 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
     datasets = {one.key: one for one in store.datasets() if one.dropped_at is None}
     jobs = [one for one in store.jobs() if one.retired_at is None]
     used = _used(datasets, jobs, since)
-    judged = [
-        one
-        for one in datasets.values()
-        if one.namespace in coverage.namespaces and one.kind is not DatasetKind.EXPOSURE
-    ]
+    judged = [one for one in datasets.values() if one.namespace in coverage.namespaces and one.kind not in _OUTSIDE]
     unused = {one.key for one in judged} - used
     names = store.dataset_names(unused | {key for job in jobs for key in job.writes})
     last_reads = {one.of: one.last_read.date() for one in store.usage_totals() if one.last_read is not None}
@@ -101,10 +99,10 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
 
 
 def _used(datasets: Mapping[str, StoredDataset], jobs: Iterable[StoredJob], since: date) -> set[str]:
-    used = {key for key, one in datasets.items() if one.kind is DatasetKind.EXPOSURE}
+    used = {key for key, one in datasets.items() if one.kind in _OUTSIDE}
     sources: defaultdict[str, set[str]] = defaultdict(set)
     for job in jobs:
-        if not job.writes and job.kind is JobKind.QUERY and job.last_seen.date() >= since:
+        if not job.writes and job.last_seen.date() >= since:
             used |= {*job.reads}
         for target in job.writes:
             sources[target] |= {*job.reads}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from lineage.model.statement import DatasetKind
+from lineage.store import open_store
 from tests.cli.running import lineage
+from tests.store.batch_builders import batch, job, table
 
 
 @pytest.fixture
@@ -150,6 +154,17 @@ def test_unused_tables_in_the_order_in_which_they_can_be_dropped(tagged: Path) -
     columns = {f"{one['table']}.{one['column']}" for one in long["columns"]}
     assert {"mart.salaries.top_salary", "crm.customers.ssn"} <= columns
     assert not {"mart.salaries.average_salary", "crm.customers.email"} & columns
+
+
+def test_what_leaves_the_warehouse_is_used(tagged: Path) -> None:
+    with open_store(tagged) as store:
+        exported = job("export.py", reads=["crm.companies"], writes=["out.csv"], at=1)
+        file = replace(table("out.csv", kind=DatasetKind.FILE), namespace="postgres")
+        reads, writes = ("postgres/crm.companies",), ("postgres/out.csv",)
+        written = replace(exported, job=replace(exported.job, reads=reads, writes=writes))
+        store.apply(batch(file, written, run="export"))
+    done = lineage("unused", "--days", "30", "--until", "2026-02-28", "--json", "--store", tagged).json
+    assert not {"crm.companies", "out.csv"} & {one["name"] for one in done["tables"]}
 
 
 def test_without_a_log_nothing_is_unused(tagged: Path, tmp_path: Path) -> None:

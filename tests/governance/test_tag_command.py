@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from lineage.governance.rules import column_words, default_rules, read_rules
 from lineage.governance.tagging import classify
 from lineage.governance.yaml_files import GovernanceFileError
+from lineage.model.facts import Facts, FactsRecord
 from lineage.store import open_store
 from lineage.store.values import StoredTag
 from tests.cli.running import lineage
+from tests.store.batch_builders import batch
 
 EMAIL = "crm.customers.email"
 
@@ -167,6 +170,23 @@ def test_a_type_that_does_not_fit_is_no_match() -> None:
     rule = default_rules().classes["email"]
     assert rule.match("email", "varchar(20)")
     assert not rule.match("email", "boolean")
+
+
+def test_what_dbt_says_counts(path: Path) -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    columns = {
+        "body": Facts("dbt/shop:model.shop.notes@", at, tags=("health", "nightly")),
+        "id": Facts("dbt/shop:model.shop.notes@", at, meta=(("classification", '"national_id"'), ("pii", "true"))),
+    }
+    stated = FactsRecord("postgres/crm.notes", Facts("dbt/shop:model.shop.notes@", at), columns)
+    with open_store(path) as store:
+        store.apply(replace(batch(run="facts"), facts=(stated,)))
+    lineage("tag", "scan", "--store", path)
+    listed = lineage("tag", "list", "--json", "--store", path).json
+    found = {(one["column"], one["class"], one["source"]) for one in listed if one["column"].startswith("crm.notes")}
+    assert found == {
+        ("crm.notes.body", "health", "dbt"), ("crm.notes.id", "national_id", "dbt"), ("crm.notes.id", "pii", "dbt"),
+    }  # fmt: skip
 
 
 def test_of_several_sources_people_come_first(path: Path) -> None:

@@ -213,7 +213,7 @@ class Unused:
     log_first_day: date = doc_field("First day that the logs cover.")
     log_last_day: date = doc_field("Last day that the logs cover.")
     total_count: int = doc_field("Number of unused tables.")
-    not_judged: int = doc_field("Number of tables of systems that no log covers, and of dashboards.")
+    not_judged: int = doc_field("Number of tables of systems that no log covers, of dashboards and files.")
     found: strawberry.Private[UnusedReport]
 
     @strawberry.field(description="The tables, in the order in which they can be dropped.")

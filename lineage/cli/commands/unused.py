@@ -59,10 +59,8 @@ def unused(
     say(f"{len(rows):,} of {counted(found.judged, 'table')} unused from {found.since} to {found.until}")
     note(f"by {found.coverage.text}")
     if found.not_judged:
-        note(
-            f"{counted(found.not_judged, 'table')} not judged: no log covers their system, or they are dashboards",
-            "yellow",
-        )
+        what = counted(found.not_judged, "table")
+        note(f"{what} not judged: no log covers their system, or they are dashboards or files", "yellow")
     if rows:
         print_listing(_COLUMNS, rows, output, _LOOK)
     for one in found.columns:
